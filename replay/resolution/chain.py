@@ -20,6 +20,7 @@ from replay.resolution.lost_recordings import cause as lost_cause
 from replay.resolution.lost_recordings import note as lost_note
 from replay.resolution.operator_outputs import answer_from_operator, operator_output
 from replay.resolution.placeholders import placeholder
+from replay.resolution.redacted_values import RedactedValues
 from replay.resolution.side_effects import blocked_message, suggest
 from replay.resolution.tool_matching import Match, similarity
 from traces.core.canonical import digest
@@ -52,6 +53,7 @@ class ResolverChain:
         self._rerun = rerun
         # Calls that would go live if their tools were reviewed as safe.
         self.unreviewed_calls: list[Call] = []
+        self._redacted_values = RedactedValues()
 
     def resolve(self, call: Call) -> Answer:
         """Resolve a call; the label's key is in the detail. The last resolver always answers."""
@@ -208,7 +210,7 @@ class ResolverChain:
     def _call_live(self, call: Call) -> Answer | None:
         """Call a provider if the policy allows live calls of this kind."""
         kind = _KINDS.get(call.type)
-        if kind not in self.policy.allow or not call.complete:
+        if kind not in self.policy.allow or not call.complete or self._redacted_values.reason(call.input):
             return None
         if kind == "tool":
             return self._live_tool(call)
@@ -309,6 +311,8 @@ class ResolverChain:
             return f"part of its input depends on {step_list(call.unknown_producers)}, and its new value is unknown"
         if not call.complete:
             return "the recording does not contain this step's input"
+        if _KINDS.get(call.type) in self.policy.allow and (reason := self._redacted_values.reason(call.input)):
+            return reason
         if call.type is StepType.MODEL and "model" not in self.policy.allow:
             return "the policy allows no live model calls"
         if call.type is StepType.MODEL:

@@ -13,13 +13,14 @@ from replay.core.plan import Plan, PlanRefusal
 from replay.core.vocabulary import COMPLETED, SessionStatus
 from replay.execution import event_log, leases, observers, runner, task_names
 from replay.execution.derived_run import container_status
+from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import session_lifecycle
 from replay.models import ReplaySession
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
-from traces.core.vocabulary import RunStatus
+from traces.core.vocabulary import RunStatus, StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.runs import services as traces
 from traces.transitions import move
@@ -96,6 +97,9 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
     step, answer_json = str(operator_answer.sequence_no), operator_answer.model_dump(mode="json")
     with transaction.atomic():
         session = queries.find_session(session_id)
+        if "output" in answer_json:
+            redaction = SessionRedaction(session.source_run.app)
+            answer_json = {**answer_json, "output": redaction.field(StepType.TOOL, "output", answer_json["output"])}
         question = session.question
         if question is None and session.answers.get(step) == answer_json:
             return session

@@ -7,7 +7,7 @@ equal markers within an installation, and no one without the key can test a gues
 
 import hmac
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
@@ -62,6 +62,6 @@ def kinds(value: object) -> Iterator[str]:
         for key, item in value.items():
             yield from kinds(key)
             yield from kinds(item)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, Sequence):
         for item in value:
             yield from kinds(item)

@@ -14,6 +14,7 @@ from replay.core.hooks import Hooks
 from replay.core.vocabulary import AttemptStatus
 from replay.execution import observers
 from replay.execution.messages import AttemptMessage, AttemptView
+from replay.execution.session_redaction import SessionRedaction
 from replay.execution.session_row import SessionRow
 from replay.live import outages, shutdown
 from replay.live.providers.types import ProviderError
@@ -46,6 +47,7 @@ class AttemptJournal:
     def __init__(self, row: SessionRow, policy: Policy, hooks: Hooks) -> None:
         self.row = row
         self.policy = policy
+        self.redaction = SessionRedaction(row.session.source_run.app)
         self._hooks = hooks
         self._cost_usd = row.session.cost_usd
         self._calls = row.session.live_calls
@@ -148,6 +150,10 @@ class AttemptJournal:
 
         Raises `LostOwnership` if another worker took the session over and abandoned the attempt.
         """
+        if "outcome" in columns:
+            columns["outcome"] = self.redaction.outcome(attempt.kind, columns["outcome"])
+        if "error" in columns:
+            columns["error"] = self.redaction.text(columns["error"])
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
@@ -233,18 +239,19 @@ class AttemptJournal:
         return error.retry_after_s if error.retry_after_s is not None else back_off(retries, failures)
 
     def _give_up(self, call: Call, error: ProviderError, failures: int, reason: Reason) -> NoReturn:
+        message = self.redaction.text(str(error))
         attempts_text = "" if failures == 1 else f" after {failures} attempts"
         if (error.retry_after_s or 0.0) > _MAX_WAIT_S:
             attempts_text += (
                 f"; it asks to wait for {error.retry_after_s:,.0f} s, longer than the limit of {_MAX_WAIT_S:g} s"
             )
-        stop = ReplayFailure(error.code, f"step {call.no}: {error}{attempts_text}", step=call.no)
+        stop = ReplayFailure(error.code, f"step {call.no}: {message}{attempts_text}", step=call.no)
         answer = Answer(
             action="live",
             label=Label.SIMULATED,
             reason=reason,
             status=StepStatus.ERROR,
-            error=str(error),
+            error=message,
             detail={**label_key(), "code": error.code, "attempts": failures},
             retries=failures - 1,
         )

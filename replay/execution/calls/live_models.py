@@ -31,7 +31,7 @@ def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -
         model_answer = providers.answer(model_call, on_text=stream.text, cancelled=stream.cancelled)
     except providers.Cancelled as error:
         journal.abort(attempt, error)
-    stream.flush()
+    stream.finish()
     outcome: dict[str, Any] = {
         "output": model_answer.output,
         "tokens_in": model_answer.tokens_in,
@@ -54,21 +54,25 @@ class _Stream(Watch):
         self._row = journal.row
         self._step = step
         self._offset = 0
-        self._buffer: list[str] = []
+        self._text = ""
+        self._redaction = journal.redaction
         self._flushed_at = 0.0
 
     def text(self, piece: str) -> None:
-        self._buffer.append(piece)
+        self._text += piece
         if time.monotonic() - self._flushed_at >= _FLUSH_S:
-            self.flush()
+            self._flush(self._redaction.beginning(self._text))
 
-    def flush(self) -> None:
-        text = "".join(self._buffer)
+    def finish(self) -> None:
+        """Append the rest of the text."""
+        self._flush(self._redaction.text(self._text))
+
+    def _flush(self, safe_text: str) -> None:
+        text = safe_text[self._offset :]
         if not text:
             return
         self._flushed_at = time.monotonic()
         if outages.if_reachable(lambda: self._append(text), fallback=False):
-            self._buffer.clear()
             self._offset += len(text)
 
     def _append(self, text: str) -> bool:

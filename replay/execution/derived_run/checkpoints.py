@@ -35,6 +35,7 @@ class Checkpoints:
         self.policy = policy
         self.ignoring = ignoring
         self.save = PayloadWriter()
+        self.redaction = journal.redaction
         self.last = session.checkpoint_no
         self.counts = {
             Label.EXACT: session.exact_count,
@@ -54,7 +55,7 @@ class Checkpoints:
         """Add a resolved step; a live answer is committed at once."""
         if not self._buffer:
             self._buffered_at = time.monotonic()
-        self._buffer.append(step_rows.row(call, answer, self.session.source_run_id, self.save))
+        self._buffer.append(step_rows.row(call, answer, self.session.source_run_id, self.save, self.redaction))
         self.counts[label] += 1
         if answer.action == "live":
             self.flush()
@@ -107,7 +108,7 @@ class Checkpoints:
 
     def fail(self, call: Call, answer: Answer, stop: ReplayFailure) -> NoReturn:
         """Write the failed step, so that the run shows where and why, and end the replay."""
-        row = step_rows.row(call, answer, self.session.source_run_id, self.save)
+        row = step_rows.row(call, answer, self.session.source_run_id, self.save, self.redaction)
         self.flush()
         self.counts[row.label] += 1
         with transaction.atomic():

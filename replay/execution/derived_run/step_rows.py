@@ -8,6 +8,7 @@ from uuid import UUID
 from replay.calls.reach import explanation
 from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
 from replay.core.events import ContainerClosed
+from replay.execution.session_redaction import SessionRedaction, source_note
 from replay.models import ReplaySession
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
@@ -28,10 +29,11 @@ _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.S
 
 def metadata(session: ReplaySession) -> JSONObject:
     """Metadata of the derived run that names its session and source run."""
-    return {"replay": {"session": str(session.id), "source_run": str(session.source_run_id)}}
+    replay: JSONObject = {"session": str(session.id), "source_run": str(session.source_run_id)}
+    return {"replay": replay, **source_note(session.source_run)}
 
 
-def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) -> StepRow:
+def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter, redaction: SessionRedaction) -> StepRow:
     """Build the row of a resolved step; an exact step keeps all columns of its recording."""
     source = answer.source or call.node
     if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
@@ -43,7 +45,9 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
         return assumed_row(step, call.no, call.parent, answer.detail)
     # A successful live call may return null; for other steps null means that there is no output.
     has_output = answer.output is not None or (live and answer.status is StepStatus.OK)
-    output_ref = answer.output_ref or (save(answer.output) if has_output else "")
+    output = redaction.field(call.type, "output", answer.output)
+    output_ref = answer.output_ref or (save(output) if has_output else "")
+    input = call.input if call.node is not None and not call.differs else redaction.request(call)
     return StepRow(
         sequence_no=call.no,
         type=call.type,
@@ -55,12 +59,12 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
         duration_ms=answer.duration_ms if live else None,
         reason=answer.reason or "",
         signature=call.signature,
-        input_ref=_input_ref(call, save),
+        input_ref=_input_ref(call, input, save),
         output_ref=output_ref,
         detail=_detail(answer),
-        error=answer.error,
+        error=redaction.text(answer.error),
         summary=step_summaries.summarize(
-            type=call.type, name=call.name, tool_name=call.tool_name, input=call.input, output=answer.output
+            type=call.type, name=call.name, tool_name=call.tool_name, input=input, output=output
         ),
         provider=call.provider,
         model=call.model,
@@ -71,7 +75,7 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter) ->
         tokens_cached=answer.tokens_cached,
         cost_usd=answer.cost_usd,
         retries=answer.retries,
-        document_count=Documents(answer.output).count,
+        document_count=Documents(output).count,
         source_step=source.id if source is not None else None,
     )
 
@@ -134,10 +138,10 @@ def closed_columns(event: ContainerClosed, detail: JSONObject) -> dict[str, obje
     return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": new_detail}
 
 
-def _input_ref(call: Call, save: PayloadWriter) -> str:
+def _input_ref(call: Call, input: JSONValue, save: PayloadWriter) -> str:
     if call.node is not None and not call.differs:
         return call.node.input_ref
-    return "" if call.input is None else save(call.input)
+    return "" if input is None else save(input)
 
 
 def _detail(answer: Answer) -> JSONObject:

@@ -20,7 +20,7 @@ from replay.execution.messages import StepsMessage
 from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import Label, Reason, StepStatus
-from traces.models import Step
+from traces.models import Run, Step
 from traces.payloads.parts import MissingPart
 from traces.runs import services as traces
 
@@ -77,6 +77,7 @@ class StepWriter:
             run_status = final_status.run_status(
                 session, has_changes=bool(self._changed_containers), end_kept=self._end_kept
             )
+            checkpoints.redaction.mark(Run.objects.get(id=self._row.run_id))
             traces.seal_run(self._row.run_id, run_status)
             observers.run_sealed(self._row.run_id)
             self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())

@@ -1,0 +1,34 @@
+"""Values that a recording does not contain, because they were redacted: no live call can be made with them. Pure."""
+
+from traces.core.json_types import JSONValue
+from traces.payloads.messages import ModelRequest
+from traces.redaction.markers import FAILURE, kinds
+
+
+class RedactedValues:
+    """Finds the markers in requests; messages that many requests share are searched once."""
+
+    def __init__(self) -> None:
+        # With the message itself, because its id must not be reused.
+        self._kinds_by_message: dict[int, tuple[JSONValue, tuple[str, ...]]] = {}
+
+    def reason(self, input: JSONValue) -> str:
+        """Return why a live call cannot be made with this input; empty if it can."""
+        names = dict.fromkeys(self._kinds(input))
+        if not names:
+            return ""
+        if FAILURE in names:
+            return "its input was not stored, because its redaction failed"
+        return f"a live call would need a redacted value ({', '.join(names)}); override the input to make it"
+
+    def _kinds(self, input: JSONValue) -> list[str]:
+        messages = ModelRequest(input).messages
+        rest = {key: item for key, item in input.items() if key != "messages"} if isinstance(input, dict) else input
+        message_kinds = [kind for message in messages for kind in self._kinds_of(message)]
+        return [*message_kinds, *kinds(rest if messages else input)]
+
+    def _kinds_of(self, message: JSONValue) -> tuple[str, ...]:
+        entry = self._kinds_by_message.get(id(message))
+        if entry is None:
+            entry = self._kinds_by_message[id(message)] = message, tuple(kinds(message))
+        return entry[1]
