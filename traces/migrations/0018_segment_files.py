@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('traces', '0016_recordings'),
+        ('traces', '0017_redaction_policies'),
     ]
 
     operations = [
