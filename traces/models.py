@@ -377,6 +377,17 @@ class Segment(models.Model):
         return f"{self.format} {self.digest[:12]}"
 
 
+class RecordAddress(models.Model):
+    """The recording of a record that its client changes by the record's own id, such as a score."""
+
+    key = models.CharField(primary_key=True, max_length=64, help_text="digest of the kind and the id of the record")
+    project = models.CharField(max_length=120, blank=True)
+    external_id = models.CharField(max_length=200)
+
+    def __str__(self) -> str:
+        return f"{self.key[:12]} of {self.external_id}"
+
+
 class RetentionPass(models.Model):
     """While a row exists, sealed runs may be deleted, but only by the transaction that inserted it.
 

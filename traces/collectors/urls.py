@@ -1,13 +1,25 @@
 """Addresses outside the API at which tracers find this server, as their protocols fix them."""
 
-from django.urls import path
+from django.urls import include, path
 
+from traces.collectors.langfuse import api as langfuse
 from traces.collectors.otlp_api import OtlpView
 from traces.importers.otlp.raw_spans import Signal
 
 _PREFIXES = ("", "otel/", "api/public/otel/")
-urlpatterns = [
+_OTLP = [
     path(f"{prefix}v1/{name}", OtlpView.as_view(signal=signal))
     for prefix in _PREFIXES
     for name, signal in (("traces", Signal.TRACES), ("logs", Signal.LOGS), ("metrics", None))
 ]
+_LANGFUSE = [
+    path("ingestion", langfuse.IngestionView.as_view()),
+    path("scores", langfuse.ScoresView.as_view()),
+    path("v2/scores", langfuse.ScoresView.as_view()),
+    path("scores/<path:id>", langfuse.ScoreView.as_view()),
+    path("health", langfuse.HealthView.as_view()),
+    path("projects", langfuse.ProjectsView.as_view()),
+    path("v2/prompts/<path:path>", langfuse.PromptView.as_view()),
+    path("<path:path>", langfuse.MissingView.as_view()),
+]
+urlpatterns = [*_OTLP, path("api/public/", include(_LANGFUSE))]

@@ -84,6 +84,7 @@ class RecordedRun:
     """One run with its steps in sequence order; (`app`, `external_id`) is its identity.
 
     `judgements` are not part of the recorded content: the same run may be recorded again with more of them.
+    `retractions` are earlier statements that a later one corrected or deleted.
     """
 
     external_id: str
@@ -99,3 +100,4 @@ class RecordedRun:
     tags: tuple[str, ...] = ()
     metadata: JSONObject = field(default_factory=dict)
     judgements: tuple[RecordedJudgement, ...] = ()
+    retractions: tuple[RecordedJudgement, ...] = ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from traces.core.recorded_run import RecordedRun
 from traces.importers import registry
+from traces.importers.common.run_builder import fit_judgements
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
@@ -20,14 +21,17 @@ class SegmentContent:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Assembly:
-    """The run of a recording, None if there is none yet, and the records that could not be read.
+    """What has arrived of a run, None if nothing has, and the records that could not be read.
 
-    `branches` are further runs in the same records: a session that was continued from an earlier message.
+    A run without steps has judgements of a run that arrives later or elsewhere. `has_ended` is None if the format marks
+    the end of a run, so that it is known already. `branches` are further runs in the same records: a session that was
+    continued from an earlier message.
     """
 
     run: RecordedRun | None
     branches: Sequence[RecordedRun]
     problems: Sequence[BadFile]
+    has_ended: bool | None = None
 
 
 def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
@@ -36,7 +40,7 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
     Segments of several formats may describe one run: the one with most steps is the run, and the others add judgements.
     """
     problems: list[BadFile] = []
-    runs: list[RecordedRun] = []
+    runs: dict[str, RecordedRun] = {}
     branches: list[RecordedRun] = []
     for format in dict.fromkeys(segment.format for segment in segments):
         sources = [
@@ -44,16 +48,32 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
         ]
         try:
             for run in registry.get_importer(format).states(sources):
-                (runs if run.external_id == external_id else branches).append(run)
+                if run.external_id == external_id:
+                    runs[format] = run
+                else:
+                    branches.append(run)
         except BadFile as problem:
             problems.append(problem)
         problems += [problem for source in sources for problem in source.problems]
-    return Assembly(run=_merge(runs), branches=branches, problems=problems)
-
-
-def _merge(runs: Sequence[RecordedRun]) -> RecordedRun | None:
     if not runs:
-        return None
-    main = max(runs, key=lambda run: len(run.steps))
-    judgements = tuple(judgement for run in runs if run is not main for judgement in run.judgements)
-    return replace(main, judgements=(*main.judgements, *judgements)) if main.steps else None
+        return Assembly(run=None, branches=branches, problems=problems)
+    main = max(runs, key=lambda format: len(runs[format].steps))
+    test = registry.get_importer(main).has_ended
+    return Assembly(
+        run=_merge(runs[main], [run for format, run in runs.items() if format != main]),
+        branches=branches,
+        problems=problems,
+        has_ended=None if test is None else test(runs[main]),
+    )
+
+
+def _merge(main: RecordedRun, parts: Sequence[RecordedRun]) -> RecordedRun:
+    """Add the judgements of other parts to the run."""
+    judgements = [judgement for run in parts for judgement in run.judgements]
+    retractions = [judgement for run in parts for judgement in run.retractions]
+    keys = [step.key for step in main.steps]
+    return replace(
+        main,
+        judgements=(*main.judgements, *fit_judgements(judgements, keys)),
+        retractions=(*main.retractions, *fit_judgements(retractions, keys)),
+    )

@@ -17,7 +17,7 @@ from traces.importers.files.source import Record
 from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse_export
-from traces.importers.formats.tracing.langsmith import is_multipart
+from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import is_request
 from traces.importers.otlp.span_documents import find_documents, is_span_document
 from traces.importers.otlp.wire import is_otlp_request

@@ -49,6 +49,8 @@ class Importer:
     no run is partial.
     `keys` returns the ids that a file shares with other files of the same runs. Without it, all files of an import
     are read at once.
+    `parse_arrivals` reads the parts of runs that arrive over the network: unlike a file, they may contain only the
+    judgements of a run. `has_ended` decides whether such a run has ended, for formats that do not mark the end.
     """
 
     name: str
@@ -57,13 +59,15 @@ class Importer:
     parse: Callable[[Source], Iterable[RecordedRun]] | None = None
     parse_together: Callable[[Sequence[Source]], Iterable[RecordedRun]] | None = None
     keys: Callable[[Source], set[str]] | None = None
+    parse_arrivals: Callable[[Sequence[Source]], Iterable[RecordedRun]] | None = None
+    has_ended: Callable[[RecordedRun], bool] | None = None
     by_line: Callable[[Sample], bool] = lambda sample: False
     allows_empty: bool = False
     has_ends: bool = True
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         """Yield the runs of these files; a run without steps becomes a problem of the last file."""
-        for run in self.states(sources):
+        for run in self._parse(sources):
             if self.allows_empty or not is_empty(run):
                 yield run
             else:
@@ -71,7 +75,10 @@ class Importer:
                 sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
 
     def states(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        """Yield the runs of these files, also those without steps: more of them may follow."""
+        """Yield runs as far as they have arrived, also those without steps: more of them may follow."""
+        return self._parse(sources) if self.parse_arrivals is None else self.parse_arrivals(sources)
+
+    def _parse(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         if self.parse_together is not None:
             yield from self.parse_together(sources)
         elif self.parse is not None:
@@ -153,6 +160,8 @@ IMPORTERS: Final = (
         sniff=detection.sniff_langfuse,
         parse_together=langfuse.parse,
         keys=langfuse.keys,
+        parse_arrivals=langfuse.parse_arrivals,
+        has_ended=langfuse.has_ended,
     ),
     Importer(
         name="langsmith",
@@ -160,6 +169,7 @@ IMPORTERS: Final = (
         sniff=detection.sniff_langsmith,
         parse_together=langsmith.parse,
         keys=langsmith.keys,
+        parse_arrivals=langsmith.parse_arrivals,
     ),
     Importer(
         name=agents_sdk.FORMAT,

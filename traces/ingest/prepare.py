@@ -39,13 +39,14 @@ class PreparedRun:
     """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
 
     `calls` are the answered live tool calls: number, tool and arguments. `judgements` are those of the recording and
-    those of its validators.
+    those of its validators; `retractions` are statements that the recording no longer makes.
     """
 
     columns: dict[str, Any]
     rows: Sequence[StepRow]
     calls: Sequence[tuple[int, str, JSONValue]]
     judgements: Sequence[JudgementRow]
+    retractions: Sequence[JudgementRow]
     # Cleared when provenance is computed.
     steps: list[RecordedStep]
     splitter: Splitter
@@ -88,6 +89,7 @@ def prepare(run: RecordedRun, redaction: Redaction) -> PreparedRun:
         rows=step_rows,
         calls=list(_answered_calls(steps, step_rows)),
         judgements=[*_judgements(run.judgements, steps), *_validators(steps, step_rows)],
+        retractions=list(_judgements(run.retractions, steps)),
         steps=steps,
         splitter=splitter,
     )

@@ -91,6 +91,16 @@ def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collecti
         refresh(sorted(changed))
 
 
+def retract(run_id: UUID, rows: Sequence[JudgementRow]) -> None:
+    """Withdraw judgements that their source corrected or deleted; call it inside a transaction."""
+    _lock([run_id])
+    rows_to_withdraw = Judgement.objects.filter(
+        run_id=run_id, key__in=[row.key for row in rows], withdrawn_at__isnull=True
+    )
+    if rows_to_withdraw.update(withdrawn_at=datetime.now(UTC)):
+        refresh([run_id])
+
+
 def judge(run: Run, row: JudgementRow) -> Judgement:
     """Store a person's judgement. It replaces their previous judgement with the same name, except for notes.
 

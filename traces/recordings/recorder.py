@@ -20,7 +20,7 @@ from traces.importers.assembly import SegmentContent, assemble
 from traces.importers.registry import get_importer
 from traces.ingest.sealing import Patience, next_refresh, seal_time
 from traces.models import Recording, Segment
-from traces.runs import growing_runs, services
+from traces.runs import growing_runs, late_judgements, services
 from traces.runs.growing_runs import RunState, WriteResult
 from traces.storage import bulk
 
@@ -31,8 +31,10 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 # After that, another worker takes over the recordings of one that died.
 _LEASE: Final = timedelta(seconds=120)
 _LONGEST_PROBLEM: Final = 2_000
+_ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
 _RESULT_COLUMNS: Final = (
     "run",
+    "has_ended",
     "assembled_version",
     "is_complete",
     "refresh_at",
@@ -47,12 +49,16 @@ class _Job:
     """One recording in a batch, and what became of it."""
 
     recording: Recording
-    is_due_to_seal: bool
+    time: datetime
     run: RecordedRun | None = None
     branches: Sequence[RecordedRun] = ()
     result: WriteResult | None = None
     problem: str = ""
     cost: timedelta = timedelta()
+
+    @property
+    def is_due_to_seal(self) -> bool:
+        return _seal_time(self.recording) <= self.time
 
     @property
     def is_complete(self) -> bool:
@@ -112,7 +118,7 @@ def _claim() -> list[_Job]:
         due = Recording.objects.select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
         recordings = _first_batch(list(due.order_by("due_at")[:_BATCH]))
         Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + _LEASE)
-    return [_Job(recording=recording, is_due_to_seal=_seal_time(recording) <= now) for recording in recordings]
+    return [_Job(recording=recording, time=now) for recording in recordings]
 
 
 def _first_batch(recordings: Sequence[Recording]) -> list[Recording]:
@@ -143,10 +149,14 @@ def _assemble(job: _Job) -> None:
         job.problem = f"its records could not be read ({type(error).__name__})"
         return
     job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
-    if assembly.run is not None:
+    if assembly.has_ended is not None:
+        recording.has_ended = assembly.has_ended
+    if assembly.run is not None and assembly.run.steps:
         job.run = _as_recorded(assembly.run, job)
+    elif assembly.run is not None and late_judgements.add_to_stored(assembly.run) is None:
+        job.problem = "; ".join(filter(None, [job.problem, "its steps have not arrived"]))
     if job.is_due_to_seal:
-        job.branches = [_as_recorded(run, job) for run in assembly.branches]
+        job.branches = [_as_recorded(run, job) for run in assembly.branches if run.steps]
     job.cost = timedelta(seconds=time.thread_time() - start)
 
 
@@ -211,8 +221,13 @@ def _finish(jobs: Sequence[_Job]) -> None:
         recordings = (
             Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
         )
-        versions = dict(recordings.values_list("id", "version"))
-        current = [job for job in jobs if versions.get(job.recording.id) == job.recording.version]
+        arrival_states = {
+            id: (version, has_ended) for id, version, has_ended in recordings.values_list(*_ARRIVAL_COLUMNS)
+        }
+        current = [job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version]
+        for job in jobs:
+            if job not in current and job.recording.id in arrival_states:
+                job.recording.has_ended = arrival_states[job.recording.id][1]
         ends = [job for job in current if job.is_due_to_seal]
         growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
         rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
@@ -229,5 +244,5 @@ def _result(job: _Job, now: datetime, *, is_current: bool, is_sealed: bool) -> t
     if is_current:
         due_at = None if is_sealed else _seal_time(recording)
     is_complete = job.is_complete and job.run_id is not None
-    columns = (job.run_id, recording.version, is_complete, refresh_at, due_at, None, job.problem)
+    columns = (job.run_id, recording.has_ended, recording.version, is_complete, refresh_at, due_at, None, job.problem)
     return (*columns, recording.id)

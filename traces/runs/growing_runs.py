@@ -17,7 +17,7 @@ from traces.judgements import services as judgements
 from traces.models import Edge, Judgement, Run, RunOutcome, RunTag, Step, ToolCall
 from traces.provenance.edges import Provenance
 from traces.redaction_policies.services import RedactionByApp
-from traces.runs import revisions, services
+from traces.runs import late_judgements, revisions, services
 from traces.runs.revisions import Placement
 from traces.storage import bulk
 
@@ -76,6 +76,9 @@ def write(states: Sequence[RunState]) -> list[WriteResult | ProblemError]:
     with transaction.atomic():
         drafts = _place(states, outcomes, provenance)
         _write_runs([draft for draft in drafts if draft.placement.stored_run is None])
+        for draft in drafts:
+            if draft.placement.is_equal and draft.placement.stored_run is not None:
+                late_judgements.update(draft.placement.stored_run, draft.run.judgements, draft.run.retractions)
     results = {draft.index: _result(draft) for draft in drafts}
     return [run if isinstance(run, ProblemError) else results[index] for index, run in outcomes.items()]
 
@@ -91,11 +94,12 @@ def seal(run_ids: Iterable[UUID]) -> None:
 
 
 def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | ProblemError:
-    recording = state.recording if state.is_complete else replace(state.recording, status=RunStatus.RUNNING)
+    """Prepare a state. Its digest is that of its final status, by which a sealed run with equal content is found."""
     try:
-        return prepare(recording, redactions[recording.app])
+        run = prepare(state.recording, redactions[state.recording.app])
     except ProblemError as problem:
         return problem
+    return run if state.is_complete else replace(run, columns=run.columns | {"status": RunStatus.RUNNING})
 
 
 def _place(

@@ -5,15 +5,15 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db.models import F
 
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
+from tests.support.recorder_time import let_pass
 from traces.core.vocabulary import Outcome, RunStatus
 from traces.imports import import_files
 from traces.models import Judgement, Recording, Run, Segment, Step
 from traces.reading.progress import NamedFile
-from traces.recordings import arrivals, recorder
+from traces.recordings import arrivals
 from traces.recordings.arrivals import NewSegment
 from traces.runs import growing_runs
 from traces.runs.growing_runs import RunState
@@ -27,15 +27,6 @@ def _send(events: Iterable[Event], *, has_ended: bool = False, project: str = ""
     arrivals.accept([segment], project=project)
 
 
-def _let_pass(seconds: float) -> None:
-    """Let time pass for all recordings, and run the recorder until nothing is due."""
-    interval = timedelta(seconds=seconds)
-    Recording.objects.update(arrived_at=F("arrived_at") - interval)
-    Recording.objects.filter(due_at__isnull=False).update(due_at=F("due_at") - interval, refresh_at=None)
-    while recorder.work():
-        pass
-
-
 def _run() -> Run:
     return Run.objects.order_by("-revision")[0]
 
@@ -46,7 +37,7 @@ def _summaries(run: Run) -> list[str]:
 
 def test_first_steps_are_visible_before_the_run_ends() -> None:
     _send(beginning(RUN))
-    _let_pass(1)
+    let_pass(1)
     run = _run()
     assert (run.name, run.app, run.status, run.sealed_at) == ("order status", "desk", RunStatus.RUNNING, None)
     assert run.step_count == 1
@@ -55,7 +46,7 @@ def test_first_steps_are_visible_before_the_run_ends() -> None:
 
 def test_recording_run_cannot_be_forked() -> None:
     _send(beginning(RUN))
-    _let_pass(1)
+    let_pass(1)
     refusal = source_refusal(_run())
     assert refusal is not None
     assert refusal.code == "source_not_sealed"
@@ -63,11 +54,11 @@ def test_recording_run_cannot_be_forked() -> None:
 
 def test_growing_run_keeps_its_id_and_those_of_its_steps() -> None:
     _send(beginning(RUN))
-    _let_pass(1)
+    let_pass(1)
     run, step = _run(), Step.objects.get()
     _send(answer(RUN))
     _send(ending(RUN), has_ended=True)
-    _let_pass(1)
+    let_pass(1)
     assert _run().id == run.id
     assert run.steps.order_by("sequence_no")[0].id == step.id
     assert _summaries(run) == ["It is on its way.", "It is on its way."]
@@ -75,26 +66,26 @@ def test_growing_run_keeps_its_id_and_those_of_its_steps() -> None:
 
 def test_run_is_sealed_a_quiet_period_after_its_root_ended() -> None:
     _send([*beginning(RUN), *answer(RUN), *ending(RUN)], has_ended=True)
-    _let_pass(1)
+    let_pass(1)
     assert _run().sealed_at is None
     assert _run().status == RunStatus.COMPLETED
-    _let_pass(5)
+    let_pass(5)
     assert _run().sealed_at is not None
     assert Recording.objects.get().due_at is None
 
 
 def test_run_without_an_end_is_sealed_as_partial_after_the_idle_limit() -> None:
     _send(beginning(RUN))
-    _let_pass(60)
+    let_pass(60)
     assert _run().sealed_at is None
-    _let_pass(900)
+    let_pass(900)
     assert (_run().status, _run().sealed_at is None) == (RunStatus.PARTIAL, False)
 
 
 def test_finalized_run_is_sealed_at_once() -> None:
     _send([*beginning(RUN), *answer(RUN)])
     arrivals.finalize(RUN)
-    _let_pass(0)
+    let_pass(0)
     assert _run().sealed_at is not None
 
 
@@ -102,8 +93,8 @@ def test_sealed_run_equals_the_imported_file() -> None:
     events = [*beginning(RUN), *answer(RUN), *ending(RUN)]
     for index in range(len(events)):
         _send(events[index : index + 1], has_ended=index == len(events) - 1)
-        _let_pass(1)
-    _let_pass(10)
+        let_pass(1)
+    let_pass(10)
     report = import_files.import_files([NamedFile(name="events.jsonl", file=io.BytesIO(lines(events)))])
     assert [(run.id, run.created) for run in report.runs] == [(_run().id, False)]
 
@@ -112,22 +103,22 @@ def test_batch_that_arrives_twice_is_stored_once() -> None:
     events = [*beginning(RUN), *answer(RUN), *ending(RUN)]
     _send(events, has_ended=True)
     _send(events, has_ended=True)
-    _let_pass(10)
+    let_pass(10)
     _send(events, has_ended=True)
-    _let_pass(10)
+    let_pass(10)
     assert Segment.objects.count() == 1
     assert list(Run.objects.values_list("revision", flat=True)) == [1]
 
 
 def test_late_step_becomes_the_next_revision() -> None:
     _send(beginning(RUN), has_ended=True)
-    _let_pass(10)
+    let_pass(10)
     first = _run()
     digest = first.content_digest
     _send(answer(RUN))
-    _let_pass(1)
+    let_pass(1)
     assert (_run().revision, _run().supersedes_id, _run().sealed_at) == (2, first.id, None)
-    _let_pass(10)
+    let_pass(10)
     assert _run().sealed_at is not None
     first.refresh_from_db()
     assert first.content_digest == digest
@@ -143,9 +134,9 @@ def test_arrival_during_assembly_is_not_lost(monkeypatch: pytest.MonkeyPatch) ->
         return list(write(states))
 
     monkeypatch.setattr(growing_runs, "write", write_while_more_arrives)
-    _let_pass(10)
+    let_pass(10)
     assert _run().sealed_at is None
-    _let_pass(10)
+    let_pass(10)
     assert (_run().step_count, _run().revision) == (2, 1)
     assert _run().sealed_at is not None
 
@@ -153,16 +144,16 @@ def test_arrival_during_assembly_is_not_lost(monkeypatch: pytest.MonkeyPatch) ->
 def test_leased_recording_is_left_to_its_worker() -> None:
     _send(beginning(RUN))
     Recording.objects.update(leased_until=datetime.now(UTC) + timedelta(seconds=60))
-    _let_pass(1)
+    let_pass(1)
     assert not Run.objects.exists()
     Recording.objects.update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
-    _let_pass(1)
+    let_pass(1)
     assert Run.objects.count() == 1
 
 
 def test_project_of_the_client_is_the_app() -> None:
     _send(beginning(RUN), project="shop")
-    _let_pass(1)
+    let_pass(1)
     assert _run().app == "shop"
 
 
@@ -171,7 +162,7 @@ def test_contradiction_is_reported_and_stops_no_other_recording() -> None:
     _send([event(RUN, 1, "model_called", "ask", model_id="m2", request={"messages": []})])
     other = NewSegment(external_id="run-2", format="forkpoint", data=lines(beginning("run-2")))
     arrivals.accept([other])
-    _let_pass(1)
+    let_pass(1)
     assert [run.external_id for run in Run.objects.all()] == ["run-2"]
     assert "two different events with number 1" in Recording.objects.get(external_id=RUN).problem
 
@@ -179,8 +170,8 @@ def test_contradiction_is_reported_and_stops_no_other_recording() -> None:
 def test_judgements_of_a_complete_run_are_stored_once() -> None:
     check = event(RUN, 3, "validator_decision", "check", name="polite", decision="pass")
     _send([*beginning(RUN), *answer(RUN), check], has_ended=True)
-    _let_pass(1)
+    let_pass(1)
     _send([event(RUN, 4, "run_completed")], has_ended=True)
-    _let_pass(10)
+    let_pass(10)
     assert Judgement.objects.count() == 1
     assert _run().verdict.outcome == Outcome.PASSED

@@ -49,6 +49,7 @@ class RunFacts:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     judgements: Iterable[RecordedJudgement] = ()
+    retractions: Iterable[RecordedJudgement] = ()
 
 
 def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str = "") -> RecordedRun:
@@ -73,7 +74,8 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
         metadata=as_object(
             _replace_nul({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
         ),
-        judgements=_fit_judgements(facts.judgements, steps),
+        judgements=fit_judgements(facts.judgements, _keys(steps)),
+        retractions=fit_judgements(facts.retractions, _keys(steps)),
     )
 
 
@@ -269,11 +271,9 @@ def _fit_step(step: RecordedStep) -> RecordedStep:
     return replace(step, **changes) if changes else step
 
 
-def _fit_judgements(
-    judgements: Iterable[RecordedJudgement], steps: Sequence[RecordedStep]
-) -> tuple[RecordedJudgement, ...]:
+def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[str]) -> tuple[RecordedJudgement, ...]:
     """Shorten judgements to the store's widths; a judgement of a missing step becomes a note on the run."""
-    keys = {_short_key(step.key) for step in steps}
+    keys = {_short_key(key) for key in step_keys}
     result = []
     for judgement in judgements:
         step = None if judgement.step is None else _short_key(judgement.step)
@@ -292,6 +292,10 @@ def _fit_judgements(
             )
         )
     return tuple(result)
+
+
+def _keys(steps: Iterable[RecordedStep]) -> Iterable[str]:
+    return (step.key for step in steps)
 
 
 def _short_key(key: str) -> str:

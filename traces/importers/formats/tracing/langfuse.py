@@ -12,22 +12,11 @@ from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import normalize_messages, result_text
-from traces.importers.common.model_calls import (
-    model_input,
-    normalize_answer,
-    normalize_parameters,
-    normalize_provider,
-    normalize_request,
-    normalize_usage,
-    parse_cost,
-)
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
     build_run,
     called_tool_names,
-    container_type,
     match_calls,
     merge_records,
     sort_causally,
@@ -38,19 +27,9 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langfuse_export, langfuse_scores
+from traces.importers.formats.tracing.langfuse_observations import build_observation, forkpoint_metadata
 
 FORMAT = "langfuse"
-_TYPES: Final = {
-    "generation": StepType.MODEL,
-    "tool": StepType.TOOL,
-    "agent": StepType.AGENT,
-    "retriever": StepType.RETRIEVAL,
-    "embedding": StepType.RETRIEVAL,
-    "guardrail": StepType.SAFETY,
-    "evaluator": StepType.VALIDATOR,
-}
-_STEP_TYPES: Final = {str(member): member for member in StepType}
-_STATUSES: Final = {str(member): member for member in StepStatus}
 _OBSERVATION_KINDS: Final = frozenset(
     {
         "event",
@@ -64,25 +43,6 @@ _OBSERVATION_KINDS: Final = frozenset(
         "embedding",
         "guardrail",
         "observation",
-    }
-)
-_MAPPED_FIELDS: Final = frozenset(
-    {
-        "id",
-        "traceId",
-        "parentObservationId",
-        "name",
-        "startTime",
-        "endTime",
-        "input",
-        "output",
-        "level",
-        "statusMessage",
-        "model",
-        "usage",
-        "usageDetails",
-        "costDetails",
-        "kind",
     }
 )
 _TRACE_FIELDS: Final = frozenset(
@@ -110,18 +70,8 @@ class _Trace:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace. An update and its observation may be in different files."""
-    # Langfuse's own order: creations, then updates, both by time.
-    events = sorted(_read_events(sources), key=lambda event: (event.is_update, event.time))
-    homes = {
-        as_text(event.body["id"]): as_text(event.body["traceId"])
-        for event in events
-        if event.kind in _OBSERVATION_KINDS and event.body.get("traceId")
-    }
-    traces: dict[str, _Trace] = {}
-    for event in events:
-        _apply_event(event, traces, homes)
     without_steps: list[str] = []
-    for trace_id, trace in traces.items():
+    for trace_id, trace in _read_traces(sources).items():
         if (trace.body and not trace.body.get("observationIds")) or trace.observations:
             yield _run(trace_id, trace)
         elif trace.body:
@@ -134,10 +84,64 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         _refuse(without_steps[0], sources, f"{detail}: export each trace with its observations")
 
 
+def parse_arrivals(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield one run per trace; those of which only scores have arrived have no steps."""
+    for trace_id, trace in _read_traces(sources).items():
+        if trace.body or trace.observations:
+            yield _run(trace_id, trace)
+        else:
+            scores = langfuse_scores.read_scores(trace.scores)
+            yield RecordedRun(
+                external_id=trace_id,
+                name=trace_id,
+                app=FORMAT,
+                format=FORMAT,
+                steps=(),
+                judgements=scores.judgements,
+                retractions=scores.retractions,
+            )
+
+
+def has_ended(run: RecordedRun) -> bool:
+    """Return whether all observations have ended: nothing else marks the end of a Langfuse trace."""
+    observations = [step for step in run.steps if step.key != run.external_id]
+    return bool(observations) and all(step.status is not StepStatus.PARTIAL for step in observations)
+
+
+def trace_of(event: JSONObject) -> str:
+    """Return the id of the trace that an ingestion event belongs to. Raises `BadFile` for an event without one."""
+    record = _event(event, "")
+    if record.kind not in _OBSERVATION_KINDS | {"trace", "score"}:
+        raise BadFile(f"events of type {as_text(event.get('type'))[:60]!r} are not stored", "/type")
+    # As in Langfuse, an observation without a trace is a trace of its own.
+    names = {"trace": ("id",), "score": ("traceId",)}.get(record.kind, ("traceId", "id"))
+    trace_id = as_text(first_member(record.body, *names))
+    if not trace_id:
+        detail = "only scores of traces are stored" if record.kind == "score" else "an event without the id of a trace"
+        raise BadFile(detail, f"/body/{names[0]}")
+    return trace_id
+
+
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces and observations in a file; an update has only that of its observation."""
     ids = (as_text(event.body.get(name)) for event in _read_events([source]) for name in ("id", "traceId"))
     return {key for key in ids if key}
+
+
+def _read_traces(sources: Sequence[Source]) -> dict[str, _Trace]:
+    # Langfuse's own order: creations, then updates, both by time. Scores replace each other as they arrive.
+    events = sorted(
+        _read_events(sources), key=lambda event: (event.is_update, "" if event.kind == "score" else event.time)
+    )
+    homes = {
+        as_text(event.body["id"]): as_text(event.body["traceId"])
+        for event in events
+        if event.kind in _OBSERVATION_KINDS and event.body.get("traceId")
+    }
+    traces: dict[str, _Trace] = {}
+    for event in events:
+        _apply_event(event, traces, homes)
+    return traces
 
 
 def _read_events(sources: Sequence[Source]) -> Iterator[_Event]:
@@ -177,7 +181,9 @@ def _event(event: JSONObject, location: str) -> _Event:
     if kind in _OBSERVATION_KINDS and not as_text(body.get("id")):
         raise BadFile("an observation without an id", f"{location}/body/id")
     if kind in _OBSERVATION_KINDS:
-        _step({**body, "kind": kind}, frozenset(), location)
+        build_observation({**body, "kind": kind}, frozenset(), location)
+    if kind == "score" and verb == "delete":
+        body = {**body, langfuse_scores.IS_DELETED: True}
     return _Event(
         kind=kind, is_update=verb == "update", time=as_text(event.get("timestamp")), body=body, location=location
     )
@@ -204,16 +210,17 @@ def _apply_event(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     observations = list(trace.observations.values())
     tool_names = called_tool_names(
-        _step(observation, frozenset(), trace.location).output
+        build_observation(observation, frozenset(), trace.location).output
         for observation in observations
         if observation["kind"] == "generation"
     )
-    steps = [_step(observation, tool_names, trace.location) for observation in observations]
+    steps = [build_observation(observation, tool_names, trace.location) for observation in observations]
     body = trace.body
-    own_metadata = _forkpoint_metadata(body)
+    own_metadata = forkpoint_metadata(body)
     if body and not own_metadata:
         steps = [_root(trace_id, trace, steps), *(_under_root(step, trace_id) for step in steps)]
     tags = [as_text(tag) for tag in as_list(body.get("tags"))]
+    scores = langfuse_scores.read_scores(trace.scores)
     rest = {key: value for key, value in body.items() if key not in _TRACE_FIELDS}
     return build_run(
         RunFacts(
@@ -225,7 +232,8 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             environment=as_text(body.get("environment")),
             tags=tags,
             metadata={**rest, "trace_name": body.get("name")},
-            judgements=langfuse_scores.read_judgements(trace.scores),
+            judgements=scores.judgements,
+            retractions=scores.retractions,
         ),
         match_calls(_sort_steps(steps, observations, location=f"trace {trace_id}")),
         location=f"trace {trace_id}",
@@ -240,18 +248,13 @@ def _sort_steps(
     The steps of a replay have times of two runs.
     """
     numbers = {
-        as_text(observation.get("id")): _forkpoint_metadata(observation).get("sequence_no")
+        as_text(observation.get("id")): forkpoint_metadata(observation).get("sequence_no")
         for observation in observations
     }
     order = [numbers.get(step.key) for step in steps]
     if not all(isinstance(number, int) for number in order):
         return sort_causally(steps, location=location)
     return [step for _, step in sorted(zip(order, steps, strict=True), key=lambda pair: int(str(pair[0])))]
-
-
-def _forkpoint_metadata(body: JSONObject) -> JSONObject:
-    """Return Forkpoint's metadata of a trace or observation that it exported."""
-    return as_object(as_object(body.get("metadata")).get("forkpoint"))
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
@@ -278,86 +281,3 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
 
 def _under_root(step: RecordedStep, trace_id: str) -> RecordedStep:
     return replace(step, parent=trace_id) if step.parent is None else step
-
-
-def _step(body: JSONObject, tool_names: frozenset[str], location: str) -> RecordedStep:
-    own_metadata, kind = _forkpoint_metadata(body), _type(body, tool_names)
-    usage = {**as_object(body.get("usage")), **as_object(body.get("usageDetails"))}
-    tokens = normalize_usage(usage, f"{location}/body/usage")
-    cost = first_member(as_object(body.get("costDetails")), "total")
-    level, model = as_text(body.get("level")), as_text(body.get("model"))
-    facts = SpanFacts(
-        key=as_text(body.get("id")),
-        name=as_text(body.get("name")),
-        type=kind,
-        parent=as_text(body.get("parentObservationId")) or None,
-        times=parse_span(body.get("startTime"), body.get("endTime"), f"{location}/body"),
-        failed=level == "ERROR",
-        is_open=bool(body.get("startTime")) and not body.get("endTime") and body.get("kind") != "event",
-        error=as_text(body.get("statusMessage")) or (result_text(body["output"]) if body.get("output") else "error"),
-        input=body.get("input"),
-        output=body.get("output"),
-        model=model,
-        provider=normalize_provider(None, model),
-        call_id=_call_id(body),
-        usage=tokens,
-        request=_request(body) if kind is StepType.MODEL else None,
-        answer=normalize_answer(body.get("output"), as_text(own_metadata.get("finish_reason")))
-        if kind is StepType.MODEL
-        else None,
-        attributes={
-            key: value for key, value in body.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
-        },
-    )
-    step = build_step(facts)
-    step = _restore_exported(step, body, own_metadata) if own_metadata else step
-    return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
-
-
-def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
-    """Return the type by kind or metadata; else a tool if a model called it or it has a call id."""
-    own_metadata = _forkpoint_metadata(body)
-    step_type = _TYPES.get(as_text(body.get("kind"))) or _STEP_TYPES.get(as_text(own_metadata.get("step_type")))
-    if step_type is not None:
-        return step_type
-    name = as_text(body.get("name"))
-    return StepType.TOOL if name in tool_names or _call_id(body) else container_type(name)
-
-
-def _call_id(body: JSONObject) -> str:
-    return as_text(first_member(as_object(body.get("metadata")), "tool_use_id", "tool_call_id"))
-
-
-def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
-    """Restore a step that Forkpoint exported, from the metadata for which Langfuse has no fields."""
-    status = _STATUSES.get(as_text(own_metadata.get("status")), step.status)
-    is_untimed = own_metadata.get("timed") is False
-    is_not_model = step.type is not StepType.MODEL
-    retries = own_metadata.get("retries")
-    return replace(
-        step,
-        status=status,
-        error=as_text(body.get("statusMessage")),
-        input=body.get("input") if is_not_model else step.input,
-        output=body.get("output") if is_not_model else step.output,
-        provider=as_text(own_metadata.get("provider")) or step.provider,
-        tool_name=as_text(own_metadata.get("tool_name")),
-        retries=retries if isinstance(retries, int) else 0,
-        started_at=None if is_untimed else step.started_at,
-        ended_at=None if is_untimed else step.ended_at,
-        attributes={key: value for key, value in step.attributes.items() if key != "metadata"},
-    )
-
-
-def _request(observation: JSONObject) -> JSONObject | None:
-    """Return the request with the sampling parameters that Langfuse stores beside it."""
-    body = as_object(observation.get("input"))
-    request = (
-        normalize_request(body)
-        if "messages" in body or "contents" in body
-        else model_input(normalize_messages(observation.get("input")), [], {})
-    )
-    parameters = normalize_parameters(as_object(observation.get("modelParameters")))
-    if parameters:
-        request["parameters"] = {**as_object(request.get("parameters")), **parameters}
-    return request if as_list(request["messages"]) else None

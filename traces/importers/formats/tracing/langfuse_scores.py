@@ -1,7 +1,9 @@
 """Langfuse scores as judgements of a run, or of the step of an observation."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
@@ -10,13 +12,31 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 
+# A field of our own: the score was deleted.
+IS_DELETED: Final = "isDeleted"
 
-def read_judgements(scores: Iterable[JSONValue]) -> list[RecordedJudgement]:
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scores:
+    """The scores of a trace as judgements, and those that were replaced or deleted."""
+
+    judgements: tuple[RecordedJudgement, ...]
+    retractions: tuple[RecordedJudgement, ...]
+
+
+def read_scores(scores: Iterable[JSONValue]) -> Scores:
     """Convert scores to judgements. Of scores with the same id, the last one is used."""
     latest: dict[str, JSONObject] = {}
+    earlier_scores: list[JSONObject] = []
     for index, score in enumerate(map(as_object, scores)):
-        latest[as_text(score.get("id")) or f"#{index}"] = score
-    return [_judgement(score) for score in latest.values()]
+        key = as_text(score.get("id")) or f"#{index}"
+        if key in latest:
+            earlier_scores.append(latest.pop(key))
+        if not score.get(IS_DELETED):
+            latest[key] = score
+    judgements = tuple(_judgement(score) for score in latest.values())
+    earlier = (_judgement(score) for score in earlier_scores)
+    return Scores(judgements=judgements, retractions=tuple(item for item in earlier if item not in judgements))
 
 
 def _judgement(score: JSONObject) -> RecordedJudgement:

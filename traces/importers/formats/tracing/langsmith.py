@@ -3,7 +3,6 @@
 A post and its patches form one LangSmith run, which becomes a step. A LangSmith trace becomes a run.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -27,6 +26,7 @@ from traces.importers.common.run_builder import (
     app_name,
     build_run,
     container_type,
+    fit_judgements,
     match_calls,
     merge_records,
     sort_causally,
@@ -34,9 +34,11 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import json_value, require_list, require_object
+from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langsmith_feedback
+from traces.importers.formats.tracing.langsmith_feedback import FeedbackStates, to_judgements
+from traces.importers.formats.tracing.langsmith_multipart import is_multipart, read_batch
 
 FORMAT = "langsmith"
 _TYPES: Final = {
@@ -47,7 +49,6 @@ _TYPES: Final = {
     "prompt": StepType.PROMPT,
     "parser": StepType.VALIDATOR,
 }
-_PART: Final = re.compile(r'name="(post|patch|attachment|feedback)\.([^".]+)(?:\.([^"]+))?"')
 _MAPPED_FIELDS: Final = frozenset(
     {
         "id",
@@ -71,6 +72,50 @@ _INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "fre
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace; its parts may be in different requests."""
+    traces, feedback = _read_records(sources)
+    run_ids = {key for runs in traces.values() for key in runs}
+    by_run = langsmith_feedback.group_by_run(feedback.current, run_ids, sources)
+    for trace_id, runs in traces.items():
+        yield _run(trace_id, list(runs.values()), by_run)
+
+
+def parse_arrivals(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield one run per trace; those of which only feedback has arrived have no steps.
+
+    A patch without its post, which has neither type nor start, is not a step yet.
+    """
+    traces, feedback = _read_records(sources)
+    for trace_id in dict.fromkeys([*traces, *(_trace_of(record) for record in feedback.current)]):
+        statements = [record for record in feedback.current if _trace_of(record) == trace_id]
+        earlier = [record for record in feedback.earlier if _trace_of(record) == trace_id]
+        runs = [run for run in traces.get(trace_id, {}).values() if run.get("run_type") or run.get("start_time")]
+        if runs:
+            run = _run(trace_id, runs, {})
+            keys = [step.key for step in run.steps]
+            yield replace(
+                run,
+                judgements=(*run.judgements, *fit_judgements(to_judgements(statements, keys[0]), keys)),
+                retractions=fit_judgements(to_judgements(earlier, keys[0]), keys),
+            )
+        else:
+            yield RecordedRun(
+                external_id=trace_id,
+                name=trace_id,
+                app=FORMAT,
+                format=FORMAT,
+                steps=(),
+                judgements=tuple(to_judgements(statements, trace_id)),
+                retractions=tuple(to_judgements(earlier, trace_id)),
+            )
+
+
+def keys(source: Source) -> set[str]:
+    """Return the ids of the traces that have runs in a file."""
+    return {as_text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
+
+
+def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONObject]], FeedbackStates]:
+    """Return the runs by trace and id, and the feedback."""
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
     for record in parse_records([_prepare_json(source) for source in sources], _validate_record):
@@ -80,18 +125,11 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         steps = traces.setdefault(as_text(record["trace_id"]), {})
         key = as_text(record["id"])
         steps[key] = merge_records(steps.get(key, {}), record)
-    by_run = langsmith_feedback.group_by_run(feedback, {key for runs in traces.values() for key in runs}, sources)
-    for trace_id, runs in traces.items():
-        yield _run(trace_id, list(runs.values()), by_run)
+    return traces, langsmith_feedback.apply_changes(feedback)
 
 
-def keys(source: Source) -> set[str]:
-    """Return the ids of the traces that have runs in a file."""
-    return {as_text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
-
-
-def is_multipart(head: bytes) -> bool:
-    return head.startswith(b"--") and b'form-data; name="' in head[:2000]
+def _trace_of(feedback: JSONObject) -> str:
+    return as_text(first_member(feedback, "trace_id", "run_id"))
 
 
 def _prepare_json(source: Source) -> Source:
@@ -99,40 +137,11 @@ def _prepare_json(source: Source) -> Source:
     if is_multipart(source.data):
         source.__dict__["is_lines"] = False
         try:
-            source.__dict__["value"] = _batch(source.data)
+            source.__dict__["value"] = read_batch(source.data)
         except BadFile as problem:
             source.problems.append(problem)
             source.__dict__["value"] = {"post": []}
     return source
-
-
-def _batch(data: bytes) -> JSONObject:
-    """Assemble the parts of a multipart body into a batch. The first line is the boundary."""
-    boundary = data.split(b"\n", 1)[0].rstrip(b"\r")
-    if not data.rstrip().endswith(boundary + b"--"):
-        raise BadFile("the multipart body ends before its last boundary", f"byte {len(data)}")
-    parts_by_verb: dict[str, dict[str, JSONObject]] = {"post": {}, "patch": {}, "feedback": {}}
-    offset = 0
-    for part in data.split(boundary):
-        headers, _, body = part.partition(b"\r\n\r\n")
-        if (match := _PART.search(headers.decode("latin-1"))) and match[1] in parts_by_verb:
-            _set_part(parts_by_verb[match[1]].setdefault(match[2], {}), match[3], _part_value(body, offset))
-        offset += len(part) + len(boundary)
-    return {name: list(parts.values()) for name, parts in parts_by_verb.items()}
-
-
-def _part_value(body: bytes, offset: int) -> JSONValue:
-    try:
-        return json_value(body.removesuffix(b"\r\n"))
-    except BadFile as problem:
-        raise problem.prefix_location(f"the part at byte {offset}") from problem
-
-
-def _set_part(run: JSONObject, field: str | None, value: JSONValue) -> None:
-    if field is None:
-        run.update(as_object(value))
-    else:
-        run[field] = value
 
 
 def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:

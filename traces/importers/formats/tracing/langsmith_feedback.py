@@ -3,7 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject
@@ -14,18 +16,50 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
 ByRun = Mapping[str, list[JSONObject]]
+# A field of our own: what changes in earlier feedback with the same id; null deletes it.
+CHANGE: Final = "feedback_change"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FeedbackStates:
+    """The feedback on runs, and its states before it was changed or deleted."""
+
+    current: list[JSONObject]
+    earlier: list[JSONObject]
 
 
 def is_feedback(record: JSONObject) -> bool:
     """Return whether a record is feedback on a run, not a run."""
-    return "key" in record and "run_type" not in record and bool(record.get("run_id") or record.get("trace_id"))
+    is_statement = "key" in record and "run_type" not in record
+    return (is_statement or CHANGE in record) and bool(record.get("run_id") or record.get("trace_id"))
+
+
+def apply_changes(records: Sequence[JSONObject]) -> FeedbackStates:
+    """Apply later records to earlier ones with the same id: a statement replaces it, a change sets its fields."""
+    latest: dict[str, JSONObject] = {}
+    earlier: list[JSONObject] = []
+    for index, record in enumerate(records):
+        key = as_text(record.get("id")) or f"#{index}"
+        previous = latest.pop(key, None)
+        if previous is not None:
+            earlier.append(previous)
+        if CHANGE not in record:
+            latest[key] = record
+        elif previous is not None and record[CHANGE] is not None:
+            latest[key] = {**previous, **as_object(record[CHANGE])}
+    return FeedbackStates(current=list(latest.values()), earlier=earlier)
+
+
+def to_judgements(records: Sequence[JSONObject], root: str) -> list[RecordedJudgement]:
+    """Convert feedback to judgements: of the whole run if on the root run, else of a step."""
+    return [_judgement(record, None if (run := _run_of(record)) == root else run) for record in records]
 
 
 def group_by_run(feedback: Sequence[JSONObject], runs: AbstractSet[str], sources: Sequence[Source]) -> ByRun:
     """Group feedback by run; feedback on a run in none of the files becomes a problem."""
     groups: dict[str, list[JSONObject]] = defaultdict(list)
     for record in feedback:
-        groups[as_text(first_member(record, "run_id", "trace_id"))].append(record)
+        groups[_run_of(record)].append(record)
     for run_id in groups.keys() - runs:
         detail = f"feedback on run {run_id}, which is not in these files: import them together"
         for source in sources:
@@ -59,6 +93,10 @@ def _judgement(record: JSONObject, step: str | None) -> RecordedJudgement:
         at=_time(record),
         step=step,
     )
+
+
+def _run_of(record: JSONObject) -> str:
+    return as_text(first_member(record, "run_id", "trace_id"))
 
 
 def _averages(stats: JSONObject, known_keys: AbstractSet[str], step: str | None) -> Iterator[RecordedJudgement]:

@@ -1,0 +1,1 @@
+"""Ingestion endpoints of Langfuse clients."""

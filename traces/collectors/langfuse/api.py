@@ -1,0 +1,108 @@
+"""REST endpoints of Langfuse that its SDKs use. Refusals are `{message, error}`, as Langfuse answers them."""
+
+from typing import ClassVar, Final
+
+from django.http import HttpRequest, HttpResponse
+
+from traces.collectors.back_pressure import slot
+from traces.collectors.encoded_bodies import read_body
+from traces.collectors.json_bodies import read_json
+from traces.collectors.json_view import JsonView, answer, project_of
+from traces.collectors.langfuse.events import BadRequest, Split, deletion, score_events, split_batch, split_events
+from traces.errors import NotFound, ProblemError
+from traces.recordings import addresses, arrivals
+
+# The version of Langfuse whose protocol this is; its SDKs compare it.
+_VERSION: Final = "3.100.0"
+_SCORE: Final = "langfuse-score"
+_PROJECT: Final = {
+    "id": "forkpoint",
+    "name": "Forkpoint",
+    "organization": {"id": "forkpoint", "name": "Forkpoint"},
+    "metadata": {},
+}
+_ERROR_NAMES: Final = {
+    400: "InvalidRequestError",
+    404: "LangfuseNotFoundError",
+    413: "PayloadTooLargeError",
+    415: "UnsupportedMediaTypeError",
+    503: "ServiceUnavailable",
+}
+
+
+class LangfuseView(JsonView):
+    """Base of these endpoints."""
+
+    def describe(self, problem: ProblemError) -> object:
+        return {"message": problem.detail, "error": _ERROR_NAMES.get(problem.status, "InvalidRequestError")}
+
+
+class IngestionView(LangfuseView):
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Record events; the answer lists each of them as stored or rejected."""
+        body = read_json(read_body(request))
+        with slot():
+            split = split_batch(body)
+            _store(split, project_of(request))
+        errors = [
+            {"id": error.id, "status": 400, "message": "Invalid request data", "error": error.reason}
+            for error in split.errors
+        ]
+        return answer({"successes": [{"id": id, "status": 201} for id in split.event_ids], "errors": errors}, 207)
+
+
+class ScoresView(LangfuseView):
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Record one score, or a list of them."""
+        body = read_json(read_body(request))
+        with slot():
+            split = split_events(score_events(body.value), body)
+            _store(split, project_of(request))
+        if isinstance(body.value, list):
+            if not split.errors:
+                return answer({"message": "Accepted"}, 202)
+            results = {"accepted": len(split.event_ids), "rejected": len(split.errors)}
+            return answer({**results, "errors": [{"message": error.reason} for error in split.errors]}, 207)
+        if split.errors:
+            raise BadRequest(split.errors[0].reason)
+        return answer({"id": split.event_ids[0]})
+
+
+class ScoreView(LangfuseView):
+    def delete(self, request: HttpRequest, id: str) -> HttpResponse:
+        """Delete a score that was sent to this server; it is withdrawn from its run."""
+        address = addresses.find(_SCORE, [id]).get(id)
+        if address is None:
+            raise NotFound(f"there is no score {id[:60]!r}")
+        with slot():
+            arrivals.accept([deletion(id, address.external_id)], project=address.project)
+        return answer({"message": f"Score {id} deleted"}, 202)
+
+
+class HealthView(LangfuseView):
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return answer({"status": "OK", "version": _VERSION})
+
+
+class ProjectsView(LangfuseView):
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Return the project of the key, by which clients check their keys."""
+        return answer({"data": [_PROJECT]})
+
+
+class MissingView(LangfuseView):
+    """What Forkpoint does not have: prompts, datasets, and the reading of traces."""
+
+    title: ClassVar[str] = "endpoint"
+
+    def dispatch(self, request: HttpRequest, path: str) -> HttpResponse:
+        return answer(self.describe(NotFound(f"Forkpoint has no {self.title} {path[:200]!r}")), 404)
+
+
+class PromptView(MissingView):
+    title = "prompt"
+
+
+def _store(split: Split, project: str) -> None:
+    addresses.note(_SCORE, split.scores, project=project)
+    arrivals.accept(split.segments, project=project)

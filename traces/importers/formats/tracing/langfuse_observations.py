@@ -1,0 +1,142 @@
+"""Observations of Langfuse as steps."""
+
+from dataclasses import replace
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedStep
+from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.common.messages import normalize_messages, result_text
+from traces.importers.common.model_calls import (
+    model_input,
+    normalize_answer,
+    normalize_parameters,
+    normalize_provider,
+    normalize_request,
+    normalize_usage,
+    parse_cost,
+)
+from traces.importers.common.run_builder import container_type
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import parse_span
+
+_TYPES: Final = {
+    "generation": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "agent": StepType.AGENT,
+    "retriever": StepType.RETRIEVAL,
+    "embedding": StepType.RETRIEVAL,
+    "guardrail": StepType.SAFETY,
+    "evaluator": StepType.VALIDATOR,
+}
+_STEP_TYPES: Final = {str(member): member for member in StepType}
+_STATUSES: Final = {str(member): member for member in StepStatus}
+_MAPPED_FIELDS: Final = frozenset(
+    {
+        "id",
+        "traceId",
+        "parentObservationId",
+        "name",
+        "startTime",
+        "endTime",
+        "input",
+        "output",
+        "level",
+        "statusMessage",
+        "model",
+        "usage",
+        "usageDetails",
+        "costDetails",
+        "kind",
+    }
+)
+
+
+def build_observation(body: JSONObject, tool_names: frozenset[str], location: str) -> RecordedStep:
+    """Build the step of an observation; `tool_names` are the tools that models of the trace called."""
+    own_metadata, kind = forkpoint_metadata(body), _type(body, tool_names)
+    usage = {**as_object(body.get("usage")), **as_object(body.get("usageDetails"))}
+    tokens = normalize_usage(usage, f"{location}/body/usage")
+    cost = first_member(as_object(body.get("costDetails")), "total")
+    level, model = as_text(body.get("level")), as_text(body.get("model"))
+    facts = SpanFacts(
+        key=as_text(body.get("id")),
+        name=as_text(body.get("name")),
+        type=kind,
+        parent=as_text(body.get("parentObservationId")) or None,
+        times=parse_span(body.get("startTime"), body.get("endTime"), f"{location}/body"),
+        failed=level == "ERROR",
+        is_open=bool(body.get("startTime")) and not body.get("endTime") and body.get("kind") != "event",
+        error=as_text(body.get("statusMessage")) or (result_text(body["output"]) if body.get("output") else "error"),
+        input=body.get("input"),
+        output=body.get("output"),
+        model=model,
+        provider=normalize_provider(None, model),
+        call_id=_call_id(body),
+        usage=tokens,
+        request=_request(body) if kind is StepType.MODEL else None,
+        answer=normalize_answer(body.get("output"), as_text(own_metadata.get("finish_reason")))
+        if kind is StepType.MODEL
+        else None,
+        attributes={
+            key: value for key, value in body.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
+        },
+    )
+    step = build_step(facts)
+    step = _restore_exported(step, body, own_metadata) if own_metadata else step
+    return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
+
+
+def forkpoint_metadata(body: JSONObject) -> JSONObject:
+    """Return Forkpoint's metadata of a trace or observation that it exported."""
+    return as_object(as_object(body.get("metadata")).get("forkpoint"))
+
+
+def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
+    """Return the type by kind or metadata; else a tool if a model called it or it has a call id."""
+    own_metadata = forkpoint_metadata(body)
+    step_type = _TYPES.get(as_text(body.get("kind"))) or _STEP_TYPES.get(as_text(own_metadata.get("step_type")))
+    if step_type is not None:
+        return step_type
+    name = as_text(body.get("name"))
+    return StepType.TOOL if name in tool_names or _call_id(body) else container_type(name)
+
+
+def _call_id(body: JSONObject) -> str:
+    return as_text(first_member(as_object(body.get("metadata")), "tool_use_id", "tool_call_id"))
+
+
+def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
+    """Restore a step that Forkpoint exported, from the metadata for which Langfuse has no fields."""
+    status = _STATUSES.get(as_text(own_metadata.get("status")), step.status)
+    is_untimed = own_metadata.get("timed") is False
+    is_not_model = step.type is not StepType.MODEL
+    retries = own_metadata.get("retries")
+    return replace(
+        step,
+        status=status,
+        error=as_text(body.get("statusMessage")),
+        input=body.get("input") if is_not_model else step.input,
+        output=body.get("output") if is_not_model else step.output,
+        provider=as_text(own_metadata.get("provider")) or step.provider,
+        tool_name=as_text(own_metadata.get("tool_name")),
+        retries=retries if isinstance(retries, int) else 0,
+        started_at=None if is_untimed else step.started_at,
+        ended_at=None if is_untimed else step.ended_at,
+        attributes={key: value for key, value in step.attributes.items() if key != "metadata"},
+    )
+
+
+def _request(observation: JSONObject) -> JSONObject | None:
+    """Return the request with the sampling parameters that Langfuse stores beside it."""
+    body = as_object(observation.get("input"))
+    request = (
+        normalize_request(body)
+        if "messages" in body or "contents" in body
+        else model_input(normalize_messages(observation.get("input")), [], {})
+    )
+    parameters = normalize_parameters(as_object(observation.get("modelParameters")))
+    if parameters:
+        request["parameters"] = {**as_object(request.get("parameters")), **parameters}
+    return request if as_list(request["messages"]) else None
