@@ -6,8 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("traces", "0017_redaction_policies"),
-        ("traces", "0017_segment_files"),
+        ("traces", "0018_segment_files"),
     ]
 
     operations = [
