@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Final
@@ -17,7 +17,9 @@ from traces.core.ids import new_id
 from traces.errors import NotFound, ProblemError
 from traces.ingest.sealing import FIRST_LOOK
 from traces.models import Recording, Segment
-from traces.recordings import wake_up
+from traces.recordings import segment_redaction, wake_up
+from traces.redaction.redactor import Redaction
+from traces.redaction_policies import services as policies
 from traces.storage import bulk
 
 _RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
@@ -48,6 +50,12 @@ class NewSegment:
     is_final: bool = False
     file: str = ""
     offset: int = 0
+    # As it arrived; redaction may change its length.
+    original_size: int | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.data) if self.original_size is None else self.original_size
 
     @property
     def digest(self) -> str:
@@ -62,6 +70,8 @@ def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
     """
     if not segments:
         return
+    redaction = policies.redaction_of(project)
+    segments = [_redact(segment, redaction) for segment in segments]
     by_key: dict[str, list[NewSegment]] = {}
     for segment in segments:
         by_key.setdefault(_key(project, segment.external_id), []).append(segment)
@@ -76,6 +86,7 @@ def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
 def append(part: NewSegment) -> int:
     """Store the next part of a file and return the size of the file then; raise `WrongOffset`."""
     with transaction.atomic():
+        part = replace(part, external_id=_safe_id(part.external_id, ""))
         key = _key("", part.external_id)
         recording = _open_recordings({key: [part]}, "", datetime.now(UTC))[key]
         size = _file_size(recording.id, part.file)
@@ -84,12 +95,12 @@ def append(part: NewSegment) -> int:
                 f"{size} bytes of {part.file} are stored, so the next part starts there, not at {part.offset}"
             )
         accept([part])
-        return size + len(part.data)
+        return size + part.size
 
 
 def file_size(external_id: str, file: str) -> int:
     """Return how many bytes of a file are stored."""
-    recording = Recording.objects.filter(key=_key("", external_id)).first()
+    recording = Recording.objects.filter(key=_key("", _safe_id(external_id, ""))).first()
     return _file_size(recording.id, file) if recording else 0
 
 
@@ -99,6 +110,7 @@ def _file_size(recording_id: UUID, file: str) -> int:
 
 def finalize(external_id: str, *, project: str = "") -> None:
     """Seal a recording without waiting for more; raise `NotFound`. Does nothing if it is sealed."""
+    external_id = _safe_id(external_id, project)
     with transaction.atomic():
         recording = Recording.objects.select_for_update().filter(key=_key(project, external_id)).first()
         if recording is None:
@@ -107,6 +119,17 @@ def finalize(external_id: str, *, project: str = "") -> None:
             recording.is_final, recording.due_at = True, datetime.now(UTC)
             recording.save(update_fields=["is_final", "due_at"])
     wake_up.signal()
+
+
+def _redact(segment: NewSegment, redaction: Redaction) -> NewSegment:
+    data = segment_redaction.redact_data(segment.data, redaction)
+    external_id = redaction.redactor().text(segment.external_id)
+    return replace(segment, external_id=external_id, data=data, original_size=segment.size)
+
+
+def _safe_id(external_id: str, project: str) -> str:
+    """Return the external id under which the segments of a run are stored."""
+    return policies.redaction_of(project).redactor().text(external_id)
 
 
 def _key(project: str, external_id: str) -> str:
@@ -139,7 +162,7 @@ def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, S
         existing.update(same.values_list("recording_id", "digest"))
     new = {identity: arrival for identity, arrival in arrivals.items() if identity not in existing}
     rows = (
-        (recording_id, name, segment.format, segment.file, len(segment.data), _compressor().compress(segment.data))
+        (recording_id, name, segment.format, segment.file, segment.size, _compressor().compress(segment.data))
         for (recording_id, name), (_, segment) in new.items()
     )
     bulk.insert(Segment, _SEGMENT_COLUMNS, rows)

@@ -19,7 +19,8 @@ from traces.errors import ProblemError
 from traces.importers.assembly import SegmentContent, assemble
 from traces.importers.registry import get_importer
 from traces.ingest.sealing import Patience, next_refresh, seal_time
-from traces.models import Recording, Segment
+from traces.models import Recording, Run, Segment
+from traces.redaction_policies.services import RedactionByApp
 from traces.runs import growing_runs, late_judgements, services
 from traces.runs.growing_runs import RunState, WriteResult
 from traces.storage import bulk
@@ -232,9 +233,23 @@ def _finish(jobs: Sequence[_Job]) -> None:
         growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
         rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
         bulk.update(Recording, _RESULT_COLUMNS, rows)
+        _delete_denied_segments(ends)
     for job in ends:
         if job.problem:
             logger.warning("recording_incomplete", recording=str(job.recording.id), problem=job.problem)
+
+
+def _delete_denied_segments(jobs: Sequence[_Job]) -> None:
+    """Delete the segments of sealed runs whose app denies fields: only the run is stored without them."""
+    recordings = {job.run_id: job.recording.id for job in jobs if job.run_id is not None}
+    redactions = RedactionByApp()
+    denied = [
+        recordings[run_id]
+        for run_id, app in Run.objects.filter(id__in=list(recordings)).values_list("id", "app")
+        if redactions[app].policy.denies_fields
+    ]
+    if denied:
+        Segment.objects.filter(recording__in=denied).delete()
 
 
 def _result(job: _Job, now: datetime, *, is_current: bool, is_sealed: bool) -> tuple[object, ...]:

@@ -102,6 +102,10 @@ class Policy:
     def is_off(self) -> bool:
         return not (self.secrets or self.personal_data or self.rules)
 
+    @property
+    def denies_fields(self) -> bool:
+        return any(rule.action is not Action.RAW for rule in self.rules)
+
 
 def combine(contents: Iterable[PolicyContent]) -> Policy:
     """Return the policy of an app from that of all apps and its own, in this order.

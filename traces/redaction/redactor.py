@@ -27,7 +27,7 @@ _NO_STATES: Final[States] = frozenset()
 # Shorter ones, and words, may occur by chance: they are redacted only in their place.
 _SHORTEST_LITERAL: Final = 6
 _LONG_LITERAL: Final = 20
-_NO_WORD: Final = re.compile(rb"[0-9@]")
+_NO_WORD: Final = re.compile(rb"[^A-Za-z]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -100,6 +100,14 @@ class Redactor:
             self.failures.append(f"{place or field}: {error.__class__.__name__}")
             return FAILURE_MARKER
 
+    def value(self, value: JSONValue, name: str = "") -> JSONValue:
+        """Redact a value by detectors alone; `name` is its key in its object, or empty."""
+        try:
+            return self._part(value, name)
+        except Exception as error:  # noqa: BLE001 - as for a field
+            self.failures.append(f"{name or 'a value'}: {error.__class__.__name__}")
+            return FAILURE_MARKER
+
     def text(self, text: str, place: str = "") -> str:
         """Redact a text that no field rule can name, such as a step's name."""
         if not text:
@@ -112,10 +120,7 @@ class Redactor:
 
     def suspects_any(self, texts: Iterable[str]) -> bool:
         """Return whether one of the texts may contain a value: a quick check, which may be wrong for none."""
-        try:
-            return self._suspects("\n".join(texts).encode(errors="surrogatepass"))
-        except Exception:  # noqa: BLE001 - each text is then remainder, and blocked
-            return True
+        return self.suspects("\n".join(texts).encode(errors="surrogatepass"))
 
     def _value(self, value: JSONValue, name: str, states: States, exempt: bool) -> JSONValue:
         if states:
@@ -248,6 +253,13 @@ class Redactor:
         if value is None or (isinstance(value, str) and MARKER.fullmatch(value)):
             return value
         return self._digester.marker_of_json(rule.name, value)
+
+    def suspects(self, data: bytes) -> bool:
+        """Return whether texts in any data may contain a value; a failing detector suspects all."""
+        try:
+            return self._suspects(data)
+        except Exception:  # noqa: BLE001 - what it cannot look at is then looked at text by text, and blocked
+            return True
 
     def _suspects(self, data: bytes) -> bool:
         return any(detector.suspects(data) for detector in self._detectors)

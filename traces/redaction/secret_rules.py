@@ -36,7 +36,7 @@ CREDENTIAL_NAMES: Final = (
     "authorization",
 )
 # The same names in prose and logs, where a separator may stand between their words.
-_NAMES: Final = (
+NAMES: Final = (
     r"(?i:passw(?:or)?d|passphrase|secret|(?:secret|api|access|account|private|signing|encryption)[ _-]?key"
     r"|(?:api|auth|access|refresh|session|security|bearer|bot)[ _-]?token|authorization)"
 )
@@ -172,9 +172,9 @@ CONTEXT_RULES: Final = (
     SecretRule(
         kind="credential",
         title="Credential",
-        pattern=rf"{_NAMES}{_ASSIGNMENT}(?P<value>{_VALUE}{{6,}})",
+        pattern=rf"{NAMES}{_ASSIGNMENT}(?P<value>{_VALUE}{{6,}})",
         accepts=is_key_like,
-        hint=rf"{_NAMES}(?:{_MEMBER}|{_ASSIGNMENT}{_VALUE}{{6}})",
+        hint=rf"{NAMES}(?:{_MEMBER}|{_ASSIGNMENT}{_VALUE}{{6}})",
     ),
 )
 

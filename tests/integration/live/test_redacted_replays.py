@@ -13,7 +13,6 @@ from replay.execution import runner, task_names
 from replay.live import providers
 from replay.models import SessionMessage
 from replay.sessions import prepare, queries, services
-from replay.sessions.schemas import SessionView
 from tests.support.queues import capture_tasks
 from tests.support.redactions import secrets
 from tests.support.replay_runs import order_desk
@@ -52,7 +51,7 @@ def server(settings: Settings) -> Iterator[ProviderServer]:
         providers.close()
 
 
-def replay(run: Run, *entries: dict[str, Any], **policy: Any) -> SessionView:
+def replay(run: Run, *entries: dict[str, Any], **policy: Any) -> Any:
     body: Any = {"run": str(run.id), "overrides": {"overrides": list(entries)}, "policy": policy}
     session = services.launch(prepare.parse(body))
     runner.execute(session.id)
@@ -130,7 +129,7 @@ def test_plan_says_why_the_call_is_not_made(server: ProviderServer) -> None:
 
 
 def test_run_whose_redaction_failed_is_refused_with_the_reason() -> None:
-    metadata = {"redaction": {"status": "blocked", "reason": "a detector failed at step 3"}}
+    metadata: Any = {"redaction": {"status": "blocked", "reason": "a detector failed at step 3"}}
     run = Run.objects.get(id=record(dataclasses.replace(order_desk(), metadata=metadata)).run_id)
     with pytest.raises(ReplayRefusal) as caught:
         replay(run)

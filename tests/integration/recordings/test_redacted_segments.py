@@ -1,0 +1,106 @@
+"""Records that arrive over the network: no stored byte of a segment or a run contains a secret."""
+
+import json
+from typing import Any
+
+import pytest
+import zstandard
+from django.test import Client
+
+from tests.support.arriving_events import answer, beginning, ending, lines
+from tests.support.arriving_spans import ROOT, protobuf, request, root, span
+from tests.support.redactions import secrets
+from traces.models import Recording, Run, Segment
+from traces.recordings import arrivals, recorder
+from traces.recordings.arrivals import NewSegment
+from traces.redaction.policy import PolicyContent
+from traces.redaction_policies import services as policies
+from traces.storage import artifacts
+
+pytestmark = pytest.mark.django_db
+SECRET, PASSWORD = secrets()["GitHub"], "tiger-lily-pond"
+
+
+@pytest.fixture(autouse=True)
+def _at_once(settings: Any) -> None:
+    """Seal a run as soon as its root has ended."""
+    settings.QUIET_S = 0
+
+
+def leaky_span() -> Any:
+    arguments = json.dumps({"password": PASSWORD, "note": f"line\n{SECRET}"})
+    return span(
+        "00000000000000aa",
+        f"login {SECRET}",
+        parent=ROOT,
+        second=2,
+        openinference__span__kind="TOOL",
+        tool__name="login",
+        input__value=arguments,
+        output__value=f"hello {PASSWORD}",
+        db__password=PASSWORD,
+    )
+
+
+def seal_all() -> Run:
+    Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z", refresh_at=None)
+    while recorder.work():
+        Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z")
+    return Run.objects.order_by("-revision")[0]
+
+
+def stored() -> str:
+    parts = [zstandard.ZstdDecompressor().decompress(bytes(data)) for (data,) in Segment.objects.values_list("data")]
+    parts += [item.data for item in artifacts.verify_all() if isinstance(item, artifacts.StoredBytes)]
+    rows = [repr(list(table.objects.values())) for table in (Recording, Run)]
+    return b"\n".join(parts).decode(errors="replace") + "".join(rows)
+
+
+@pytest.mark.parametrize("is_protobuf", [False, True])
+def test_otlp_is_redacted_when_it_arrives(is_protobuf: bool) -> None:
+    body = request(root(), leaky_span())
+    media_type = "application/x-protobuf" if is_protobuf else "application/json"
+    for _ in range(2):
+        response = Client().post("/v1/traces", protobuf(body) if is_protobuf else body, content_type=media_type)
+        assert response.status_code == 200
+    assert Segment.objects.count() == 1
+    run = seal_all()
+    assert run.step_count == 2
+    assert SECRET not in stored()
+    assert PASSWORD not in stored()
+    step = run.steps.get(type="tool")
+    assert step.name.startswith("login [redacted:github-classic-token:")
+
+
+def test_events_are_redacted_when_they_arrive() -> None:
+    events = [*beginning("run-1"), *answer("run-1"), *ending("run-1")]
+    events[1]["payload"]["request"]["messages"][0]["content"] = f"my key is {SECRET}"
+    arrivals.accept([NewSegment(external_id="run-1", format="forkpoint", data=lines(events), has_ended=True)])
+    assert seal_all().step_count
+    assert SECRET not in stored()
+
+
+def test_clean_records_keep_their_bytes() -> None:
+    data = lines(beginning("run-1"))
+    arrivals.accept([NewSegment(external_id="run-1", format="forkpoint", data=data)])
+    ((stored_data,),) = Segment.objects.values_list("data")
+    assert zstandard.ZstdDecompressor().decompress(bytes(stored_data)) == data
+
+
+def test_segments_of_an_app_that_denies_fields_go_when_the_run_is_sealed() -> None:
+    rule: Any = {"name": "question", "action": "drop", "path": "/input/messages/*/content"}
+    policies.set_policy("desk", PolicyContent.model_validate({"rules": [rule]}), by="test")
+    events = [*beginning("run-1"), *answer("run-1"), *ending("run-1")]
+    arrivals.accept([NewSegment(external_id="run-1", format="forkpoint", data=lines(events), has_ended=True)])
+    run = seal_all()
+    assert run.sealed_at is not None
+    assert not Segment.objects.exists()
+    assert "Where is my order?" not in stored()
+
+
+def test_size_of_a_file_counts_what_arrived() -> None:
+    line = json.dumps({"type": "user", "text": SECRET}).encode() + b"\n"
+    part = NewSegment(external_id="session", format="claude-code", data=line, file="a.jsonl")
+    assert arrivals.append(part) == len(line)
+    assert arrivals.file_size("session", "a.jsonl") == len(line)
+    assert SECRET not in stored()

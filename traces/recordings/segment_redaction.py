@@ -1,0 +1,112 @@
+"""Redaction of segments before they are stored: records as they arrive, in OTLP or as JSON lines.
+
+The detectors look at every text, also at those inside of JSON texts. Field rules need the steps of the assembled run:
+they apply when it is written (`traces.ingest.redaction`), and its segments are deleted when it is sealed.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, Final
+
+import orjson
+import re2
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.common.v1.common_pb2 import KeyValue
+
+from traces.core.json_access import as_object, as_string
+from traces.core.json_types import JSONValue
+from traces.importers.otlp.batches import is_json, read_spans
+from traces.importers.otlp.raw_spans import Signal
+from traces.redaction.redactor import Redaction, Redactor
+from traces.redaction.secret_rules import NAMES
+
+_REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
+
+
+def redact_data(data: bytes, redaction: Redaction) -> bytes:
+    """Return records without what the detectors of a policy find; the same bytes if they find nothing."""
+    if not redaction.detectors:
+        return data
+    redactor = redaction.redactor()
+    if not redactor.suspects(data) and _names().search(data) is None:
+        return data
+    result = _rewrite(data, redactor)
+    return _rewrite(result, redactor.for_literals()) if redactor.literals else result
+
+
+def _rewrite(data: bytes, redactor: Redactor) -> bytes:
+    if is_json(data):
+        return b"\n".join(_line(line, redactor) for line in data.split(b"\n"))
+    request = _REQUESTS[read_spans(data).signal].FromString(data)
+    _message(request, redactor)
+    return bytes(request.SerializeToString())
+
+
+def _line(line: bytes, redactor: Redactor) -> bytes:
+    """Redact one line of JSON; a line without anything to redact, or one that is no JSON, keeps its form."""
+    try:
+        value = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return redactor.text(line.decode(errors="replace")).encode() if line.strip() else line
+    result = _json(value, "", redactor)
+    return line if result == value else orjson.dumps(result)
+
+
+def _json(value: JSONValue, name: str, redactor: Redactor) -> JSONValue:
+    if isinstance(value, str):
+        return _text(value, name, redactor)
+    if isinstance(value, list):
+        return [_json(item, name, redactor) for item in value]
+    if not isinstance(value, dict):
+        return value
+    # An attribute of OTLP: its name stands beside its value.
+    attribute = as_string(value.get("key")) if as_object(value.get("value")) else ""
+    return {
+        _text(key, "", redactor): _json(item, attribute or _name(key, name), redactor) for key, item in value.items()
+    }
+
+
+def _name(key: str, name: str) -> str:
+    return name if key == "stringValue" else key
+
+
+def _message(message: Message, redactor: Redactor) -> None:
+    """Redact every text of a message in place."""
+    if isinstance(message, KeyValue) and message.value.HasField("string_value"):
+        message.value.string_value = _text(message.value.string_value, message.key, redactor)
+        message.key = _text(message.key, "", redactor)
+        return
+    for field, value in message.ListFields():
+        if field.type == FieldDescriptor.TYPE_MESSAGE:
+            for item in _items(field, value):
+                _message(item, redactor)
+        elif field.type == FieldDescriptor.TYPE_STRING:
+            if field.is_repeated:
+                value[:] = [_text(item, "", redactor) for item in value]
+            else:
+                setattr(message, field.name, _text(value, "", redactor))
+
+
+def _items(field: FieldDescriptor, value: Any) -> Sequence[Message]:
+    return value if field.is_repeated else [value]
+
+
+def _text(text: str, name: str, redactor: Redactor) -> str:
+    """Redact a text; one that is JSON is redacted by its members."""
+    if text[:1] in ("{", "["):
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return str(redactor.value(text, name))
+        result = _json(value, name, redactor)
+        return text if result == value else orjson.dumps(result).decode()
+    return str(redactor.value(text, name))
+
+
+@cache
+def _names() -> Any:
+    """Return the expression for names of credentials, whose values have no shape of their own."""
+    return re2.compile(NAMES.encode())
