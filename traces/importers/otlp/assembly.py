@@ -1,5 +1,6 @@
 """Runs of traces: from records in any order to a recorded run."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,6 +39,14 @@ _SESSION: Final = (
 )
 
 
+# Other names of the session and the user: a prefix, and `session` or `user` with or without `id`.
+_ASSOCIATIONS: Final = (
+    "traceloop.association.properties.",
+    "ai.telemetry.metadata.",
+    "ai.settings.context.",
+    "langsmith.metadata.",
+)
+_ASSOCIATION: Final = re.compile(r"\.(session|user)(?:_id|Id)?$")
 _TAGS: Final = ("langfuse.trace.tags", "tag.tags")
 _NO_LOGS: Final[list[SpanEvent]] = []
 
@@ -170,7 +179,9 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
     resource: JSONObject = {**trace.resource}
     for span in (*spans, root):
         resource |= span.resource
-    session: JSONObject = {key: value for span in spans for key, value in span.attributes.items() if key in _SESSION}
+    session: JSONObject = {
+        name: value for span in spans for key, value in span.attributes.items() if (name := _session_name(key))
+    }
     tags = [
         tag for span in spans for tag_field in _TAGS for tag in as_list(parse_embedded(span.attributes.get(tag_field)))
     ]
@@ -188,3 +199,11 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
         ),
         metadata={**session, "trace_name": name, "resource": resource},
     )
+
+
+def _session_name(key: str) -> str:
+    """Return the name in the run's metadata of an attribute that states its session or user, else an empty string."""
+    if key in _SESSION:
+        return key
+    match = _ASSOCIATION.search(key) if key.startswith(_ASSOCIATIONS) else None
+    return f"{match[1]}.id" if match else ""

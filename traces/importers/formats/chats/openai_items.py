@@ -42,6 +42,11 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
     return messages + _answers(model_items)
 
 
+def has_calls(value: JSONValue) -> bool:
+    """Return True if `value` is a list of items with a tool call."""
+    return any(_type(item) in _CALLS for item in as_list(value))
+
+
 def is_response_output(value: JSONValue) -> bool:
     """Return True if `value` is a list of items as in the output of a response."""
     kinds = {_type(item) for item in as_list(value)}

@@ -9,7 +9,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import message_text, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     Answer,
     Usage,
@@ -22,9 +22,15 @@ from traces.importers.common.model_calls import (
     request_input,
 )
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.formats.chats.openai_items import (
+    has_calls,
+    is_response_output,
+    normalize_items,
+    normalize_response,
+)
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.dialects.message_copies import flat_message
-from traces.importers.otlp.dialects.request_bodies import RequestBody
+from traces.importers.otlp.dialects.request_bodies import RequestBody, parse
 from traces.importers.otlp.wire import SpanEvent
 
 _SAMPLING: Final = (
@@ -57,6 +63,7 @@ _EVENT_ROLES: Final = {
 _CHOICE: Final = "gen_ai.choice"
 _BODIES: Final = ("langfuse.observation.input", "input.value")
 _TOOL_DEFINITIONS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
+_USAGE_DETAILS: Final = "langfuse.observation.usage_details"
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 
@@ -81,7 +88,7 @@ def extract_answer(attributes: Attributes, events: Sequence[SpanEvent]) -> Answe
         as_text(reasons[0]) if reasons else as_text(attributes.look("llm.finish_reason", "ai.response.finishReason"))
     )
     for value in (
-        attributes.take("langfuse.observation.output"),
+        _langfuse_answer(attributes),
         _openinference_answer(attributes),
         attributes.take_json("gen_ai.output.messages"),
         _take_indexed_messages(attributes, "gen_ai.completion"),
@@ -107,7 +114,9 @@ def find_requested_model(attributes: Attributes) -> str:
 
 
 def extract_usage(attributes: Attributes, location: str) -> Usage:
-    details = as_object(attributes.take_json("langfuse.observation.usage_details"))
+    details = as_object(attributes.look_json(_USAGE_DETAILS))
+    if not _has_reasoning(details):
+        attributes.take(_USAGE_DETAILS)
     if not details:
         details = {
             "input_tokens": attributes.take(
@@ -141,6 +150,11 @@ def extract_usage(attributes: Attributes, location: str) -> Usage:
     )
 
 
+def _has_reasoning(details: JSONObject) -> bool:
+    """Return whether usage states reasoning tokens, which no column holds: such details stay attributes."""
+    return any(value if "reasoning" in name else _has_reasoning(as_object(value)) for name, value in details.items())
+
+
 def _whole_request(attributes: Attributes) -> RequestBody | None:
     """Return the request body if the tracer recorded it, and drop what repeats it."""
     for name in _BODIES:
@@ -160,7 +174,8 @@ def _parsed_request(body: JSONValue) -> RequestBody | None:
     """Return a request body that cannot be cut into its messages."""
     if not isinstance(body, dict) or not isinstance(first_member(body, "messages", "contents", "input"), list):
         return None
-    messages = normalize_messages(first_member(body, "messages", "input", "contents", "prompt"))
+    conversation = first_member(body, "messages", "input", "contents", "prompt")
+    messages = normalize_items(conversation) if has_calls(conversation) else normalize_messages(conversation)
     tools = normalize_tools(first_member(body, "tools", "functions") or [])
     return RequestBody(messages=messages, tools=tools, fields=body)
 
@@ -191,11 +206,39 @@ def _openinference_messages(attributes: Attributes, prefix: str) -> JSONValue:
 
 def _openinference_answer(attributes: Attributes) -> JSONValue:
     body = as_object(attributes.look_json("output.value"))
+    if message := _response_message(body):
+        attributes.take("output.value")
+        attributes.drop("llm.output_messages.")
+        return message
     if not body.keys().isdisjoint({"choices", "candidates", "content"}):
         attributes.take("output.value")
         attributes.drop("llm.output_messages.")
         return body
-    return _openinference_messages(attributes, "llm.output_messages") or attributes.take("output.value")
+    messages = [as_object(message) for message in as_list(_openinference_messages(attributes, "llm.output_messages"))]
+    return _join_answers(messages) or attributes.take("output.value")
+
+
+def _join_answers(messages: list[JSONObject]) -> JSONValue:
+    """Join the messages of one answer, if the tracer wrote each tool call into a message of its own."""
+    calls = [call for message in messages for call in as_list(message.get("tool_calls"))]
+    if len(messages) < 2 or not calls:
+        return [*messages]
+    texts = [text for message in messages if (text := message_text(message))]
+    return {**messages[0], "content": "\n\n".join(texts) or None, "tool_calls": calls}
+
+
+def _langfuse_answer(attributes: Attributes) -> JSONValue:
+    answer = attributes.take("langfuse.observation.output")
+    return _response_message(parse(answer)) or answer
+
+
+def _response_message(value: JSONValue) -> JSONValue:
+    """Return the message that the items of a response form, with all of its tool calls; None for other answers."""
+    response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
+    if not is_response_output(response.get("output")):
+        return None
+    output = normalize_response(response).output
+    return None if output is None else {"choices": [output], "usage": response.get("usage")}
 
 
 def _take_indexed_messages(attributes: Attributes, prefix: str) -> JSONValue:

@@ -16,6 +16,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
+from traces.importers.formats.chats.openai_items import has_calls, normalize_items
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
@@ -65,14 +66,18 @@ class BodyReader:
             if bytes(memoryview(conversation)[:1]) != b"[":
                 return None
             return RequestBody(
-                messages=self._normalize(_decode_list(conversation)),
+                messages=self._normalize(_decode_list(conversation), are_items=names[0] == "input"),
                 tools=_tools_of(fields),
                 fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
             )
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
 
-    def _normalize(self, items: list[msgspec.Raw]) -> list[JSONObject]:
+    def _normalize(self, items: list[msgspec.Raw], *, are_items: bool) -> list[JSONObject]:
+        if are_items:
+            values = [_field_value(bytes(item)) for item in items]
+            if has_calls(values):
+                return normalize_items(values)
         start, history = self._history(items)
         messages = [*history]
         for item in items[start:]:

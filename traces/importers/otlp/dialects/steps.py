@@ -76,11 +76,10 @@ _PROVIDERS: Final = (
     "ai.model.provider",
 )
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
+# These are always the arguments.
+_CALL_INPUTS: Final = ("langfuse.observation.input", "gen_ai.tool.call.arguments", "ai.toolCall.args")
 _INPUTS: Final = (
-    "langfuse.observation.input",
-    "gen_ai.tool.call.arguments",
-    "ai.toolCall.args",
-    "tool.parameters",
+    *_CALL_INPUTS,
     "gen_ai.retrieval.query.text",
     "input.value",
     "traceloop.entity.input",
@@ -91,6 +90,8 @@ _INPUTS: Final = (
     "ai.prompt",
     "chain.input",
 )
+_PARAMETERS: Final = "tool.parameters"
+_SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
 _OUTPUTS: Final = (
     "langfuse.observation.output",
     "gen_ai.tool.call.result",
@@ -187,6 +188,10 @@ def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], time
 
 def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
     name = as_text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
+    # Some tracers write the schema of the arguments here instead of the arguments.
+    arguments = None if _is_schema(attributes.look_json(_PARAMETERS)) else attributes.take(_PARAMETERS)
+    call_input = attributes.look(*_CALL_INPUTS)
+    recorded_input = attributes.take(*_INPUTS)
     return SpanFacts(
         key=wire.span_id,
         name=name,
@@ -194,9 +199,18 @@ def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times
         times=times,
         tool_name=name,
         call_id=as_text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
-        input=attributes.take(*_INPUTS),
+        input=recorded_input if arguments is None or call_input is not None else arguments,
         output=attributes.take(*_OUTPUTS),
     )
+
+
+def _is_schema(value: JSONValue) -> bool:
+    """Return whether a value describes arguments: a JSON schema, or the schemas of its properties."""
+    fields = as_object(value)
+    if fields.get("type") == "object" and isinstance(fields.get("properties"), dict):
+        return True
+    schemas = [as_object(field) for field in fields.values()]
+    return bool(schemas) and all(not _SCHEMA_KEYS.isdisjoint(schema) for schema in schemas)
 
 
 def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:

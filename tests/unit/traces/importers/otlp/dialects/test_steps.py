@@ -1,0 +1,119 @@
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.traces.importers.otlp.test_batches import protobuf, span
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.otlp.assembly import assemble
+from traces.importers.otlp.batches import read_spans
+
+SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+PROPERTIES = {"id": {"title": "Id", "type": "string"}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
+
+
+def run_of(*spans: dict[str, str]) -> RecordedRun:
+    return assemble(read_spans(protobuf(*(span(no, attributes=item) for no, item in enumerate(spans, 1)))).spans)
+
+
+def step_of(attributes: dict[str, str]) -> RecordedStep:
+    (step,) = run_of(attributes).steps
+    return step
+
+
+@pytest.mark.parametrize("schema", [SCHEMA, PROPERTIES])
+def test_schema_of_tool_is_not_its_arguments(schema: Any) -> None:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "find", "tool.parameters": json.dumps(schema)}
+    step = step_of({**attributes, "input.value": '{"id": "A-1"}', "output.value": "ok"})
+    assert (step.type, step.input, step.output) == (StepType.TOOL, {"id": "A-1"}, "ok")
+    assert step.attributes["tool.parameters"] == json.dumps(schema)
+    assert step_of(attributes).input is None
+
+
+@pytest.mark.parametrize("arguments", [{"id": "A-1"}, {"filter": {"status": "open"}}, {}])
+def test_parameters_of_tool_are_its_arguments(arguments: Any) -> None:
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "find", "tool.parameters": json.dumps(arguments)}
+    step = step_of({**attributes, "input.value": "text"})
+    assert step.input == arguments
+    assert "tool.parameters" not in step.attributes
+
+
+RESPONSE: Any = {
+    "object": "response",
+    "model": "gpt-5-mini",
+    "output": [
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "Both."}]},
+        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"id":"A-1"}'},
+        {"type": "function_call", "call_id": "c2", "name": "find", "arguments": '{"id":"B-2"}'},
+    ],
+}
+CALLS = [
+    {"id": "c1", "name": "find", "arguments": {"id": "A-1"}},
+    {"id": "c2", "name": "find", "arguments": {"id": "B-2"}},
+]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"output.value": json.dumps(RESPONSE)},
+        {"langfuse.observation.output": json.dumps(RESPONSE["output"])},
+        {
+            "output.value": json.dumps({**RESPONSE, "output": [*RESPONSE["output"], {"type": "web_search_call"}]}),
+            **{
+                f"llm.output_messages.{no}.message.{name}": value
+                for no, call in enumerate(RESPONSE["output"][1:])
+                for name, value in {
+                    "role": "assistant",
+                    "tool_calls.0.tool_call.id": call["call_id"],
+                    "tool_calls.0.tool_call.function.name": call["name"],
+                    "tool_calls.0.tool_call.function.arguments": call["arguments"],
+                }.items()
+            },
+        },
+    ],
+)
+def test_parallel_calls_of_response(attributes: dict[str, str]) -> None:
+    step = step_of({"openinference.span.kind": "LLM", "llm.model_name": "gpt-5-mini", **attributes})
+    output: Any = step.output
+    assert output["message"]["tool_calls"] == CALLS
+
+
+def test_parallel_calls_in_next_request_are_one_message() -> None:
+    user = {"role": "user", "content": "Where are they?"}
+    results = [{"type": "function_call_output", "call_id": name, "output": "in transit"} for name in ("c1", "c2")]
+    first = {"model": "gpt-5-mini", "input": [user]}
+    second = {"model": "gpt-5-mini", "input": [user, *RESPONSE["output"], *results]}
+    model = {"openinference.span.kind": "LLM"}
+    run = run_of(
+        {**model, "input.value": json.dumps(first), "output.value": json.dumps(RESPONSE)},
+        {**model, "input.value": json.dumps(second), "output.value": "Both are in transit."},
+    )
+    answer: Any = run.steps[0].output
+    request: Any = run.steps[1].input
+    assert request["messages"][1] == answer["message"]
+    assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("session", "user"),
+    [
+        ("session.id", "user.id"),
+        ("traceloop.association.properties.session_id", "traceloop.association.properties.user_id"),
+        ("ai.telemetry.metadata.sessionId", "ai.telemetry.metadata.userId"),
+        ("ai.settings.context.sessionId", "ai.settings.context.user"),
+    ],
+)
+def test_session_and_user_are_metadata(session: str, user: str) -> None:
+    metadata = run_of({session: "s-1", user: "u-7"}).metadata
+    assert (metadata["session.id"], metadata["user.id"]) == ("s-1", "u-7")
+
+
+@pytest.mark.parametrize("reasoning", [0, 12])
+def test_reasoning_tokens_of_langfuse_are_retained(reasoning: int) -> None:
+    name = "langfuse.observation.usage_details"
+    details = {"input": 40, "output": 20, "completion_tokens_details": {"reasoning_tokens": reasoning}}
+    step = step_of({"langfuse.observation.type": "generation", name: json.dumps(details)})
+    assert (step.tokens_in, step.tokens_out) == (40, 20)
+    assert (name in step.attributes) is (reasoning > 0)
