@@ -68,8 +68,7 @@ def test_otlp_is_redacted_when_it_arrives(is_protobuf: bool) -> None:
     assert run.step_count == 2
     assert SECRET not in stored()
     assert PASSWORD not in stored()
-    step = run.steps.get(type="tool")
-    assert step.name.startswith("login [redacted:github-classic-token:")
+    assert "login [redacted:github-classic-token:" in stored()
 
 
 def test_events_are_redacted_when_they_arrive() -> None:
