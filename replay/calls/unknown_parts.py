@@ -40,7 +40,7 @@ class UnknownParts:
             and call.node is not None
             and (replies := self._messages.after_a_change(call.node)).count
         ):
-            call = replace(call, replies=replies)
+            call = call.with_replies(replies)
         steps = tuple(sorted({link.producer for link in misses if link.kind is not EdgeKind.LINK}))
         if not steps or call.edits.arguments is not None:
             return call

@@ -4,9 +4,10 @@ Model and tool steps need not be siblings: recorders may put each of them, or al
 container. A tool step may contain a whole agent, whose steps are not part of the loop that calls it.
 """
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -34,6 +35,20 @@ class Loop:
     other_steps: tuple[Node, ...] = ()
     containers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
+    @cached_property
+    def parts(self) -> list[int]:
+        """Numbers of its model steps and calls."""
+        return sorted(node.no for node in (*self.models, *self.calls))
+
+    def models_after(self, no: int) -> Sequence[Node]:
+        """Model steps with higher numbers than `no`, in order."""
+        return self.models[bisect_right(self.models, no, key=_number) :]
+
+    def steps_between(self, no: int, end: int) -> Sequence[Node]:
+        """Steps with higher numbers than `no` and lower ones than `end`, in order."""
+        start = bisect_right(self.steps, no, key=_number)
+        return self.steps[start : bisect_left(self.steps, end, lo=start, key=_number)]
+
     @property
     def first(self) -> int:
         return self.models[0].no
@@ -41,6 +56,10 @@ class Loop:
     @property
     def last(self) -> int:
         return self.steps[-1].no
+
+
+def _number(node: Node) -> int:
+    return node.no
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +125,7 @@ class _Parts:
             steps |= {descendant.no: descendant for descendant in self.graph.descendants(node.no)}
         return Loop(
             parent=self.scope,
-            models=tuple(self.models),
+            models=tuple(sorted(self.models, key=_number)),
             calls=tuple(self.calls),
             steps=tuple(steps[no] for no in sorted(steps)),
             other_steps=other_steps,

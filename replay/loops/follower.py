@@ -2,6 +2,8 @@
 
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from functools import cached_property
+from itertools import takewhile
 
 from replay.calls.call_ids import with_recorded_ids
 from replay.calls.unknown_parts import unknown_request
@@ -58,14 +60,13 @@ class LoopFollower:
         self._points = parts.points
         self._loop = loop
         self._key = parts.loops.key_of(node)
-        self._position = LoopPosition(parts, loop, node)
+        self._position = LoopPosition(parts, loop, node, is_at_end=not ModelAnswer(answer.output).calls)
         # The last model call and its answer.
         self._call = call
         self._answer = answer
         self._output = answer.output
         # Messages up to the diverging answer, and since.
         self._base = base
-        self._base_messages = flat(base)
         self._tail: list[JSONValue] = []
         self._turn_count = 1
         self._injected_messages = InjectedMessages(parts, loop)
@@ -75,6 +76,8 @@ class LoopFollower:
 
     def run(self) -> Iterator[DriverEvent]:
         self._state.queue.hold(self._position.later_steps)
+        if ModelAnswer(self._output).calls:
+            self._calls.load()
         while True:
             model_answer = ModelAnswer(self._output)
             self._tail.append(model_answer.message)
@@ -86,6 +89,10 @@ class LoopFollower:
                 break
         yield from self._apply_stop()
         yield from self._leave()
+
+    @cached_property
+    def _base_messages(self) -> list[JSONValue]:
+        return flat(self._base)
 
     def _is_stopped(self) -> bool:
         return self._key in self._points.stops
@@ -219,7 +226,8 @@ class LoopFollower:
     def _record_history(self, last_no: int) -> None:
         """Make later calls continue the loop as it ran, and later steps consume its last answer."""
         state, start = self._state, self._position.start
-        models = [model for model in self._loop.models if start.no <= model.no <= last_no]
+        later_models = self._loop.models_after(start.no)
+        models = [start, *takewhile(lambda model: model.no <= last_no, later_models)]
         call_ids = frozenset(step.call_id for step in self._position.later_steps if step.no <= last_no and step.call_id)
         if start.no in state.histories.unknowable:
             state.histories.unknowable.update(model.no for model in models)

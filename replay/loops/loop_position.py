@@ -1,5 +1,6 @@
 """Position of a diverged loop in its recording, and the recorded steps around it. Pure."""
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from replay.core.events import Advance, DriverEvent
@@ -12,15 +13,17 @@ from replay.loops.replay_parts import ReplayParts
 class LoopPosition:
     """Position in a recorded loop; `model` is the last recorded model step that the replay has reached."""
 
-    def __init__(self, parts: ReplayParts, loop: Loop, start: Node) -> None:
+    def __init__(self, parts: ReplayParts, loop: Loop, start: Node, *, is_at_end: bool) -> None:
+        """`is_at_end` if the answer of model step `start` requests no calls, so that the loop ends with it."""
         self._context = parts.context
         self._graph = parts.context.graph
         self._state = parts.state
         self.loop = loop
         self.start = start
         self.model = start
+        end = self.next_user_turn() if is_at_end else loop.last + 1
         # Recorded steps after the divergence that have not run yet.
-        self.later_steps = [step for step in loop.steps if step.no > start.no and not parts.state.queue.is_done(step)]
+        self.later_steps = [step for step in loop.steps_between(start.no, end) if not parts.state.queue.is_done(step)]
 
     def advance_to(self, node: Node) -> Iterator[DriverEvent]:
         """Run what precedes a recorded step: its containers, and the steps at their start."""
@@ -48,17 +51,18 @@ class LoopPosition:
 
     def next_model(self) -> Node | None:
         """Recorded model step in the place of the next model call, unless a user message precedes it."""
-        later_models = [model for model in self.loop.models if model.no > self.model.no]
-        return later_models[0] if later_models and not self._follows_user_message(later_models[0]) else None
+        model = next(iter(self.loop.models_after(self.model.no)), None)
+        return None if model is None or self._follows_user_message(model) else model
 
     def next_part(self) -> int:
         """Number of the first recorded call or model step that the replay has not reached."""
-        parts = sorted(node.no for node in (*self.loop.models, *self.loop.calls) if node.no > self.model.no)
-        return next(iter(parts), self.loop.last + 1)
+        parts = self.loop.parts
+        index = bisect_right(parts, self.model.no)
+        return parts[index] if index < len(parts) else self.loop.last + 1
 
     def next_user_turn(self) -> int:
         """Number of the next model step after a user message, or of the first step after the loop."""
-        later_models = (model for model in self.loop.models if model.no > self.model.no)
+        later_models = self.loop.models_after(self.model.no)
         return next((model.no for model in later_models if self._follows_user_message(model)), self.loop.last + 1)
 
     def _follows_user_message(self, model: Node) -> bool:

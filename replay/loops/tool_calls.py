@@ -60,7 +60,24 @@ class TurnCalls:
         self._reserved_nodes: set[Node] = set()
         # Recorded result message and its position, by call id.
         self._recorded_messages: dict[str, tuple[int, JSONObject]] = {}
-        self._load(start)
+        self._start = start
+
+    def load(self) -> None:
+        """Register the recorded calls. Only a turn with calls needs them: a conversation may contain thousands."""
+        start = self._start
+        calls = [*self._calls_before_fork(), *(call for call in self._loop.calls if call.no < start.no)]
+        for node in calls:
+            self._register_earlier(node)
+        for node in self._calls_of_turn(start, calls):
+            if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
+                number = self._state.numbers.get(node.no, node.no)
+                self._record_status(*self._request_of(node), self._current_status(node), number)
+        for node in self._later_calls:
+            (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
+        messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
+        for place, message in enumerate(map(as_object, as_list(messages)), 1):
+            if has_string(message, "tool_call_id"):
+                self._recorded_messages[str(message["tool_call_id"])] = (place, message)
 
     def in_order(self, requests: Sequence[JSONObject]) -> list[tuple[JSONObject, Node | None]]:
         """Order the calls of one answer like the recorded calls they match; returns each with its match."""
@@ -197,21 +214,6 @@ class TurnCalls:
     def _message_index(self, node: Node) -> int:
         """Index of a call's result among the recorded messages; 0 if it has none."""
         return self._recorded_messages.get(self._call_id(node), (0, {}))[0]
-
-    def _load(self, start: Node) -> None:
-        calls = [*self._calls_before_fork(), *(call for call in self._loop.calls if call.no < start.no)]
-        for node in calls:
-            self._register_earlier(node)
-        for node in self._calls_of_turn(start, calls):
-            if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
-                number = self._state.numbers.get(node.no, node.no)
-                self._record_status(*self._request_of(node), self._current_status(node), number)
-        for node in self._later_calls:
-            (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
-        messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
-        for place, message in enumerate(map(as_object, as_list(messages)), 1):
-            if has_string(message, "tool_call_id"):
-                self._recorded_messages[str(message["tool_call_id"])] = (place, message)
 
     def _current_status(self, node: Node) -> StepStatus:
         """Status of a recorded call in this replay."""

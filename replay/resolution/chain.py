@@ -352,7 +352,7 @@ def _with_explanation(call: Call, answer: Answer) -> Answer:
     if not call.replies.count or not call.changed or answer.reason is Reason.OPERATOR_OVERRIDE:
         return answer.with_detail({**detail, **answer.detail})
     note = ". ".join(filter(None, (answer.note, typed_messages.note(call.replies))))
-    return replace(answer, detail={**detail, **typed_messages.detail(call.replies), **answer.detail}, note=note)
+    return answer.with_detail({**detail, **typed_messages.detail(call.replies), **answer.detail}, note=note)
 
 
 def _cause_detail(call: Call, answer: Answer) -> JSONObject:

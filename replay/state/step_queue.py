@@ -39,10 +39,13 @@ class StepQueue:
 
     def release(self, nodes: Iterable[Node]) -> None:
         """Release held steps into their recorded order."""
+        next_no = self._nodes[self._next_index].no if self._next_index < len(self._nodes) else None
         for node in nodes:
             if node.no in self._held_back:
                 self._held_back.discard(node.no)
-                heappush(self._released_heap, (node.no, node))
+                if next_no is None or node.no < next_no:
+                    # Later steps are still in the queue.
+                    heappush(self._released_heap, (node.no, node))
 
     def mark_done(self, node: Node) -> None:
         self._done_numbers.add(node.no)
