@@ -3,10 +3,11 @@
 from django.urls import include, path
 
 from traces.collectors.langfuse import api as langfuse
+from traces.collectors.langsmith import api as langsmith
 from traces.collectors.otlp_api import OtlpView
 from traces.importers.otlp.raw_spans import Signal
 
-_PREFIXES = ("", "otel/", "api/public/otel/")
+_PREFIXES = ("", "otel/", "api/public/otel/", "langsmith/otel/")
 _OTLP = [
     path(f"{prefix}v1/{name}", OtlpView.as_view(signal=signal))
     for prefix in _PREFIXES
@@ -22,4 +23,15 @@ _LANGFUSE = [
     path("v2/prompts/<path:path>", langfuse.PromptView.as_view()),
     path("<path:path>", langfuse.MissingView.as_view()),
 ]
-urlpatterns = [*_OTLP, path("api/public/", include(_LANGFUSE))]
+_LANGSMITH = [
+    path("info", langsmith.InfoView.as_view()),
+    path("runs/multipart", langsmith.MultipartView.as_view()),
+    path("runs/batch", langsmith.BatchView.as_view()),
+    path("runs", langsmith.RunsView.as_view()),
+    path("runs/<str:id>", langsmith.RunView.as_view()),
+    path("feedback", langsmith.FeedbackListView.as_view()),
+    path("feedback/<str:id>", langsmith.FeedbackView.as_view()),
+    path("sessions", langsmith.SessionsView.as_view()),
+    path("<path:path>", langsmith.MissingView.as_view()),
+]
+urlpatterns = [*_OTLP, path("api/public/", include(_LANGFUSE)), path("langsmith/", include(_LANGSMITH))]

@@ -80,7 +80,7 @@ def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
         recordings = _open_recordings(by_key, project, now)
         changed_keys = _insert_segments(recordings, by_key)
         _schedule([(recordings[key], by_key[key]) for key in changed_keys], now)
-    wake_up.signal()
+    transaction.on_commit(wake_up.signal)
 
 
 def append(part: NewSegment) -> int:
@@ -108,6 +108,30 @@ def _file_size(recording_id: UUID, file: str) -> int:
     return Segment.objects.filter(recording=recording_id, file=file).aggregate(size=Sum("size"))["size"] or 0
 
 
+def move(external_ids: Mapping[str, str], *, project: str = "") -> None:
+    """Move what arrived under other ids to the runs that it belongs to; `external_ids` maps the one to the other.
+
+    Recordings that have become runs stay where they are.
+    """
+    targets_by_key = {_key(project, source): target for source, target in external_ids.items()}
+    now = datetime.now(UTC)
+    with transaction.atomic():
+        for chunk in bulk.chunks(sorted(targets_by_key)):
+            sources = Recording.objects.select_for_update().filter(key__in=chunk, run__isnull=True).order_by("key")
+            for source in sources:
+                _move_segments(source, _key(project, targets_by_key[source.key]), now)
+
+
+def _move_segments(source: Recording, target_key: str, now: datetime) -> None:
+    target = Recording.objects.select_for_update().filter(key=target_key).first()
+    if target is None:
+        return
+    digests = Segment.objects.filter(recording=target).values_list("digest", flat=True)
+    Segment.objects.filter(recording=source).exclude(digest__in=list(digests)).update(recording=target)
+    source.delete()
+    _schedule([(target, [])], now)
+
+
 def finalize(external_id: str, *, project: str = "") -> None:
     """Seal a recording without waiting for more; raise `NotFound`. Does nothing if it is sealed."""
     external_id = _safe_id(external_id, project)
@@ -118,7 +142,7 @@ def finalize(external_id: str, *, project: str = "") -> None:
         if recording.due_at is not None:
             recording.is_final, recording.due_at = True, datetime.now(UTC)
             recording.save(update_fields=["is_final", "due_at"])
-    wake_up.signal()
+    transaction.on_commit(wake_up.signal)
 
 
 def _redact(segment: NewSegment, redaction: Redaction) -> NewSegment:

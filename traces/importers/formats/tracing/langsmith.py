@@ -109,21 +109,32 @@ def parse_arrivals(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             )
 
 
+def check_run(run: JSONObject) -> None:
+    """Raise `BadFile` for the record of a run that cannot become a step."""
+    if not as_text(run.get("id")):
+        raise BadFile("a LangSmith run without an id", "/id")
+    _step(run, "")
+
+
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces that have runs in a file."""
-    return {as_text(record["trace_id"]) for record in parse_records([_prepare_json(source)], _validate_record)}
+    records = parse_records([_prepare_json(source)], _validate_record)
+    return {as_text(first_member(record, "trace_id", "run_id", "id")) for record in records}
 
 
 def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONObject]], FeedbackStates]:
     """Return the runs by trace and id, and the feedback."""
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
-    for record in parse_records([_prepare_json(source) for source in sources], _validate_record):
+    records = list(parse_records([_prepare_json(source) for source in sources], _validate_record))
+    homes = {as_text(record["id"]): trace for record in records if (trace := as_text(record.get("trace_id")))}
+    for record in records:
         if langsmith_feedback.is_feedback(record):
-            feedback.append(record)
+            run_id = as_text(record.get("run_id"))
+            feedback.append({**record, "trace_id": _trace_of(record) if run_id not in homes else homes[run_id]})
             continue
-        steps = traces.setdefault(as_text(record["trace_id"]), {})
         key = as_text(record["id"])
+        steps = traces.setdefault(homes.get(key, key), {})
         steps[key] = merge_records(steps.get(key, {}), record)
     return traces, langsmith_feedback.apply_changes(feedback)
 
@@ -149,17 +160,17 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
         if langsmith_feedback.is_feedback(record):
             yield record
             continue
-        if not as_text(record.get("id")):
-            raise BadFile("a LangSmith run without an id", f"{run_location}/id")
-        run = {**record, "trace_id": as_text(record.get("trace_id")) or as_text(record["id"])}
-        _step(run, run_location)
-        yield run
+        try:
+            check_run(record)
+        except BadFile as problem:
+            raise BadFile(problem.problem, f"{run_location}{problem.where}") from problem
+        yield record
 
 
 def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
     body = as_object(value)
     body = as_object(body.get("json")) or body
-    if "post" in body or "patch" in body:
+    if "post" in body or "patch" in body or body.keys() == {"feedback"}:
         for name in ("post", "patch", "feedback"):
             for index, item in enumerate(require_list(body.get(name) or [], f"{location}/{name}")):
                 yield require_object(item, f"{location}/{name}/{index}"), f"{location}/{name}/{index}"
