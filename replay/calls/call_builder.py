@@ -14,6 +14,7 @@ from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edited_names
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
@@ -97,8 +98,7 @@ class CallBuilder:
 
     def messages(self, node: Node, request: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
         """Rebuild a model step's messages; returns them before and after its own edits."""
-        recorded_messages, tasks = request.get("messages"), self._state.tasks
-        messages = recorded_messages if isinstance(recorded_messages, list) else []
+        messages, tasks = as_list(request.get("messages")), self._state.tasks
         links = self._context.graph.links.get(node.no, ())
         prefix = self._state.histories.prefix(links, messages, own_edits=bool(edits.messages))
         incoming = self.incoming(node)

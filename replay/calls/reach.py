@@ -17,7 +17,7 @@ from replay.core.wording import step_list
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
-from traces.core.json_access import as_list
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.provenance.input_origins import UnexplainedContent
@@ -120,9 +120,7 @@ class Reach:
 
 def explanation(assumption: JSONObject) -> str:
     """Explain an assumption in one sentence."""
-    details = assumption["assumed"]
-    if not isinstance(details, dict):
-        raise TypeError("not an assumption")
+    details = as_object(assumption["assumed"])
     steps, upstream_steps, items = details["steps"], details["through"], details["content"]
     numbers = [int(str(no)) for no in (*as_list(steps), *as_list(upstream_steps))]
     source_text = f"{step_list(sorted(set(numbers)))} may have contributed to its input"

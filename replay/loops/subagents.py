@@ -13,6 +13,7 @@ from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import replace_outputs
 from replay.state.replay_state import ReplayState
 from replay.state.subagent_tasks import with_task
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 
@@ -88,8 +89,8 @@ class SubAgents:
             return "the policy allows no live model calls"
         if context.environment.provider(first.provider, first.model, None) is None:
             return f"no configured provider serves {first.model or 'its model'}"
-        messages = context.recorded_request(first).get("messages")
-        if not isinstance(messages, list) or [with_task(message, task) for message in messages] == messages:
+        messages = as_list(context.recorded_request(first).get("messages"))
+        if [with_task(message, task) for message in messages] == messages:
             return f"the recording does not show how its task reaches step {first.no}"
         return ""
 

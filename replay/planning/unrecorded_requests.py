@@ -111,15 +111,15 @@ class StoredRequests:
         messages = self._root(node)["messages"]
         if not _edits_messages(edits):
             return messages
-        if (edited_messages := self._with_first_replaced(messages, edits)) is not None:
+        if (edited_messages := self._with_first_replaced(as_list(messages), edits)) is not None:
             return edited_messages
         request = self.payload(node.input_ref)
         slots = edits.apply_to([[message] for message in as_list(member(request, "messages"))])
         return self._splitter.cut({"messages": flat(slots)})["messages"]
 
-    def _with_first_replaced(self, messages: JSONValue, edits: Edits) -> JSONValue | None:
+    def _with_first_replaced(self, messages: Sequence[JSONValue], edits: Edits) -> JSONValue | None:
         """Messages whose first one is the edited system prompt, without reading the others; None if it is not."""
-        if edits.messages or not edits.prompt.get("system") or not isinstance(messages, list) or not messages:
+        if edits.messages or not edits.prompt.get("system") or not messages:
             return None
         key = str(member(messages[0], PART)), edits.prompt["system"]
         if key not in self._first_messages:

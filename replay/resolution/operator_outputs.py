@@ -5,7 +5,7 @@ from dataclasses import replace
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
 from replay.resolution.prompt_templates import render
-from traces.core.json_access import as_object
+from traces.core.json_access import as_list, as_object, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 
@@ -60,10 +60,8 @@ def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment
     if set(edits) != {"top_k"} or call.node is None or not call.node.output_ref or call.differs != ("top_k",):
         return None
     recorded_output = as_object(environment.payload(call.node.output_ref))
-    documents, count = recorded_output.get("documents"), edits["top_k"]
-    if not isinstance(documents, list) or not isinstance(count, int):
-        return None
-    if count > len(documents):
+    documents, count = as_list(recorded_output.get("documents")), edits["top_k"]
+    if not is_integer(count) or count > len(documents):
         return None
     output: JSONObject = {**recorded_output, "documents": documents[:count]}
     return replace(base, output=output, detail={"from": "the recorded candidates", "kept": count})

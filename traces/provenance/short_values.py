@@ -209,15 +209,13 @@ def output_values(output: JSONValue) -> Iterator[Value]:
 
 def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
     """Yield the values of a model's message: its text, and the arguments of its tool calls."""
-    if not isinstance(message, dict):
-        return
-    content = message.get("content")
+    content = member(message, "content")
     if isinstance(content, str):
         yield from _text_values(content, f"{path}/content", ValueKind.WHOLE)
     for index, block in enumerate(as_list(content)):
         if isinstance(text := member(block, "text"), str):
             yield from _text_values(text, f"{path}/content/{index}/text", ValueKind.WHOLE)
-    for index, call in enumerate(as_list(message.get("tool_calls"))):
+    for index, call in enumerate(as_list(member(message, "tool_calls"))):
         yield from _fields(member(call, "arguments"), f"{path}/tool_calls/{index}/arguments")
 
 

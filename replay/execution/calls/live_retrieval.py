@@ -8,7 +8,7 @@ from replay.core.calls import Answer, Call
 from replay.execution.calls.attempts import AttemptJournal, Watch
 from replay.live import providers, retrieval, timeouts
 from replay.models import Attempt
-from traces.core.json_access import as_object, is_integer
+from traces.core.json_access import as_object, as_string, is_integer
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason
 
@@ -35,14 +35,14 @@ def answer(journal: AttemptJournal, retriever: retrieval.Retriever, call: Call) 
 
 def build_search(retriever: retrieval.Retriever, input: JSONObject, replay: str) -> retrieval.Search:
     """Build the search for a retrieval step's input."""
-    top_k, filters, profile = input.get("top_k"), input.get("filters"), input.get("embedding_profile")
+    top_k, filters = input.get("top_k"), input.get("filters")
     has_top_k = is_integer(top_k) and top_k >= 0
     return retrieval.Search(
         query=str(input.get("query", "")),
         # An integer.
         top_k=int(top_k) if has_top_k else retriever.entry.top_k,  # type: ignore[arg-type]
         filters=as_object(filters),
-        embedding=profile if isinstance(profile, str) else None,
+        embedding=as_string(input.get("embedding_profile")) or None,
         replay=replay,
     )
 

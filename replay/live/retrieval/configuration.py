@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from replay.core.calls import RetrieverMatch
 from replay.live import providers
 from replay.live.retrieval.types import Retriever, RetrieverEntry
+from traces.core.json_access import as_object, as_string, has_string
 from traces.core.json_types import JSONValue
 
 VARIABLE: Final = "FORKPOINT_RETRIEVERS"
@@ -36,7 +37,7 @@ def find_retriever(
     retrievers = list(configured_retrievers().values()) if retrievers is None else retrievers
     if not retrievers:
         return RetrieverMatch(reason="no retriever is configured")
-    if not isinstance(input, dict) or not isinstance(input.get("query"), str):
+    if not has_string(input, "query"):
         return RetrieverMatch(reason="the step's input contains no query text")
     matching = [retriever for retriever in retrievers if retriever.serves(step, store)]
     if not matching:
@@ -48,12 +49,11 @@ def find_retriever(
         return RetrieverMatch(
             reason=f"{_names(matching)} has no embedding profile {profile!r}: there is {', '.join(profiles)}"
         )
-    return _to_match(match, input)
+    return _to_match(match, as_object(input))
 
 
 def _to_match(retriever: Retriever, input: dict[str, JSONValue]) -> RetrieverMatch:
-    profile = input.get("embedding_profile")
-    embedding = retriever.entry.embeddings.get(retriever.embedding(profile if isinstance(profile, str) else None))
+    embedding = retriever.entry.embeddings.get(retriever.embedding(as_string(input.get("embedding_profile")) or None))
     if embedding is None or embedding.provider is None:
         return RetrieverMatch(name=retriever.name)
     return RetrieverMatch(name=retriever.name, provider=embedding.provider, model=embedding.model or "")

@@ -79,7 +79,7 @@ def _distance(answer: JSONValue, name: str | None) -> str:
 def _document(point: JSONObject, content: str, distances: bool) -> JSONObject:
     payload = dict(as_object(point.get("payload")))
     text, score = payload.pop(content, ""), point.get("score")
-    document: JSONObject = {"id": str(point.get("id")), "content": text if isinstance(text, str) else str(text)}
+    document: JSONObject = {"id": str(point.get("id")), "content": str(text)}
     if isinstance(score, int | float):
         document |= {"score": 1 / (1 + score), "distance": score} if distances else {"score": score}
     if set(payload) == {"metadata"} and isinstance(payload["metadata"], dict):

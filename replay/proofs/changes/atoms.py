@@ -196,8 +196,8 @@ def merge_entries(entries: Iterable[JSONObject]) -> list[JSONObject]:
         for name, value in entry.items():
             if name in _FIELDWISE:
                 merged_entry[name] = merge_settings(merged_entry.get(name, {}), as_object(value))
-            elif name == "messages" and isinstance(value, list):
-                merged_entry[name] = [*merged_entry.get(name, []), *value]
+            elif name == "messages":
+                merged_entry[name] = [*merged_entry.get(name, []), *as_list(value)]
             else:
                 merged_entry[name] = value
     return list(by_match.values())

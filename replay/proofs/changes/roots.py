@@ -18,7 +18,7 @@ from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
-from traces.core.json_access import as_object, as_objects, member
+from traces.core.json_access import as_list, as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -225,8 +225,8 @@ def _change_places(change: Change) -> set[str]:
 def _places(entry: JSONObject) -> Iterator[str]:
     """The fields of a step that an override sets, and the messages that it edits."""
     for category, value in entry.items():
-        if category == "messages" and isinstance(value, list):
-            yield from (f"message {member(edit, 'index')}" for edit in value if member(edit, "op") != "insert")
+        if category == "messages":
+            yield from (f"message {member(edit, 'index')}" for edit in as_list(value) if member(edit, "op") != "insert")
         elif category in {"prompt", "model", "retrieval"}:
             yield from (f"{category} {name}" for name in _fields(as_object(value)))
         elif category != "match":
