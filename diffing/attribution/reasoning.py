@@ -8,7 +8,7 @@ one. If all of them are samples, the cause is chance. Recordings alone never giv
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal
+from typing import Final
 
 from diffing.attribution import chance
 from diffing.attribution.chance import Chance
@@ -19,7 +19,7 @@ from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.content.facet import Facet
-from diffing.schemas.terms import Category
+from diffing.schemas.terms import AttributionVerdict, Category
 from traces.core.vocabulary import EdgeKind, StepType
 
 # The document's four priorities, extended: the user's message is part of the request, and an additional or missing step
@@ -30,14 +30,13 @@ _CALLS: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 # Two runs without any pair have nothing in common if they have more steps than this.
 _MIN_UNPAIRED: Final = 3
 _ACTIONS: Final = _CALLS | {StepType.MODEL, StepType.PROMPT}
-Verdict = Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reasoning:
     """A verdict and its grounds; `primary` is set only for the verdicts `cause` and `noise`."""
 
-    verdict: Verdict
+    verdict: AttributionVerdict
     primary: Atom | None = None
     rivals: tuple[Atom, ...] = ()
     exclusions: tuple[Atom, ...] = ()
@@ -68,7 +67,7 @@ def reason(
 ) -> Reasoning:
     """Exclude, rank and select the roots; `facets` are those of the loaded pairs, by place."""
     if not any(pair.differs for pair in comparison.acting):
-        return Reasoning(verdict="no_difference")
+        return Reasoning(verdict=AttributionVerdict.NO_DIFFERENCE)
     final = comparison.final
     differences = roots(comparison, facets, flow, inputs)
     differences = replace(
@@ -77,10 +76,13 @@ def reason(
     chance_at_all = chance.assess(comparison, differences, range(len(comparison.pairs)), loaded_places=facets)
     if final is None or not final.answers_differently:
         return Reasoning(
-            verdict="no_effect", exclusions=tuple(differences.atoms), chance=chance_at_all, chance_at_all=chance_at_all
+            verdict=AttributionVerdict.NO_EFFECT,
+            exclusions=tuple(differences.atoms),
+            chance=chance_at_all,
+            chance_at_all=chance_at_all,
         )
     if _have_nothing_in_common(comparison) and not chance_at_all.certain:
-        return Reasoning(verdict="inconclusive", nothing_in_common=True)
+        return Reasoning(verdict=AttributionVerdict.INCONCLUSIVE, nothing_in_common=True)
     reach = Reach(comparison, flow, _entries(comparison, flow, differences.atoms))
     reasoning = _select(comparison, facets, flow, differences, reach)
     return replace(reasoning, chance_at_all=chance_at_all, reach=reach)
@@ -142,7 +144,7 @@ def _select(
     later = tuple(atom for atom in suspects if atom not in early_suspects)
     chance_verdict = chance.assess(comparison, replace(roots, atoms=suspects), places, loaded_places=loaded_places)
     open_reasoning = Reasoning(
-        verdict="inconclusive",
+        verdict=AttributionVerdict.INCONCLUSIVE,
         rivals=tuple(early_suspects),
         exclusions=exclusions,
         later=later,
@@ -157,7 +159,9 @@ def _select(
     rivals = tuple(atom for atom in early_suspects if atom is not best)
     if best is None or best.is_sampled or any(_rank(atom) == _rank(best) for atom in rivals):
         return open_reasoning
-    return replace(open_reasoning, verdict="cause", primary=best, rivals=rivals, is_connected=best in traced_atoms)
+    return replace(
+        open_reasoning, verdict=AttributionVerdict.CAUSE, primary=best, rivals=rivals, is_connected=best in traced_atoms
+    )
 
 
 def _is_untraced_answer(comparison: Comparison, flow: Flow, atom: Atom) -> bool:
@@ -180,7 +184,7 @@ def _blame_chance(reasoning: Reasoning, atoms: Sequence[Atom]) -> Reasoning:
     """The verdict of chance, with the first sample as the primary atom."""
     first = min(atoms, key=lambda atom: atom.places[0])
     rivals = tuple(atom for atom in atoms if atom is not first)
-    return replace(reasoning, verdict="noise", primary=first, rivals=rivals, later=())
+    return replace(reasoning, verdict=AttributionVerdict.NOISE, primary=first, rivals=rivals, later=())
 
 
 def _is_answer_difference(atom: Atom, final: Pair | None) -> bool:

@@ -13,7 +13,7 @@ from diffing.compare.data_flow import Flow, FlowLink
 from diffing.compare.references import step_ref
 from diffing.content.facet import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
-from diffing.schemas.terms import Confidence
+from diffing.schemas.terms import AttributionVerdict, Confidence
 from diffing.sentences import attribution, changes
 from diffing.sentences.text import capitalize
 from diffing.sentences.verdicts import (
@@ -77,9 +77,9 @@ class Case:
     def _confidence(self) -> Confidence | None:
         """Medium requires a replay and exactly one possible change; a comparison of two recordings is low."""
         reasoning = self.reasoning
-        if reasoning.verdict == "no_difference":
+        if reasoning.verdict == AttributionVerdict.NO_DIFFERENCE:
             return None
-        if reasoning.verdict in {"no_effect", "noise"}:
+        if reasoning.verdict in {AttributionVerdict.NO_EFFECT, AttributionVerdict.NOISE}:
             return "noise"
         is_only_cause = (
             reasoning.primary is not None and not reasoning.rivals and not reasoning.later and reasoning.is_connected
@@ -88,15 +88,15 @@ class Case:
 
     def _verdict(self, path: Sequence[FlowLink]) -> Verdict:
         match self.reasoning.verdict:
-            case "no_difference":
+            case AttributionVerdict.NO_DIFFERENCE:
                 return NoDifference()
-            case "no_effect":
+            case AttributionVerdict.NO_EFFECT:
                 return self._no_effect()
-            case "inconclusive":
+            case AttributionVerdict.INCONCLUSIVE:
                 return self._open_verdict()
-            case "noise":
+            case AttributionVerdict.NOISE:
                 return self._chance_verdict()
-            case "cause":
+            case AttributionVerdict.CAUSE:
                 assert self.reasoning.primary is not None  # a verdict of cause always has one
                 return self._cause_verdict(self.reasoning.primary, path)
 
@@ -238,7 +238,7 @@ class Case:
         places = [link.consumer for link in path]
         final = self.comparison.final
         pairs_between = [self.comparison.pairs[place] for place in places if final is None or place != final.place]
-        if self.reasoning.verdict == "no_effect":
+        if self.reasoning.verdict == AttributionVerdict.NO_EFFECT:
             return [self._cause(atom) for atom in self.reasoning.exclusions[:_MAX_CAUSES]]
         return [self._step_cause(pair) for pair in pairs_between[:_MAX_CAUSES]]
 
@@ -272,17 +272,17 @@ class Case:
     def _evidence(self) -> list[Evidence]:
         reasoning = self.reasoning
         evidence = [*self._grounds()]
-        if reasoning.verdict not in {"no_difference", "no_effect"}:
+        if reasoning.verdict not in {AttributionVerdict.NO_DIFFERENCE, AttributionVerdict.NO_EFFECT}:
             evidence.append(Support(kind=SupportKind.DATA_FLOW if reasoning.is_connected else SupportKind.NO_DATA_FLOW))
         evidence += [
             Exclusion(change=atom_phrase(atom), certificate=self._certificate(atom))
             for atom in reasoning.exclusions[:_MAX_CAUSES]
         ]
-        if self.comparison.derived and reasoning.verdict != "no_difference":
+        if self.comparison.derived and reasoning.verdict != AttributionVerdict.NO_DIFFERENCE:
             evidence.append(Support(kind=SupportKind.REPLAY))
-        elif reasoning.verdict in {"cause", "inconclusive"}:
+        elif reasoning.verdict in {AttributionVerdict.CAUSE, AttributionVerdict.INCONCLUSIVE}:
             evidence.append(Support(kind=SupportKind.SEPARATE_RECORDINGS))
-        if reasoning.verdict in {"cause", "inconclusive"}:
+        if reasoning.verdict in {AttributionVerdict.CAUSE, AttributionVerdict.INCONCLUSIVE}:
             evidence += reasoning.chance.doubts
         return evidence
 
@@ -291,12 +291,12 @@ class Case:
         reasoning, primary = self.reasoning, self.reasoning.primary
         if primary is None:
             return
-        if reasoning.verdict == "cause" and not _is_set_answer(primary):
+        if reasoning.verdict == AttributionVerdict.CAUSE and not _is_set_answer(primary):
             yield self._reason(primary)
             if reasoning.rivals:
                 yield Support(kind=SupportKind.KIND_ORDER)
         step = changes.step_name(primary.pair)
-        if reasoning.verdict == "noise" and reasoning.chance.repeats is not None:
+        if reasoning.verdict == AttributionVerdict.NOISE and reasoning.chance.repeats is not None:
             yield Support(kind=SupportKind.TRIALS, task=reasoning.chance.repeats.task)
         elif primary.is_sampled:
             yield Support(kind=SupportKind.SAME_REQUEST, step=step)
@@ -304,7 +304,7 @@ class Case:
             yield Reason(kind=ReasonKind.SET_BY_HAND, step=step)
 
     def _certificate(self, atom: Atom) -> CertificateKind:
-        if self.reasoning.verdict == "no_effect":
+        if self.reasoning.verdict == AttributionVerdict.NO_EFFECT:
             return CertificateKind.SAME_ANSWER
         pairs = [self.comparison.pairs[place] for place in atom.places]
         if not any(pair.answers_differently for pair in pairs):
@@ -316,9 +316,9 @@ class Case:
 
     def _experiment(self) -> Experiment | None:
         reasoning = self.reasoning
-        if reasoning.verdict in {"no_difference", "no_effect"}:
+        if reasoning.verdict in {AttributionVerdict.NO_DIFFERENCE, AttributionVerdict.NO_EFFECT}:
             return None
-        if reasoning.verdict == "noise":
+        if reasoning.verdict == AttributionVerdict.NOISE:
             assert reasoning.primary is not None  # a verdict of noise names the step
             return Experiment(kind=ExperimentKind.REPEAT_FROM, step=_number(reasoning.primary))
         atoms = [atom for atom in (reasoning.primary, *reasoning.rivals, *reasoning.later) if atom is not None]

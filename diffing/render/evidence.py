@@ -8,7 +8,6 @@ from diffing.report.evidence import has_proved, replay_counts
 from diffing.schemas.evidence import AtomEvidence, Evidence, GateStatus, Interaction, NoiseGate, ProbeEvidence
 from diffing.sentences import evidence_lines as lines
 
-_CAUSES: Final = frozenset({"single", "joint", "over_determined"})
 # Replays, and changes, in a table.
 _MAX_ROWS: Final = 60
 
@@ -65,7 +64,7 @@ def evidence_views(evidence: Sequence[Evidence]) -> list[EvidenceView]:
 def _view(evidence: Evidence) -> EvidenceView:
     titles = {atom.id: atom.title for atom in evidence.atoms}
     all_changes = {atom.id for atom in evidence.atoms if atom.testable and atom.parent is None}
-    is_limited = evidence.confidence == "low" and evidence.verdict in _CAUSES
+    is_limited = evidence.confidence == "low" and evidence.verdict.names_cause
     return EvidenceView(
         title=lines.title(has_proof=has_proved(evidence), replays=evidence.replays_cached + evidence.replays_live),
         heading=lines.heading(evidence.verdict, is_limited=is_limited),

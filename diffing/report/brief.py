@@ -7,9 +7,9 @@ from typing import Final
 from diffing.compare.placeholders import MARK
 from diffing.report.evidence import deciding_evidence, has_proved, replay_counts, skipped_replays
 from diffing.report.run_outcomes import acting_pairs, compared_line, step_label
-from diffing.schemas.evidence import Evidence, GateStatus
+from diffing.schemas.evidence import Evidence, EvidenceVerdict, GateStatus
 from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport
-from diffing.schemas.terms import Confidence
+from diffing.schemas.terms import AttributionVerdict, Confidence
 from diffing.sentences import briefs
 from diffing.sentences.briefs import Certainty, ChanceOdds, IdleStep, NextKind, Observation, Proof, StepCounts
 from diffing.sentences.proofs import repeat_rate
@@ -27,10 +27,10 @@ _NAMED_STEPS: Final = 3
 # Below this p, repeats rule out chance.
 _RULED_OUT: Final = 0.01
 _PROOFS: Final[Mapping[tuple[str, str], Proof]] = {
-    ("single", "high"): Proof.BOTH_WAYS,
-    ("joint", "medium"): Proof.JOINT,
-    ("over_determined", "medium"): Proof.SEVERAL_CAUSES,
-    ("noise", "noise"): Proof.CHANCE,
+    (EvidenceVerdict.SINGLE, "high"): Proof.BOTH_WAYS,
+    (EvidenceVerdict.JOINT, "medium"): Proof.JOINT,
+    (EvidenceVerdict.OVER_DETERMINED, "medium"): Proof.SEVERAL_CAUSES,
+    (EvidenceVerdict.NOISE, "noise"): Proof.CHANCE,
 }
 _CERTAINTIES: Final[Mapping[Confidence | None, Certainty]] = {
     "high": Certainty.HIGH,
@@ -53,10 +53,10 @@ def brief(report: DiffReport) -> Brief:
 
 def _changed(report: DiffReport) -> str:
     attribution = report.observed or report.attribution
-    if attribution.verdict == "no_difference":
+    if attribution.verdict == AttributionVerdict.NO_DIFFERENCE:
         return briefs.NO_CHANGE
     causes = [cause for cause in (attribution.primary, *attribution.alternatives) if cause is not None]
-    causes += attribution.supporting if attribution.verdict == "no_effect" else []
+    causes += attribution.supporting if attribution.verdict == AttributionVerdict.NO_EFFECT else []
     titles = [cause.title for cause in causes]
     changes = Changes(titles=tuple(titles[:_NAMED_CHANGES]), more=max(0, len(titles) - _NAMED_CHANGES))
     return briefs.changed(changes, _step_counts(report.pairs), _unquoted_answers(report))
@@ -87,9 +87,9 @@ def _step_counts(pairs: list[AlignedPair]) -> StepCounts:
 
 
 def _certainty(attribution: Attribution) -> Certainty:
-    if attribution.verdict in {"no_difference", "no_effect"}:
+    if attribution.verdict in {AttributionVerdict.NO_DIFFERENCE, AttributionVerdict.NO_EFFECT}:
         return Certainty.NOTHING_TO_EXPLAIN
-    if attribution.verdict == "inconclusive":
+    if attribution.verdict == AttributionVerdict.INCONCLUSIVE:
         return Certainty.OPEN if attribution.alternatives else Certainty.NO_CAUSE
     return _CERTAINTIES.get(attribution.confidence, Certainty.NO_CAUSE)
 
@@ -102,14 +102,14 @@ def _reasons(report: DiffReport) -> Iterator[str]:
         yield _observation(report)
         if report.evidence:
             yield briefs.open_proof(report.evidence[-1].rule)
-    if report.attribution.verdict not in {"no_difference", "no_effect"}:
+    if report.attribution.verdict not in {AttributionVerdict.NO_DIFFERENCE, AttributionVerdict.NO_EFFECT}:
         yield from _cautions(report)
 
 
 def _proof(evidence: Evidence) -> Iterator[str]:
     """What replays show."""
     gate = evidence.noise
-    if evidence.verdict == "noise" and gate.p is None:
+    if evidence.verdict == EvidenceVerdict.NOISE and gate.p is None:
         yield evidence.rule
         yield briefs.NO_REPLAY_NEEDED
         return
@@ -123,7 +123,7 @@ def _proof(evidence: Evidence) -> Iterator[str]:
 
 
 def _chance_odds(evidence: Evidence, p: float) -> ChanceOdds | None:
-    if evidence.verdict == "noise":
+    if evidence.verdict == EvidenceVerdict.NOISE:
         return None
     if p < _RULED_OUT:
         return ChanceOdds.RULED_OUT
@@ -134,15 +134,15 @@ def _observation(report: DiffReport) -> str:
     """What the recordings alone show."""
     attribution = report.attribution
     match attribution.verdict:
-        case "no_difference":
+        case AttributionVerdict.NO_DIFFERENCE:
             return briefs.observation(Observation.NO_DIFFERENCE)
-        case "no_effect":
+        case AttributionVerdict.NO_EFFECT:
             return briefs.observation(Observation.NO_EFFECT)
-        case "noise":
+        case AttributionVerdict.NOISE:
             return briefs.observation(Observation.CHANCE)
-        case "inconclusive":
+        case AttributionVerdict.INCONCLUSIVE:
             return briefs.observation(Observation.OPEN if attribution.alternatives else Observation.TOO_DIFFERENT)
-        case "cause":
+        case AttributionVerdict.CAUSE:
             return _cause_observation(report)
 
 
@@ -199,7 +199,7 @@ def _idle_steps(report: DiffReport) -> list[IdleStep]:
 
 def _next(report: DiffReport) -> str:
     attribution = report.attribution
-    if attribution.verdict in {"no_difference", "no_effect"}:
+    if attribution.verdict in {AttributionVerdict.NO_DIFFERENCE, AttributionVerdict.NO_EFFECT}:
         return briefs.next_step(NextKind.NOTHING_TO_EXPLAIN)
     evidence = deciding_evidence(report.evidence)
     latest = evidence or _latest_about_answer(report.evidence)
@@ -208,7 +208,7 @@ def _next(report: DiffReport) -> str:
         return briefs.next_experiment(experiment.text, can_prove=bool(experiment.replays), repeats=False)
     if attribution.cheapest_experiment:
         return briefs.next_experiment(attribution.cheapest_experiment, can_prove=True, repeats=True)
-    if attribution.verdict == "inconclusive":
+    if attribution.verdict == AttributionVerdict.INCONCLUSIVE:
         return briefs.next_step(NextKind.BETTER_RUNS)
     if latest is None:
         return briefs.next_step(NextKind.NOTHING_OPEN)
@@ -222,11 +222,11 @@ def _latest_about_answer(evidence: Sequence[Evidence]) -> Evidence | None:
 
 def _next_after(evidence: Evidence) -> NextKind:
     """What to do after a proof that needs no further replay."""
-    if evidence.verdict == "noise":
+    if evidence.verdict == EvidenceVerdict.NOISE:
         gate = evidence.noise
         if not gate.base_n:
             return NextKind.REPEATS
         return NextKind.TYPICAL_BASE if gate.base_n == gate.base_flips else NextKind.SAMPLES
-    if evidence.verdict in {"joint", "over_determined"}:
+    if evidence.verdict in {EvidenceVerdict.JOINT, EvidenceVerdict.OVER_DETERMINED}:
         return NextKind.MORE_SAMPLES
     return NextKind.REPLAYS_SUFFICE if skipped_replays(evidence) > 0 else NextKind.REPLAYS_LISTED

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
-from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, Findings
+from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, EvidenceVerdict, Findings
 from diffing.schemas.report import Attribution, Cause, DiffReport, PathLink
-from diffing.schemas.terms import Confidence
+from diffing.schemas.terms import AttributionVerdict, Confidence
 from diffing.sentences import evidence_lines
 from diffing.sentences.changes import NO_DATA_FLOW, OPEN_CHANGES, SUSPICION
 from diffing.sentences.evidence_lines import Directions, ReplayCounts
@@ -93,17 +93,23 @@ def replay_counts(findings: Findings) -> str:
     )
 
 
+def _attribution_verdict(evidence: Evidence) -> AttributionVerdict:
+    if evidence.primary:
+        return AttributionVerdict.CAUSE
+    return AttributionVerdict.NOISE if evidence.verdict is EvidenceVerdict.NOISE else AttributionVerdict.NO_EFFECT
+
+
 def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
     by_id = {atom.id: atom for atom in evidence.atoms}
     causes = [_cause(by_id[name]) for change_set in evidence.primary for name in change_set if name in by_id]
     tested_steps = {mediator.step.id for mediator in evidence.mediators if mediator.evidence == "tested"}
     features = ", ".join(evidence.features) or evidence.question.text
     return Attribution(
-        verdict="cause" if evidence.primary else "noise" if evidence.verdict == "noise" else "no_effect",
+        verdict=_attribution_verdict(evidence),
         sentence=_sentence(evidence, observation, causes),
         primary=causes[0] if causes else None,
         supporting=causes[1:],
-        path=[_link(link, tested_steps) for link in observation.path if evidence.verdict != "noise"],
+        path=[_link(link, tested_steps) for link in observation.path if evidence.verdict != EvidenceVerdict.NOISE],
         confidence=evidence.confidence,
         evidence=[
             evidence.rule,

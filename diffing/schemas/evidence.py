@@ -9,7 +9,6 @@ from diffing.schemas.terms import Category, Confidence, StepRef
 from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
 
-EvidenceVerdict = Literal["single", "joint", "over_determined", "no_effect", "noise", "inconclusive"]
 CertificateKind = Literal["inert", "unreached", "dominated"]
 QuestionKind = Literal[
     "answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score"
@@ -33,6 +32,21 @@ ProbePurpose = Literal[
     # An unchanged repeat with new samples.
     "repeat",
 ]
+
+
+class EvidenceVerdict(StrEnum):
+    """What the replays of a proof show: one cause, several, or none."""
+
+    SINGLE = "single"
+    JOINT = "joint"
+    OVER_DETERMINED = "over_determined"
+    NO_EFFECT = "no_effect"
+    NOISE = "noise"
+    INCONCLUSIVE = "inconclusive"
+
+    @property
+    def names_cause(self) -> bool:
+        return self in {EvidenceVerdict.SINGLE, EvidenceVerdict.JOINT, EvidenceVerdict.OVER_DETERMINED}
 
 
 class ProbeOutcome(StrEnum):

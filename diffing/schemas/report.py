@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from diffing.schemas.evidence import Evidence
-from diffing.schemas.terms import Category, Confidence, StepRef
+from diffing.schemas.terms import AttributionVerdict, Category, Confidence, StepRef
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 from traces.core.statuses import Status
@@ -182,7 +182,7 @@ class Cause(Schema):
 
 
 class Attribution(Schema):
-    verdict: Literal["cause", "no_difference", "no_effect", "noise", "inconclusive"]
+    verdict: AttributionVerdict
     sentence: str
     primary: Cause | None
     supporting: list[Cause]

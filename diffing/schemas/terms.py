@@ -1,5 +1,6 @@
 """Types that reports and evidence share."""
 
+from enum import StrEnum
 from typing import Literal
 from uuid import UUID
 
@@ -21,3 +22,13 @@ class StepRef(Schema):
     status: StepStatus
     label: Label
     reason: str
+
+
+class AttributionVerdict(StrEnum):
+    """What two recordings show about their difference."""
+
+    CAUSE = "cause"
+    NO_DIFFERENCE = "no_difference"
+    NO_EFFECT = "no_effect"
+    NOISE = "noise"
+    INCONCLUSIVE = "inconclusive"

@@ -12,12 +12,12 @@ from diffing.sentences.verdicts import RunSide
 
 # The verdict on an answer, as a heading.
 VERDICTS: Final[Mapping[EvidenceVerdict, str]] = {
-    "single": "One change is the cause",
-    "joint": "Several changes are the cause together",
-    "over_determined": "Several causes, each sufficient",
-    "no_effect": "No effect",
-    "noise": "No cause found: within chance",
-    "inconclusive": "Not settled",
+    EvidenceVerdict.SINGLE: "One change is the cause",
+    EvidenceVerdict.JOINT: "Several changes are the cause together",
+    EvidenceVerdict.OVER_DETERMINED: "Several causes, each sufficient",
+    EvidenceVerdict.NO_EFFECT: "No effect",
+    EvidenceVerdict.NOISE: "No cause found: within chance",
+    EvidenceVerdict.INCONCLUSIVE: "Not settled",
 }
 # The outcome of a replay, in a table.
 OUTCOMES: Final[Mapping[ProbeOutcome, str]] = {

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from diffing.schemas.report import Attribution, ToolAccuracy
+from diffing.schemas.terms import AttributionVerdict
 from diffing.sentences.changes import METHODS
 from traces.core.vocabulary import EdgeKind
 
@@ -61,18 +62,18 @@ HEADINGS: Final[Mapping[str, str]] = {
     "truncated": TRUNCATION,
 }
 
-_VERDICTS: Final[Mapping[str, str]] = {
-    "no_difference": "No difference",
-    "no_effect": "No effect on the answer",
-    "noise": "Noise",
-    "inconclusive": "Inconclusive",
+_VERDICTS: Final[Mapping[AttributionVerdict, str]] = {
+    AttributionVerdict.NO_DIFFERENCE: "No difference",
+    AttributionVerdict.NO_EFFECT: "No effect on the answer",
+    AttributionVerdict.NOISE: "Noise",
+    AttributionVerdict.INCONCLUSIVE: "Inconclusive",
 }
 _CAUSES: Final[Mapping[str | None, str]] = {"low": "Suspected cause", "medium": "Likely cause"}
 
 
 def verdict_title(attribution: Attribution) -> str:
     """The title of a verdict; a cause is called no more certain than it is."""
-    if attribution.verdict != "cause":
+    if attribution.verdict != AttributionVerdict.CAUSE:
         return _VERDICTS[attribution.verdict]
     return _CAUSES.get(attribution.confidence, "Cause")
 

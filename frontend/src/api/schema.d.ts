@@ -1664,11 +1664,7 @@ export interface components {
         };
         /** Attribution */
         Attribution: {
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
+            verdict: components["schemas"]["AttributionVerdict"];
             /** Sentence */
             sentence: string;
             primary: components["schemas"]["Cause"] | null;
@@ -1685,6 +1681,12 @@ export interface components {
             /** Cheapest Experiment */
             cheapest_experiment: string;
         };
+        /**
+         * AttributionVerdict
+         * @description What two recordings show about their difference.
+         * @enum {string}
+         */
+        AttributionVerdict: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
         /** Axis */
         Axis: {
             /** Name */
@@ -2530,11 +2532,7 @@ export interface components {
          */
         Evidence: {
             question: components["schemas"]["EvidenceQuestion"];
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "single" | "joint" | "over_determined" | "no_effect" | "noise" | "inconclusive";
+            verdict: components["schemas"]["EvidenceVerdict"];
             /** Conclusion */
             conclusion: string;
             /**
@@ -2623,6 +2621,12 @@ export interface components {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
         };
+        /**
+         * EvidenceVerdict
+         * @description What the replays of a proof show: one cause, several, or none.
+         * @enum {string}
+         */
+        EvidenceVerdict: "single" | "joint" | "over_determined" | "no_effect" | "noise" | "inconclusive";
         /** Example */
         Example: {
             /** Base */
@@ -2996,11 +3000,7 @@ export interface components {
          */
         Findings: {
             question: components["schemas"]["EvidenceQuestion"];
-            /**
-             * Verdict
-             * @enum {string}
-             */
-            verdict: "single" | "joint" | "over_determined" | "no_effect" | "noise" | "inconclusive";
+            verdict: components["schemas"]["EvidenceVerdict"];
             /** Conclusion */
             conclusion: string;
             /**
@@ -6452,6 +6452,7 @@ export type AttemptMessage = components['schemas']['AttemptMessage'];
 export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
+export type AttributionVerdict = components['schemas']['AttributionVerdict'];
 export type Axis = components['schemas']['Axis'];
 export type AxisValue = components['schemas']['AxisValue'];
 export type BisectBudget = components['schemas']['BisectBudget'];
@@ -6496,6 +6497,7 @@ export type EmbeddingView = components['schemas']['EmbeddingView'];
 export type EventReceipt = components['schemas']['EventReceipt'];
 export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
+export type EvidenceVerdict = components['schemas']['EvidenceVerdict'];
 export type Example = components['schemas']['Example'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
 export type ExperimentChanged = components['schemas']['ExperimentChanged'];

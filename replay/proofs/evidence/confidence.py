@@ -54,10 +54,10 @@ class Level:
 
 def level(grounds: Grounds) -> Level:
     """The confidence level of the first row that matches."""
-    if grounds.verdict == "noise":
+    if grounds.verdict == EvidenceVerdict.NOISE:
         has_repeats = grounds.gate.status == GateStatus.NOT_RULED_OUT
         return _level("noise", RuleKind.WITHIN_CHANCE if has_repeats else RuleKind.NO_CHANGE)
-    if grounds.verdict == "no_effect":
+    if grounds.verdict == EvidenceVerdict.NO_EFFECT:
         return _level("noise", RuleKind.SAME_OUTCOME)
     return _low(grounds) or _high(grounds) or _medium(grounds)
 
@@ -65,7 +65,7 @@ def level(grounds: Grounds) -> Level:
 def _low(grounds: Grounds) -> Level | None:
     if not grounds.finished:
         return _level("low", RuleKind.BUDGET)
-    if grounds.verdict == "inconclusive":
+    if grounds.verdict == EvidenceVerdict.INCONCLUSIVE:
         return _level("low", RuleKind.OBSERVATION)
     if grounds.gate.status == GateStatus.NOT_RUN:
         return Level(confidence="low", rule=rule(Rule(kind=RuleKind.CHANCE_OPEN, reason=grounds.gate.reason)))
@@ -74,7 +74,7 @@ def _low(grounds: Grounds) -> Level | None:
 
 def _high(grounds: Grounds) -> Level | None:
     if (
-        grounds.verdict != "single"
+        grounds.verdict != EvidenceVerdict.SINGLE
         or not grounds.is_enough
         or not grounds.is_needed
         or not _beyond_chance(grounds.gate)
@@ -92,12 +92,12 @@ def _high(grounds: Grounds) -> Level | None:
 
 
 def _medium(grounds: Grounds) -> Level:
-    if grounds.verdict == "joint" and not grounds.is_enough:
+    if grounds.verdict == EvidenceVerdict.JOINT and not grounds.is_enough:
         # The named changes are needed, and not enough: the other members of the cause are unknown.
         return _level("low", RuleKind.INCOMPLETE)
-    if grounds.verdict == "joint":
+    if grounds.verdict == EvidenceVerdict.JOINT:
         return _level("medium", RuleKind.JOINT if grounds.exhaustive else RuleKind.JOINT_OF_SOME)
-    if grounds.verdict == "over_determined":
+    if grounds.verdict == EvidenceVerdict.OVER_DETERMINED:
         return _level("medium", RuleKind.SEVERAL_CAUSES if grounds.exhaustive else RuleKind.SOME_OF_SEVERAL_CAUSES)
     if grounds.left_by_certificates:
         return _level("medium", RuleKind.LAST_CANDIDATE)

@@ -48,7 +48,7 @@ def findings(ladder: Ladder) -> Findings:
     conclusion = verdict(ladder)
     grounds = _grounds(ladder, conclusion)
     level = confidence.level(grounds)
-    searched_causes = conclusion.kind not in {"noise", "no_effect"}
+    searched_causes = conclusion.kind not in {EvidenceVerdict.NOISE, EvidenceVerdict.NO_EFFECT}
     shares = _shares(ladder) if searched_causes else Shares(method="none", values={}, interactions=[])
     calls, cost = ladder.spending()
     results = [probe.result for probe in ladder.facts.probes.values()]
@@ -84,28 +84,33 @@ def findings(ladder: Ladder) -> Findings:
 def verdict(ladder: Ladder) -> Verdict:
     """Return the kind of cause that the probes show."""
     if not ladder.case.differs:
-        return Verdict(kind="no_effect")
+        return Verdict(kind=EvidenceVerdict.NO_EFFECT)
     if ladder.is_noise:
-        return Verdict(kind="noise")
+        return Verdict(kind=EvidenceVerdict.NOISE)
     if ladder.is_unanswerable:
-        return Verdict(kind="inconclusive")
+        return Verdict(kind=EvidenceVerdict.INCONCLUSIVE)
     space = ladder.space
     if space.is_contradicted:
-        return Verdict(kind="inconclusive")
+        return Verdict(kind=EvidenceVerdict.INCONCLUSIVE)
     if single := proved_single(space):
-        return Verdict(kind="single", sets=(frozenset({single}),))
+        return Verdict(kind=EvidenceVerdict.SINGLE, sets=(frozenset({single}),))
     sets = tuple(space.smallest())
     if sets:
         return Verdict(kind=_kind(space, sets), sets=sets)
-    return _needed_changes(ladder) or _by_elimination(ladder) or _subset(space) or Verdict(kind="inconclusive")
+    return (
+        _needed_changes(ladder)
+        or _by_elimination(ladder)
+        or _subset(space)
+        or Verdict(kind=EvidenceVerdict.INCONCLUSIVE)
+    )
 
 
 def _kind(space: Space, sets: tuple[Atoms, ...]) -> EvidenceVerdict:
     """Classify sets that are enough; if a member can be missing, something else is enough as well."""
     dispensable = any(space.is_needed(frozenset({atom})) is False for causes in sets for atom in causes)
     if len(sets) > 1 or dispensable:
-        return "over_determined"
-    return "single" if len(sets[0]) == 1 else "joint"
+        return EvidenceVerdict.OVER_DETERMINED
+    return EvidenceVerdict.SINGLE if len(sets[0]) == 1 else EvidenceVerdict.JOINT
 
 
 def _needed_changes(ladder: Ladder) -> Verdict | None:
@@ -115,13 +120,13 @@ def _needed_changes(ladder: Ladder) -> Verdict | None:
     if not needed_ids:
         return None
     single = len(needed_ids) == 1 and space.is_enough(needed_ids) is None
-    return Verdict(kind="single" if single else "joint", sets=(needed_ids,))
+    return Verdict(kind=EvidenceVerdict.SINGLE if single else EvidenceVerdict.JOINT, sets=(needed_ids,))
 
 
 def _subset(space: Space) -> Verdict | None:
     """Some of the changes are enough, and it is unknown which of them."""
     subsets = [subset for subset in space.known_enough() if subset != space.all]
-    return Verdict(kind="inconclusive", sets=tuple(subsets[:1])) if subsets else None
+    return Verdict(kind=EvidenceVerdict.INCONCLUSIVE, sets=tuple(subsets[:1])) if subsets else None
 
 
 def _by_elimination(ladder: Ladder) -> Verdict | None:
@@ -131,7 +136,7 @@ def _by_elimination(ladder: Ladder) -> Verdict | None:
     has_outcome = any(probe.result.is_settled for spec, probe in ladder.facts.probes.items() if not spec.repeat)
     all_covered = all(atom.testable or atom.certificate is not None for atom in ladder.case.atoms)
     if len(open_) == 1 < len(ladder.space.atoms) and all_covered and not has_outcome:
-        return Verdict(kind="single", sets=(frozenset(open_),), by_certificates=True)
+        return Verdict(kind=EvidenceVerdict.SINGLE, sets=(frozenset(open_),), by_certificates=True)
     return None
 
 
@@ -155,7 +160,7 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         stand_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         repeat_p=noise_gate.repeat_p(space, cause) if cause else None,
         apart=bool(cause) and noise_gate.apart(space, cause),
-        is_only=conclusion.kind != "single" or is_only(space, next(iter(cause))),
+        is_only=conclusion.kind != EvidenceVerdict.SINGLE or is_only(space, next(iter(cause))),
         exhaustive=_is_exhaustive(space),
     )
 

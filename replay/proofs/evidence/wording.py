@@ -34,21 +34,21 @@ def conclusion(context: FindingContext) -> str:
 
 def _conclusion(context: FindingContext) -> Conclusion:
     match context.kind:
-        case "no_effect":
+        case EvidenceVerdict.NO_EFFECT:
             return _conclude(context, ConclusionKind.NO_EFFECT)
-        case "noise" if context.gate.status == GateStatus.NOT_NEEDED:
+        case EvidenceVerdict.NOISE if context.gate.status == GateStatus.NOT_NEEDED:
             return _conclude(context, ConclusionKind.CHANCE, reason=context.gate.reason)
-        case "noise":
+        case EvidenceVerdict.NOISE:
             return _conclude(context, ConclusionKind.WITHIN_CHANCE)
-        case "inconclusive":
+        case EvidenceVerdict.INCONCLUSIVE:
             return _inconclusive(context)
-        case "single":
+        case EvidenceVerdict.SINGLE:
             return _conclude(context, _single(context), sets=context.sets[:1])
-        case "joint":
+        case EvidenceVerdict.JOINT:
             enough = context.ladder.space.is_enough(context.sets[0])
             kind = ConclusionKind.JOINT if enough else ConclusionKind.ALL_NECESSARY
             return _conclude(context, kind, sets=context.sets[:1])
-        case "over_determined":
+        case EvidenceVerdict.OVER_DETERMINED:
             kind = ConclusionKind.NOT_ALONE if len(context.sets) == 1 else ConclusionKind.SEVERAL_CAUSES
             more = max(0, len(context.sets) - _MAX_NAMES)
             return _conclude(context, kind, sets=context.sets[:_MAX_NAMES], more=more)
@@ -64,7 +64,9 @@ def _conclude(
         sets=tuple(_titles(_members(context, causes)) for causes in sets),
         more=more,
         reason=reason,
-        chance_open=bool(context.sets) and context.kind != "inconclusive" and context.gate.status == GateStatus.NOT_RUN,
+        chance_open=bool(context.sets)
+        and context.kind != EvidenceVerdict.INCONCLUSIVE
+        and context.gate.status == GateStatus.NOT_RUN,
         models=tuple(models[:_MAX_NAMES]),
         more_models=max(0, len(models) - _MAX_NAMES),
     )
@@ -88,7 +90,7 @@ def assumptions(context: FindingContext, *, new_answer: bool) -> list[str]:
 
 
 def _assumption_kinds(context: FindingContext, *, new_answer: bool) -> Iterator[AssumptionKind]:
-    if context.kind in {"single", "joint", "over_determined"} and not context.gate.base_n:
+    if context.kind.names_cause and not context.gate.base_n:
         yield AssumptionKind.THIS_RUN
     if new_answer:
         yield AssumptionKind.NEW_ANSWER
@@ -146,13 +148,16 @@ def cheapest(context: FindingContext, *, sure: bool) -> CheapestExperiment | Non
 def _by_hand(context: FindingContext) -> CheapestExperiment | None:
     """An experiment with the agent itself, if no replay can settle more. Its cost is unknown."""
     # Every member was tried, so no experiment would show more.
-    if context.kind in {"joint", "over_determined"}:
+    if context.kind in {EvidenceVerdict.JOINT, EvidenceVerdict.OVER_DETERMINED}:
         return None
     untestable = [atom for atom in context.ladder.case.atoms if not atom.testable]
     if untestable:
         text = proofs.experiment(TrialKind.RUN_BOTH, titles=_titles(untestable[:_MAX_NAMES]))
         return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
-    if context.kind == "inconclusive" and context.ladder.space.is_enough(context.ladder.space.all) is False:
+    if (
+        context.kind == EvidenceVerdict.INCONCLUSIVE
+        and context.ladder.space.is_enough(context.ladder.space.all) is False
+    ):
         text = proofs.experiment(TrialKind.RUN_ALL)
         return CheapestExperiment(text=text, replays=0, live_calls=0, cost_usd=None)
     return None

@@ -5,7 +5,7 @@ from itertools import product
 from typing import get_args
 from uuid import UUID
 
-from diffing.schemas.evidence import CertificateKind, GateStatus, Interval, Mediator, NoiseGate
+from diffing.schemas.evidence import CertificateKind, EvidenceVerdict, GateStatus, Interval, Mediator, NoiseGate
 from diffing.schemas.report import Attribution, Relation, ToolAccuracy
 from diffing.schemas.terms import Confidence, StepRef
 from diffing.sentences import briefs, evidence_lines, glossary, labels, summaries
@@ -164,7 +164,7 @@ def evidence_view_lines() -> Iterator[str]:
         evidence_lines.title(has_proof=has_proof, replays=replays)
         for has_proof, replays in ((True, 4), (False, 4), (False, 0))
     )
-    yield evidence_lines.heading("single", is_limited=True)
+    yield evidence_lines.heading(EvidenceVerdict.SINGLE, is_limited=True)
     yield from map(evidence_lines.confidence_label, get_args(Confidence))
     yield evidence_lines.repeat_scope(6)
     yield from map(evidence_lines.answer, (None, True, False))
