@@ -13,13 +13,16 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import Q, Sum
 
+from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunSource, RunStatus
 from traces.errors import ProblemError
 from traces.importers.assembly import SegmentContent, assemble
 from traces.importers.registry import get_importer
+from traces.ingest.redaction import with_note
 from traces.ingest.sealing import Patience, next_refresh, seal_time
 from traces.models import Recording, Run, Segment
+from traces.recordings.segment_redaction import marker_kinds
 from traces.redaction_policies.services import RedactionByApp
 from traces.runs import growing_runs, late_judgements, services
 from traces.runs.growing_runs import RunState, WriteResult
@@ -55,6 +58,7 @@ class _Job:
     branches: Sequence[RecordedRun] = ()
     result: WriteResult | None = None
     problem: str = ""
+    kinds: Sequence[str] = ()
     cost: timedelta = timedelta()
 
     @property
@@ -144,11 +148,13 @@ def _assemble(job: _Job) -> None:
     start = time.thread_time()
     recording = job.recording
     try:
-        assembly = assemble(recording.external_id, _segments(recording.id))
+        segments = _segments(recording.id)
+        assembly = assemble(recording.external_id, segments)
     except Exception as error:  # noqa: BLE001  # one unreadable recording must not stop the others
         logger.error("assembly_failed", recording=str(recording.id), exc_info=error)
         job.problem = f"its records could not be read ({type(error).__name__})"
         return
+    job.kinds = sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
     job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
     if assembly.has_ended is not None:
         recording.has_ended = assembly.has_ended
@@ -178,6 +184,9 @@ def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
     changes: dict[str, Any] = {"source": RunSource.LIVE}
     if job.recording.project:
         changes["app"] = job.recording.project
+    if job.kinds:
+        note: JSONObject = {"status": "redacted", "kinds": [*job.kinds]}
+        changes["metadata"] = with_note(run.metadata, note)
     if not job.recording.has_ended and not job.recording.is_final and get_importer(run.format).has_ends:
         changes["status"] = RunStatus.PARTIAL
     return replace(run, **changes)

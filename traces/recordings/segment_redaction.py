@@ -20,9 +20,15 @@ from traces.core.json_access import as_object, as_string
 from traces.core.json_types import JSONValue
 from traces.importers.otlp.batches import is_json, read_spans
 from traces.importers.otlp.raw_spans import Signal
+from traces.redaction.markers import MARKER_BYTES
 from traces.redaction.redactor import Redaction, Redactor
 from traces.redaction.secret_rules import NAMES
 
+# Shorter records are looked at as a whole.
+_LONG: Final = 64 * 1024
+# What each message of a conversation contains, and no secret.
+_BORDER: Final = b'role"'
+_MARK: Final = b"[redacted:"
 _REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
 
 
@@ -31,10 +37,21 @@ def redact_data(data: bytes, redaction: Redaction) -> bytes:
     if not redaction.detectors:
         return data
     redactor = redaction.redactor()
-    if not redactor.suspects(data) and _names().search(data) is None:
+    if not _is_suspicious(data, redactor):
         return data
     result = _rewrite(data, redactor)
     return _rewrite(result, redactor.for_literals()) if redactor.literals else result
+
+
+def marker_kinds(data: bytes) -> set[str]:
+    """Return the kinds of the values that were redacted in records."""
+    return {(match[1] or match[2]).decode() for match in MARKER_BYTES.finditer(data)} if _MARK in data else set()
+
+
+def _is_suspicious(data: bytes, redactor: Redactor) -> bool:
+    """Return whether records need a closer look. Requests repeat their messages, so each piece is looked at once."""
+    pieces = set(data.split(_BORDER)) if len(data) > _LONG else [data]
+    return any(redactor.suspects(piece) or _names().search(piece) is not None for piece in pieces)
 
 
 def _rewrite(data: bytes, redactor: Redactor) -> bytes:

@@ -21,7 +21,7 @@ FAILURE_MARKER: Final = f"[{FAILURE}]"
 # Bits enough that values of one installation do not collide, few enough to read.
 _DIGEST_LENGTH: Final = 16
 MARKER: Final = re.compile(rf"\[(?:redacted:({KIND_PATTERN}):[0-9a-f]{{{_DIGEST_LENGTH}}}|dropped:({KIND_PATTERN}))\]")
-_MARKER_BYTES: Final = re.compile(MARKER.pattern.encode())
+MARKER_BYTES: Final = re.compile(MARKER.pattern.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def drop_marker(kind: str) -> str:
 
 def marker_spans(text: bytes) -> list[tuple[int, int]]:
     """Return the places of the markers in a text."""
-    return [match.span() for match in _MARKER_BYTES.finditer(text)] if b"[" in text else []
+    return [match.span() for match in MARKER_BYTES.finditer(text)] if b"[" in text else []
 
 
 def kinds(value: object) -> Iterator[str]:
