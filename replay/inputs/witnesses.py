@@ -4,7 +4,8 @@ Example: in all three other runs the second request begins with the same instruc
 answered. So they are configuration, and a changed first answer does not reach them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from replay.core.graph import Node, Witness
 from replay.inputs.changes import Change
@@ -14,6 +15,39 @@ from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
 from traces.provenance.input_origins import UnexplainedContent, scalars
 from traces.provenance.short_values import json_in, words_of
+
+# Type and name of a step, and its index among the steps with both.
+Place = tuple[str, str, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WitnessStep:
+    """A step as far as a witness needs it; `digests` are those of its unexplained content."""
+
+    no: int
+    type: str
+    name: str
+    output_ref: str = ""
+    digests: tuple[str, ...] = ()
+
+
+def places(steps: Iterable[WitnessStep]) -> dict[Place, int]:
+    """The step at each place."""
+    counts: dict[tuple[str, str], int] = {}
+    numbers: dict[Place, int] = {}
+    for step in steps:
+        nth = counts[step.type, step.name] = counts.get((step.type, step.name), 0) + 1
+        numbers[step.type, step.name, nth] = step.no
+    return numbers
+
+
+def witness(steps: Sequence[WitnessStep], numbers: Mapping[Place, int]) -> Witness:
+    """A recording as a witness for another one, whose steps have these numbers by place."""
+    by_no = {step.no: step for step in steps}
+    return Witness(
+        outputs={numbers[place]: by_no[no].output_ref for place, no in places(steps).items() if place in numbers},
+        contents=frozenset((step.type, step.name, digest) for step in steps for digest in step.digests),
+    )
 
 
 def is_configuration(

@@ -156,7 +156,7 @@ class ReplayMonitor:
             self.external_calls.append(call.reduced_signature or call.signature)
         output = _StepOutput(
             no=call.no,
-            source=call.no,
+            source=call.no if call.node is None else call.node.no,
             is_known=call.type in CALL_TYPES or not is_guess,
             is_recorded=answer.label is Label.EXACT,
             ref=answer.output_ref,

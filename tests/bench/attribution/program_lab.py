@@ -113,9 +113,10 @@ class ProgramLab(UnaidedLab):
             model,
             coupling=self._coupling(source),
             outputs=self._outputs,
+            payloads=self._payloads,
             max_calls=allowance.live_calls,
         )
-        state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
+        state, graph = self._derivations.state(ask.side), with_links(self._graph(source), self._copies.links[ask.side])
         monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, fresh=bool(ask.repeat), state=state)
         policy = REPEAT_POLICY if ask.repeat else RECORDED_POLICY
         context = ReplayContext(graph=graph, profile=applied_profile, policy=policy, environment=engine)
@@ -143,10 +144,6 @@ class ProgramLab(UnaidedLab):
             derived=state.used_copies,
             live_calls=engine.live_models,
         )
-
-    @cached_property
-    def _payloads(self) -> Mapping[str, JSONValue]:
-        return {**self.bench.base.payloads, **self.bench.candidate.payloads}
 
     def _outcome(self, answer: str) -> ProbeOutcome:
         base, candidate = (self._value(side.answer) for side in (self.bench.base, self.bench.candidate))

@@ -13,7 +13,9 @@ from diffing.sentences.atoms.obstacles import Gap, gap
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import CachedAnswer
 from replay.core.context import ReplayContext
+from replay.core.graph import Graph
 from replay.engine.replayer import Replayer
+from replay.inputs.witnesses import WitnessStep, places, witness
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
 from replay.proofs.changes.atoms import Change, Changes, Slot
 from replay.proofs.changes.certificates import chance
@@ -49,6 +51,10 @@ class CoupledEngine(Engine):
 
     coupling: Coupling = field(default_factory=lambda: Coupling(recordings=()))
     outputs: Mapping[tuple[UUID, int], JSONValue] = field(default_factory=dict)
+    payloads: Mapping[str, JSONValue] = field(default_factory=dict)
+
+    def payload(self, ref: str) -> JSONValue:
+        return self.payloads[ref]
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         answer = self.coupling.answer(signature)
@@ -56,6 +62,19 @@ class CoupledEngine(Engine):
             return None
         output = self.outputs[answer.run, answer.step]
         return CachedAnswer(output_ref="", output=output, status=answer.status, location={"step": answer.step})
+
+
+def _witness_steps(source: Source) -> list[WitnessStep]:
+    return [
+        WitnessStep(
+            no=node.no,
+            type=node.type,
+            name=node.name,
+            output_ref=node.output_ref,
+            digests=tuple(item.digest for item in node.unexplained),
+        )
+        for node in source.graph.nodes
+    ]
 
 
 @dataclass
@@ -131,9 +150,14 @@ class UnaidedLab:
         if applied_profile.refusals:
             return ProbeResult(outcome=ProbeOutcome.FAILED, missing=applied_profile.refusals[0].detail)
         engine = CoupledEngine(
-            source, source.settings, self.bench.ask_model, coupling=self._coupling(source), outputs=self._outputs
+            source,
+            source.settings,
+            self.bench.ask_model,
+            coupling=self._coupling(source),
+            outputs=self._outputs,
+            payloads=self._payloads,
         )
-        state, graph = self._derivations.state(ask.side), with_links(source.graph, self._copies.links[ask.side])
+        state, graph = self._derivations.state(ask.side), with_links(self._graph(source), self._copies.links[ask.side])
         monitor = ReplayMonitor(graph=graph, coupling=engine.coupling, state=state)
         context = ReplayContext(graph=graph, profile=applied_profile, policy=POLICY, environment=engine)
         try:
@@ -152,6 +176,16 @@ class UnaidedLab:
             assumed_steps=monitor.assumed_steps,
             derived=state.used_copies,
         )
+
+    @cached_property
+    def _payloads(self) -> Mapping[str, JSONValue]:
+        return {**self.bench.base.payloads, **self.bench.candidate.payloads}
+
+    def _graph(self, source: Source) -> Graph:
+        """The graph of a recording as the product loads it: the other recording of the app is a witness."""
+        other = self.bench.candidate if source is self.bench.base else self.bench.base
+        numbers = places(_witness_steps(source))
+        return replace(source.graph, witnesses=(witness(_witness_steps(other), numbers),))
 
     @cached_property
     def _derivations(self) -> Derivations:

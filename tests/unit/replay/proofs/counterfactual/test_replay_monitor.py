@@ -125,6 +125,22 @@ def test_other_runs_answers_complete_the_replay() -> None:
     assert probe(base).answer == "You get a refund."
 
 
+def test_output_is_linked_by_its_recorded_number() -> None:
+    """With one more call, the output has another number in the replay than in the recording."""
+    lost, answer = "It never came and I want to know why.", "You get a refund for the order A-1."
+    missing = "It has not come and I want to know why."
+    order = ToolCall("get_order", {"order_id": "A-1"}, LOST_ORDER)
+    search = ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY)
+    base = order_desk(((lost, (order, Reply(answer))),))
+    candidate = order_desk(((missing, (order, search, Reply(answer))),))
+    model_steps = [number for number, step in enumerate(base.steps, 1) if step.type is StepType.MODEL]
+    edit = {"op": "replace", "index": 1, "content": missing}
+    entries = [{"match": {"step": number}, "messages": [edit]} for number in model_steps]
+    result = probe(base, *entries, other_runs=[candidate])
+    assert result.answer == answer
+    assert [call.tool for call in result.tools] == ["get_order", "search_policy"]
+
+
 def test_unrecorded_call_is_not_guessed() -> None:
     base, candidate = talk(LOST_ORDER, answer="You get a refund."), talk(SENT_ORDER, answer="It is on its way.")
     with pytest.raises(LiveCall, match="step 5"):
