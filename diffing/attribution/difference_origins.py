@@ -17,6 +17,7 @@ from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
+from diffing.content.message_diff import MessagePair
 from diffing.sequences.word_hunks import Hunk, hunks, is_repeated
 from traces.core.vocabulary import StepType
 
@@ -164,6 +165,21 @@ def entry_of(pair: Pair) -> Entry:
     """An entry for all outputs before the step."""
     numbers = [step.sequence_no if step is not None else _NO_STEP for step in (pair.base, pair.candidate)]
     return Entry(base=numbers[0], candidate=numbers[1])
+
+
+def window_origin(
+    items: Sequence[MessagePair], dropped_items: Sequence[MessagePair], *, follows_output: bool
+) -> Origin:
+    """The origin of a context window that drops messages; derived if it may have room for so many characters.
+
+    Example: an answer became longer, and from then on one side drops its first messages.
+    """
+    if not follows_output:
+        return Origin.EXOGENOUS
+    other_items = [item for item in items if item not in dropped_items]
+    growth = sum(len(item.candidate) - len(item.base) for item in other_items)
+    drops_in_candidate = dropped_items[0].candidate_index is None
+    return Origin.DERIVED if growth and (growth > 0) is drops_in_candidate else Origin.OPEN
 
 
 class Reach:

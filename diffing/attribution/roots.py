@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words
+from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words, window_origin
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.unexplained_changes import Atom, AtomSet
 from diffing.compare.comparison import Comparison, Pair
@@ -233,7 +233,7 @@ def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]
         window_messages = tuple(item for item in facet.messages if _is_dropped(item, context))
         if window_messages:
             window = replace(facet, kind=WINDOW, messages=window_messages)
-            yield window, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
+            yield window, window_origin(facet.messages, window_messages, follows_output=context.follows_output)
         other_messages = [item for item in facet.messages if item not in window_messages]
         for items in context.inputs.group(item for item in other_messages if not _is_in_history(item, context)):
             yield replace(facet, messages=items), Origin.EXOGENOUS

@@ -8,6 +8,7 @@ from diffing.attribution.difference_origins import Origin, Words
 from diffing.attribution.reasoning import Reasoning
 from diffing.attribution.unexplained_changes import Atom
 from diffing.attribution.verdict import atom_phrase
+from diffing.content.facet import WINDOW
 from tests.support.comparing import (
     Spec,
     agent,
@@ -198,6 +199,28 @@ def test_dropped_context_messages_are_named() -> None:
     [atom] = open_atoms(result)
     assert atom_phrase(atom) == "Dropping 2 earlier messages from the context (“I hold a card.”)"
     assert atom.origin is Origin.EXOGENOUS
+
+
+@pytest.mark.parametrize(
+    ("question", "origin"), [("Which of your seats do you mean?", Origin.DERIVED), ("Which?", Origin.OPEN)]
+)
+def test_longer_history_explains_a_shorter_window(question: str, origin: Origin) -> None:
+    """A context window with room for so many characters drops messages when an answer becomes longer."""
+
+    def talk(rule: str, question: str, dropped: int, answer: str) -> list[Spec]:
+        messages = [user("I hold a card."), reply("Noted."), user("Move my seat."), reply(question)]
+        third = [*messages, user("The one at the window.")][dropped:]
+        return [
+            agent(),
+            model([system(rule), messages[0]], messages[1]),
+            model([system(rule), *messages[:3]], messages[3]),
+            model([system(rule), *third], reply(answer)),
+            output(answer),
+        ]
+
+    base, candidate = talk("Be kind.", "Which one?", 0, "Moved."), talk("Be so kind.", question, 2, "10 francs.")
+    atoms = reason_about(base, candidate).atoms
+    assert [atom.origin for atom in atoms if atom.facet and atom.facet.kind == WINDOW] == [origin]
 
 
 def test_unrecorded_model_names_are_gaps() -> None:
