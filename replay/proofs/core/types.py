@@ -85,13 +85,14 @@ class Allowance:
 class Stray:
     """An output of a probe on which the agent's code would act, with the outputs of both runs at that step.
 
-    No recording shows what the code makes of it.
+    No recording shows what the code makes of it. `is_wording`: the outputs of the two runs differ in wording only.
     """
 
     step: int
     text: str
     base: str
     candidate: str
+    is_wording: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

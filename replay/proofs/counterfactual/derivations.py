@@ -25,11 +25,13 @@ from diffing.sentences.atoms.obstacles import Gap, gap
 from diffing.sequences.text_diff import shorten
 from replay.inputs.copied_values import text_of
 from replay.proofs.core.types import Side, Stray
+from replay.proofs.counterfactual.answer_wording import AnswerWording, content
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepStatus, StepType
 from traces.payloads.splitter import split
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _END: Final = 1 << 31
 # Outputs to report of a probe that could not continue.
 _MAX_STRAYS: Final = 4
@@ -67,13 +69,18 @@ class StepAnswer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Output:
-    """An output that differs: on each side its step's number, or None, and its answer."""
+    """An output that differs: on each side its step's number, or None, and its answer.
+
+    `is_passed_on`: a result of a tool or a search that code passes on to a later step, as recorded data flow shows.
+    """
 
     numbers: tuple[int | None, int | None]
     answers: tuple[str, str]
     signatures: tuple[str, str]
     type: StepType = StepType.MODEL
     refs: tuple[str, str] = ("", "")
+    statuses: tuple[StepStatus | str, StepStatus | str] = (StepStatus.OK, StepStatus.OK)
+    is_passed_on: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,38 +96,75 @@ class Product:
     is_copied: bool = False
 
 
+def _no_payload(ref: str) -> JSONValue:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Derivations:
     """The outputs that differ between two recordings, and the steps that code may have derived from them.
 
     `rounds`: differing outputs of the nth call of the same model step in both runs, regardless of their pairing.
-    `unused_outputs`: model answers, equal in both runs, whose use no recorded data flow shows.
+    `unused_outputs`: model answers, equal in both runs, whose use no recorded data flow shows. `load` reads a stored
+    payload. `wording`: how the models' answers vary, learned from all probes.
     """
 
     outputs: Sequence[Output] = ()
     rounds: Sequence[Output] = ()
     products: Sequence[Product] = ()
     unused_outputs: Sequence[Output] = ()
+    load: Callable[[str], JSONValue] = _no_payload
+    wording: AnswerWording = field(default_factory=AnswerWording)
+
+    def text(self, answer: StepAnswer) -> str:
+        """The text of a model's answer."""
+        return text_of(StepType.MODEL, self.load(answer.ref) if answer.ref else answer.output)
+
+    def learn(self, signature: str, answer: StepAnswer) -> None:
+        """Learn how models word their answers to a request, from a new answer and the recorded ones."""
+        self.wording.add(signature, self.text(answer))
+        for output in (*self.outputs, *self.rounds, *self.unused_outputs):
+            recorded_answers = zip(output.signatures, output.statuses, output.refs, strict=True)
+            for own_signature, status, ref in recorded_answers:
+                if own_signature == signature and ref:
+                    self.wording.add(signature, self.text(StepAnswer(status=status, ref=ref)))
+
+    def means_the_same(self, first: StepAnswer, second: StepAnswer) -> bool:
+        """Return whether two answers of a model differ in wording only."""
+        words = self.wording.words(output.signatures for output in (*self.outputs, *self.rounds))
+        if not words or first.status != second.status:
+            return False
+        return content(self.text(first), words) == content(self.text(second), words)
 
     def state(self, side: Side) -> "State":
         """The state of a new probe of a side."""
         return State(derivations=self, side=_SIDES.index(side))
 
 
-def derivations(comparison: Comparison, flow: Flow, roots: Sequence[Root], copies: Collection[int] = ()) -> Derivations:
+def derivations(
+    comparison: Comparison,
+    flow: Flow,
+    roots: Sequence[Root],
+    copies: Collection[int] = (),
+    load: Callable[[str], JSONValue] = _no_payload,
+) -> Derivations:
     """The differences that may follow from an earlier output; `copies` are places that differ in copied values only."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
     places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
     unused_outputs = _unused_outputs(comparison, flow)
     if not places:
-        return Derivations(unused_outputs=unused_outputs)
+        return Derivations(unused_outputs=unused_outputs, load=load)
     both_sides = [pair.sides for pair in comparison.pairs if pair.sides and not pair.is_move]
     numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in both_sides]
     pairs = [comparison.pairs[place] for place in sorted(places)]
     return Derivations(
-        outputs=[_output(pair.base, pair.candidate) for pair in ChangedOutputs(comparison).pairs],
+        outputs=[
+            _output(pair.base, pair.candidate, is_passed_on=_is_passed_on(pair, flow))
+            for pair in ChangedOutputs(comparison).pairs
+        ],
         rounds=_rounds(comparison),
         unused_outputs=unused_outputs,
+        load=load,
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
@@ -160,17 +204,17 @@ class State:
     """The outputs of a probe so far.
 
     `added`: calls and answers of steps that the side does not have. `arrived_at`: the last step whose products were
-    checked. `used_copies`: values were copied in a combination that neither recording has. `first_new_unused`: the
-    first step that gave only code an answer which it has in neither run.
+    checked. `assumes_code`: values were copied in a combination that neither recording has, or code read an answer in
+    other words. `first_new_unused`: the first step that gave only code an answer which it has in neither run.
     """
 
     derivations: Derivations
     side: int
-    answers: dict[int, str] = field(default_factory=dict)
+    answers: dict[int, StepAnswer] = field(default_factory=dict)
     new_answers: dict[int, StepAnswer] = field(default_factory=dict)
     added: set[tuple[str, str]] = field(default_factory=set)
     arrived_at: int = 0
-    used_copies: bool = False
+    assumes_code: bool = False
     first_new_unused: int | None = None
 
     def note(self, number: int | None, signature: str, answer: StepAnswer) -> None:
@@ -178,20 +222,40 @@ class State:
         if number is None:
             self.added.add((signature, answer.answer))
             return
-        self.answers[number] = answer.answer
-        if answer.is_new:
-            self.new_answers[number] = answer
-            if self._unused_answers.get(number, answer.answer) != answer.answer and self.first_new_unused is None:
-                self.first_new_unused = number
+        self.answers[number] = answer
+        if not answer.is_new:
+            return
+        self.new_answers[number] = answer
+        if number in self._models and signature:
+            self.derivations.learn(signature, answer)
+        output = self._unused_outputs.get(number)
+        if output is not None and self.first_new_unused is None and not self._is_answer(answer, output, self.side):
+            self.first_new_unused = number
 
     @cached_property
-    def _unused_answers(self) -> dict[int, str]:
-        """The recorded answers that only code read, by the side's steps."""
+    def _unused_outputs(self) -> dict[int, Output]:
+        """The outputs that only code read, by the side's steps."""
         return {
-            number: output.answers[self.side]
+            number: output
             for output in self.derivations.unused_outputs
-            if (number := output.numbers[self.side])
+            if (number := output.numbers[self.side]) is not None
         }
+
+    @cached_property
+    def _models(self) -> set[int | None]:
+        """The side's steps at which models answer differently, or for code only."""
+        outputs = (*self.derivations.outputs, *self.derivations.rounds, *self.derivations.unused_outputs)
+        return {output.numbers[self.side] for output in outputs if output.type is StepType.MODEL}
+
+    def _is_answer(self, answer: StepAnswer, output: Output, side: int) -> bool:
+        """Return whether an answer is that of a run, if need be in other words."""
+        if answer.answer == output.answers[side]:
+            return True
+        recorded_answer = StepAnswer(status=output.statuses[side], ref=output.refs[side])
+        if output.type is not StepType.MODEL or not self.derivations.means_the_same(answer, recorded_answer):
+            return False
+        self.assumes_code = True
+        return True
 
     def strays(self, load: Callable[[str], JSONValue]) -> list[Stray]:
         """The latest new outputs at steps where the two runs differ; `load` reads a stored payload."""
@@ -203,7 +267,11 @@ class State:
                 continue
             values = (load(answer.ref) if answer.ref else answer.output, *map(load, output.refs))
             text, base, candidate = (shorten(text_of(output.type, value), _MAX_CHARACTERS) for value in values)
-            strays.append(Stray(step=number, text=text, base=base, candidate=candidate))
+            recorded_answers = [
+                StepAnswer(status=status, ref=ref) for status, ref in zip(output.statuses, output.refs, strict=True)
+            ]
+            is_wording = self.derivations.means_the_same(*recorded_answers)
+            strays.append(Stray(step=number, text=text, base=base, candidate=candidate, is_wording=is_wording))
         return strays[-_MAX_STRAYS:]
 
     def arrive(self, number: int) -> None:
@@ -224,24 +292,36 @@ class State:
             return
         if self._matches(1 - self.side, product.due):
             raise OtherState(is_traced=product.is_traced)
-        self.used_copies = self.used_copies or product.is_copied
+        self.assumes_code = self.assumes_code or product.is_copied
         if product.is_traced or product.is_copied:
             return
+        if self._matches(self.side, product.due, decisions_only=True):
+            self.assumes_code = True
+            return
+        if self._matches(1 - self.side, product.due, decisions_only=True):
+            raise OtherState(is_traced=False)
         raise UnknownState(gap(Gap.CODE_UNSEEN))
 
-    def _matches(self, side: int, due: tuple[int, int]) -> bool:
+    def _matches(self, side: int, due: tuple[int, int], *, decisions_only: bool = False) -> bool:
         """Return whether the outputs before a product are those of a run."""
         if side == self.side and self.added:
             return False
-        return all(self._agrees(output, side, due) for output in self.derivations.outputs)
+        outputs = self.derivations.outputs
+        if decisions_only:
+            outputs = [output for output in outputs if not output.is_passed_on]
+            if not any((output.numbers[self.side] or due[self.side]) < due[self.side] for output in outputs):
+                return False
+        return all(self._agrees(output, side, due) for output in outputs)
 
     def _agrees(self, output: Output, side: int, due: tuple[int, int]) -> bool:
         own, opposite = output.numbers[self.side], output.numbers[1 - self.side]
         if own is not None:
             if own >= due[self.side]:
                 return True
-            expected = output.answers[side] if output.numbers[side] is not None else None
-            return self.answers.get(own) == expected
+            answer = self.answers.get(own)
+            if answer is None or output.numbers[side] is None:
+                return answer is None and output.numbers[side] is None
+            return self._is_answer(answer, output, side)
         if opposite is None or opposite >= due[1 - self.side] or side == self.side:
             return True
         return (output.signatures[side], output.answers[side]) in self.added
@@ -262,7 +342,13 @@ def _rounds(comparison: Comparison) -> list[Output]:
     return [_output(base, candidate) for base, candidate in pairs if base.output_ref != candidate.output_ref]
 
 
-def _output(base: SideStep | None, candidate: SideStep | None) -> Output:
+def _is_passed_on(pair: Pair, flow: Flow) -> bool:
+    """Return whether both runs show that code passes on a result of a tool or a search."""
+    sides = {travel.side for travel in flow.outgoing.get(pair.place, ())}
+    return pair.sides is not None and pair.step.type in _EXTERNAL and sides == {*_SIDES}
+
+
+def _output(base: SideStep | None, candidate: SideStep | None, *, is_passed_on: bool = False) -> Output:
     steps = base, candidate
     return Output(
         numbers=(_number_of(base), _number_of(candidate)),
@@ -270,6 +356,8 @@ def _output(base: SideStep | None, candidate: SideStep | None) -> Output:
         signatures=(base.signature if base else "", candidate.signature if candidate else ""),
         type=StepType(next(step.type for step in steps if step is not None)),
         refs=(base.output_ref if base else "", candidate.output_ref if candidate else ""),
+        statuses=(base.status if base else "", candidate.status if candidate else ""),
+        is_passed_on=is_passed_on,
     )
 
 

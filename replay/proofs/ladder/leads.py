@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from replay.proofs.core.types import Atom, ProbeResult, Side, Stray, opposite
-from replay.proofs.counterfactual.outcomes import position_between
+from replay.proofs.counterfactual.outcomes import distinguishing_words, position_between
 from replay.proofs.ladder.facts import Space
 from replay.proofs.ladder.noise_gate import sides
 
@@ -48,6 +48,7 @@ def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | No
 
 def leaning(space: Space, strays: Sequence[Stray], side: Side) -> float:
     """How far outputs moved from those of a side towards the other's: from 1 (all the way) to -1 (not at all)."""
+    strays = [stray for stray in strays if not stray.is_wording]
     if not strays:
         return 0.0
     sign = 1 if opposite(side) == "candidate" else -1
@@ -55,16 +56,25 @@ def leaning(space: Space, strays: Sequence[Stray], side: Side) -> float:
 
 
 def _position(space: Space, stray: Stray, side: Side) -> float:
-    """The position of an output between the base's at -1 and the candidate's at 1."""
+    """The position of an output between the base's at -1 and the candidate's at 1.
+
+    If numbers and words distinguish the two outputs, code may read either, and both count. Where repeats show that the
+    words vary by themselves, numbers count alone.
+    """
     texts = stray.text, stray.base, stray.candidate
-    if stray.text in texts[1:]:
+    base, candidate = _repeat_outputs(space, stray)
+    # An output that is worded differently each time equals a recorded one by chance only.
+    if stray.text in texts[1:] and len(base) == len(candidate) == 1:
         return 1.0 if stray.text == stray.candidate else -1.0
     numbers = [_NUMBER.findall(text) for text in texts]
-    if len({len(matches) for matches in numbers}) == 1 and numbers[1] != numbers[2]:
-        positions = [_number_position(*row) for row in zip(*numbers, strict=True) if row[1] != row[2]]
-        return sum(positions) / len(positions)
-    base, candidate = _repeat_outputs(space, stray)
-    return position_between(stray.text, base, candidate)
+    if len({len(matches) for matches in numbers}) > 1 or numbers[1] == numbers[2]:
+        return position_between(stray.text, base, candidate)
+    positions = [_number_position(*row) for row in zip(*numbers, strict=True) if row[1] != row[2]]
+    by_numbers = sum(positions) / len(positions)
+    text, *words = (_NUMBER.sub("", text) for text in texts)
+    if len(base) + len(candidate) > 2 or not distinguishing_words(words[:1], words[1:]):
+        return by_numbers
+    return (by_numbers + position_between(text, words[:1], words[1:])) / 2
 
 
 def _repeat_outputs(space: Space, stray: Stray) -> tuple[list[str], list[str]]:

@@ -12,6 +12,8 @@ from replay.proofs.ladder.facts import NO_ATOMS, ProbeRequest, Space
 from replay.proofs.ladder.search import Steps
 from replay.proofs.ladder.statistics import Decision
 
+# Repeats whose outputs only show what is wording.
+_PRACTICE: Final = 6
 NOT_NEEDED: Final = NoiseGate(
     status=GateStatus.NOT_NEEDED,
     reason=gate_reason(GateReason.NOT_NEEDED),
@@ -43,28 +45,46 @@ class Repeats:
     def outcomes(self) -> list[str]:
         return [result.outcome for result in self.all() if result.is_settled]
 
+    def practice(self) -> int:
+        """The number of first repeats that did not finish only because the agent's code got new inputs each time.
+
+        Their outputs show which differences are wording, so later repeats may finish.
+        """
+        results = self.all()
+        ends = (index for index, result in enumerate(results) if result.is_settled or not result.strays)
+        return next(ends, len(results))
+
     def problem(self) -> str:
-        """Why one of the repeats has no outcome; empty if all have one."""
-        return next((result.missing or REPEAT_FAILED for result in self.all() if not result.is_settled), "")
+        """Why one of the repeats has no outcome; empty if all have one, or only the first ones have none."""
+        results = self.all()
+        later = results[self.practice() :] or results
+        return next((result.missing or REPEAT_FAILED for result in later if not result.is_settled), "")
 
     def stray(self) -> bool:
         """True if repeats did not finish only because the agent's code got new inputs each time."""
-        open_results = [result for result in self.all() if not result.is_settled]
+        results = self.all()
+        later = results[self.practice() :] or results
+        open_results = [result for result in later if not result.is_settled]
         return bool(open_results) and all(result.strays for result in open_results)
 
     def missing(self, number: int) -> list[ProbeSpec]:
         """The repeats left to draw up to that number; none after one without an outcome: the next would fail too.
 
-        Repeats that stray are drawn up to the first test: their outputs show which differences are wording.
+        Repeats that stray are drawn until one finishes, but not more than `_PRACTICE`.
         """
-        if self.problem():
-            number = min(number, statistics.FIRST) if self.stray() else 0
-        return [self.spec(repeat) for repeat in range(len(self.all()) + 1, number + 1)]
+        practice, count = self.practice(), len(self.all())
+        if practice == count:
+            number = min(max(statistics.FIRST, practice + 1), _PRACTICE)
+        elif self.problem():
+            number = 0
+        else:
+            number += practice
+        return [self.spec(repeat) for repeat in range(count + 1, number + 1)]
 
 
 def draw(arms: Sequence[Repeats], number: int) -> Steps[None]:
-    """Draw repeats of every arm up to that number."""
-    while missing := [spec for arm in arms for spec in arm.missing(number)]:
+    """Draw repeats of every arm up to that number; each arm learns from the first repeats of the others."""
+    while missing := sorted((spec for arm in arms for spec in arm.missing(number)), key=lambda spec: spec.repeat):
         yield ProbeRequest(spec=missing[0], purpose="repeat", lookahead=tuple(missing[1:]))
 
 
@@ -78,7 +98,8 @@ def run(space: Space, most: int) -> Steps[None]:
     number = min(statistics.FIRST, most)
     while most >= statistics.FIRST:
         yield from draw((base, candidate), number)
-        if base.problem() or candidate.problem() or number >= most:
+        practice = max(base.practice(), candidate.practice())
+        if base.problem() or candidate.problem() or number + practice >= most:
             return
         if statistics.decide(base.outcomes(), candidate.outcomes(), most=most) is not Decision.CONTINUE:
             return

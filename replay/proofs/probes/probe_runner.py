@@ -37,6 +37,7 @@ class ProbeRunner:
         self.recordings, self.values = self.replays.recordings, self.replays.values
         self._reach = LiveReach(self.subject, self.policy)
         self._sessions = ProbeSessions(self.proof, self.policy, self.rows, self.replays, self._reach)
+        self._sessions.recall_wording()
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         row = self.rows.find(spec)

@@ -51,6 +51,17 @@ class ProbeSessions:
     reach: LiveReach
     expected: Sequence[ProbeSpec] = ()
 
+    def recall_wording(self) -> None:
+        """Learn from the stored repeats how models word the same answer."""
+        for row in self.rows.all():
+            session = row.session
+            if not row.repeat or row.seen is None or session is None or session.run_id is None:
+                continue
+            state = self.replays.subject.derivations.state("base" if row.ask["side"] == "base" else "candidate")
+            outputs = recorded_answers.outputs(session.run_id, session.source_run_id, session.fork_sequence_no)
+            for number, signature, answer in outputs:
+                state.note(number, signature, answer)
+
     @cached_property
     def typical_calls(self) -> int:
         return live_price(self.replays.subject)[0]
@@ -175,7 +186,7 @@ class ProbeSessions:
             result = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=str(unknown), strays=strays, **spending)
             return self.rows.store(row, result)
         result = self._session_result(session, session.run_id, setup.fork, cost)
-        derived = state.used_copies or setup.side != row.ask["side"]
+        derived = state.assumes_code or setup.side != row.ask["side"]
         return self.rows.store(row, replace(result, derived=derived))
 
     def _session_result(self, session: ReplaySession, run: UUID, fork: int, cost: float | None) -> ProbeResult:

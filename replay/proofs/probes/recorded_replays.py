@@ -178,7 +178,7 @@ class RecordedReplays:
             return replace(
                 result,
                 assumed_steps=monitor.assumed_steps,
-                derived=state.used_copies,
+                derived=state.assumes_code,
                 other_models=models,
             )
         except UnrecordedCall as unrecorded:

@@ -121,7 +121,7 @@ def _separate_subject(base: Run, candidate: Run, examination: Examination) -> Su
         },
         is_sampled=_is_sampled(examination),
         derivations=derivations(
-            examination.comparison, examination.flow, examination.reasoning.atoms, value_copies.whole
+            examination.comparison, examination.flow, examination.reasoning.atoms, value_copies.whole, load=runs.value
         ),
         copies=value_copies,
     )

@@ -29,7 +29,7 @@ from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
 from tests.bench.attribution.unaided_lab import CoupledEngine, UnaidedLab
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
 RECORDED_POLICY: Final = Policy(allow=["model"], semantic_threshold=1.0)
@@ -141,7 +141,7 @@ class ProgramLab(UnaidedLab):
             cached_calls=monitor.cached_answers,
             borrowed_answers=monitor.borrowed_answers,
             assumed_steps=monitor.assumed_steps,
-            derived=state.used_copies,
+            derived=state.assumes_code,
             live_calls=engine.live_models,
         )
 

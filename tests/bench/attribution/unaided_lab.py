@@ -174,7 +174,7 @@ class UnaidedLab:
             cached_calls=monitor.cached_answers,
             borrowed_answers=monitor.borrowed_answers,
             assumed_steps=monitor.assumed_steps,
-            derived=state.used_copies,
+            derived=state.assumes_code,
         )
 
     @cached_property
@@ -190,7 +190,11 @@ class UnaidedLab:
     @cached_property
     def _derivations(self) -> Derivations:
         return derivations(
-            self.examination.comparison, self.examination.flow, self.examination.reasoning.atoms, self._copies.whole
+            self.examination.comparison,
+            self.examination.flow,
+            self.examination.reasoning.atoms,
+            self._copies.whole,
+            load=self._payloads.__getitem__,
         )
 
     @cached_property

@@ -290,6 +290,63 @@ def test_copied_value_follows_a_new_answer(rule_desk: RuleDesk) -> None:
     assert next(atom for atom in findings["atoms"] if atom["id"] == name)["category"] == "prompt"
 
 
+OPENINGS = ("Sure.", "Well then.", "Of course.", "Let me see.", "Right away.", "Here you are.", "Yes.")
+DESKS = {"billing": "Desk 4 owns invoices.", "technical": "Desk 9 owns devices."}
+
+
+def ticket_queue(system: str) -> str:
+    return "technical" if "Screens" in system else "billing"
+
+
+def record_router(name: str, rule: str, opening: str) -> UUID:
+    """A router whose answer selects the desk in the agent's code; only the code reads it."""
+    system = f"Sort the ticket.{rule}"
+    desk = DESKS[ticket_queue(system)]
+    fields = {
+        "router": (system, "My screen is broken.", f"{opening} It is for {ticket_queue(system)}."),
+        "writer": ("Answer the customer.", desk, f"Go to it: {desk}"),
+    }
+    steps = [
+        RecordedStep(
+            key=step,
+            type=StepType.MODEL,
+            name=step,
+            parent="agent",
+            provider="desk",
+            model="m1",
+            input={"messages": [{"role": "system", "content": prompt}, {"role": "user", "content": user}]},
+            output={"message": {"role": "assistant", "content": answer}, "finish_reason": "stop"},
+        )
+        for step, (prompt, user, answer) in fields.items()
+    ]
+    agent = RecordedStep(key="agent", type=StepType.AGENT, name="desk", input={"task": "help"})
+    output = RecordedStep(
+        key="output", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": f"Go to it: {desk}"}
+    )
+    run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=(agent, *steps, output))
+    return UUID(str(record(run).run_id))
+
+
+def test_wording_of_a_router_is_learned_from_repeats(rule_desk: RuleDesk) -> None:
+    """No answer of the router equals a recorded one, but repeats show which words are wording."""
+    openings = cycle(OPENINGS)
+
+    def respond(call: ModelCall) -> str:
+        if call.system.startswith("Sort"):
+            return f"{next(openings)} It is for {ticket_queue(call.system)}."
+        return f"Go to it: {call.user}"
+
+    rule_desk.rule.append(respond)
+    base, candidate = record_router("one", "", "Hm."), record_router("two", " Screens are devices.", "Oh.")
+    diff = post(rule_desk.client, "/diffs", {"base": str(base), "candidate": str(candidate)}).json()["id"]
+    work_off(rule_desk.queue)
+    findings = rule_desk.prove(diff, **live(parts=False, mediators=False))
+    assert (findings["verdict"], findings["confidence"]) == ("single", "medium")
+    [[name]] = findings["primary"]
+    assert next(atom for atom in findings["atoms"] if atom["id"] == name)["category"] == "prompt"
+    assert findings["noise"]["base_n"] >= 4
+
+
 def test_separate_recordings_are_proved(rule_desk: RuleDesk) -> None:
     rule_desk.rule.append(lambda call: "It is lost." if call.model == "m1" else "It is on its way.")
     conversation = (("What about order A-1?", (Reply("It is on its way."),)),)

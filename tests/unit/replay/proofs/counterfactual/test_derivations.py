@@ -33,7 +33,7 @@ from tests.unit.replay.proofs.counterfactual.test_replay_monitor import Memory
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import RunSource
+from traces.core.vocabulary import RunSource, StepType
 
 ROUTER = Output(numbers=(2, 2), answers=("ok b", "ok t"), signatures=("s", "s"))
 
@@ -79,6 +79,56 @@ def test_outputs_after_the_code_do_not_count() -> None:
     state.arrive(3)
     state.note(5, "r", StepAnswer(status="ok", ref="2"))
     state.end()
+
+
+def say(text: str) -> JSONValue:
+    return {"message": {"role": "assistant", "content": text}}
+
+
+VERDICTS = {"b": "Sure. The shaft is good.", "t": "Well, the shaft is bad."}
+SAMPLES = ["Sure. The shaft is good.", "Well, the shaft is good.", "The shaft is good.", "Look: the shaft is good."]
+
+
+@pytest.mark.parametrize(
+    ("text", "reached"),
+    [
+        ("Hm, the shaft is good.", UnknownState),
+        ("Look: the shaft is good.", None),
+        ("Look: the shaft is bad.", OtherState),
+    ],
+)
+def test_answer_in_other_words_keeps_the_state(text: str, reached: type[Exception] | None) -> None:
+    """Repeats show which words are wording; another answer without them is that of a run."""
+    judge = replace(ROUTER, refs=("b", "t"))
+    texts = {ref: say(verdict) for ref, verdict in VERDICTS.items()}
+    after_judge = replace(code_after(judge), load=texts.__getitem__)
+    for sample in SAMPLES:
+        after_judge.state("base").note(2, "s", StepAnswer(status="ok", ref="", output=say(sample), is_new=True))
+    state = after_judge.state("base")
+    state.note(2, "s", StepAnswer(status="ok", ref="", output=say(text)))
+    if reached is None:
+        state.end()
+        assert state.assumes_code
+        return
+    with pytest.raises(reached):
+        state.end()
+
+
+@pytest.mark.parametrize(("is_passed_on", "is_known"), [(True, True), (False, False)])
+def test_passed_on_result_does_not_decide(*, is_passed_on: bool, is_known: bool) -> None:
+    """Code passes a new tool result on; the model's answer, which only code reads, is as recorded."""
+    tool = Output(
+        numbers=(1, 1), answers=("ok 1", "ok 2"), signatures=("r", "r"), type=StepType.TOOL, is_passed_on=is_passed_on
+    )
+    state = code_after(tool, ROUTER).state("base")
+    state.note(1, "r", StepAnswer(status="ok", ref="2"))
+    state.note(2, "s", StepAnswer(status="ok", ref="b"))
+    if is_known:
+        state.end()
+        assert state.assumes_code
+        return
+    with pytest.raises(UnknownState):
+        state.end()
 
 
 def test_step_of_the_other_run_is_due_next() -> None:

@@ -92,7 +92,46 @@ def test_repeats_separate_wording_from_decision() -> None:
     proof = prove_lab(lab, is_sampled=True)
     assert [atom.id for atom in proof.atoms] == ["b", "a"]
     assert proof.confidence == "low"
-    assert sum(bool(spec.repeat) for spec in lab.requests) == 8
+    # The prober of this test learns no wording, so all practice repeats of both sides are drawn.
+    assert sum(bool(spec.repeat) for spec in lab.requests) == 12
+
+
+class LearningCode(Code):
+    """A prober that knows the wording after four repeats of each side, and then continues."""
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        result = super().probe(spec, allowance)
+        if sum(bool(request.repeat) for request in self.requests) <= 8:
+            return result
+        is_candidate = "a" in spec.atoms
+        answer = EXPERT if is_candidate else VOUCHER
+        values = outcomes.values("answer", Result(answer=answer))
+        outcome = ProbeOutcome.CANDIDATE if is_candidate else ProbeOutcome.BASE
+        return ProbeResult(outcome=outcome, value=values["answer"], values=values, live_calls=1)
+
+
+def test_later_repeats_count_once_the_wording_is_known() -> None:
+    """The first four repeats of each side only show the wording."""
+    openings = ["Sure. B", "Right. B", "Of course. B", "See. B"]
+    lab = LearningCode({atoms(): openings, atoms("a"): ["A"], atoms("b"): ["B"], atoms("a", "b"): openings[::-1]})
+    proof = prove_lab(lab, is_sampled=True)
+    assert (proof.verdict, proof.primary) == ("single", [["a"]])
+    assert proof.noise is not None
+    assert (proof.noise.status, proof.noise.base_n, proof.noise.candidate_n) == ("rejected", 6, 6)
+
+
+def test_word_counts_as_much_as_number() -> None:
+    """Code may read the verdict or the number: a change of the number alone does not outrank one of the verdict."""
+    lab = Code(
+        {
+            atoms(): ["With 2 failures, it is good."],
+            atoms("a"): ["With 2 failures, it is bad."],
+            atoms("b"): ["With 3 failures, it is good."],
+            atoms("a", "b"): ["With 3 failures, it is bad."],
+        }
+    )
+    proof = prove_lab(lab)
+    assert (proof.verdict, [atom.id for atom in proof.atoms]) == ("inconclusive", ["a", "b"])
 
 
 def test_reworded_answers_are_the_same_outcome() -> None:
