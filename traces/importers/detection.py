@@ -18,7 +18,7 @@ from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
-from traces.importers.otlp.batches import is_request
+from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.span_documents import find_documents, is_span_document
 from traces.importers.otlp.wire import is_otlp_request
 
@@ -57,7 +57,7 @@ def sniff_otlp(sample: Sample) -> float:
         return SURE
     if any(isinstance(document, Record) for document in find_documents(sample.head)):
         return SURE
-    return LIKELY if sample.is_complete and is_request(sample.head) else 0.0
+    return LIKELY if sample.is_complete and find_request(sample.head) is not None else 0.0
 
 
 def sniff_prela(sample: Sample) -> float:

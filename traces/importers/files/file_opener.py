@@ -6,6 +6,7 @@ Files are read in small chunks, so that a decompression bomb hits a limit before
 import codecs
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _JSON_STARTS: Final = frozenset({b"{", b"[", b'"', b" ", b"\n", b"\r", b"\t"})
+_CONTROLS: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BROKEN: Final = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 
 
@@ -126,6 +128,11 @@ def read_lines(stream: io.BufferedReader) -> Iterator[Line]:
 def split_lines(data: bytes) -> Iterator[Line]:
     """Yield the lines of a file in memory that are not blank."""
     return read_lines(_buffer(io.BytesIO(data)))
+
+
+def is_binary(head: bytes) -> bool:
+    """Return whether the first bytes of a file contain control characters, which JSON and other texts do not."""
+    return _detect_encoding(head) == "utf-8" and bool(_CONTROLS.search(head))
 
 
 def decode_text(data: bytes) -> str:

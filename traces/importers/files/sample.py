@@ -13,6 +13,7 @@ from traces.importers.files.source import Source
 
 SIZE: Final = 8 * 2**20
 _LINES: Final = 20
+_BEGINNING: Final = 1_000
 
 
 @dataclass(kw_only=True)
@@ -28,13 +29,22 @@ class Sample:
         return Source(name=self.name, data=self.head)
 
     @cached_property
+    def is_binary(self) -> bool:
+        """Whether the sample cannot be text, by its first bytes."""
+        return file_opener.is_binary(self.head[:_BEGINNING])
+
+    @cached_property
     def is_lines(self) -> bool:
         """Whether the sample looks like JSON Lines."""
+        if self.is_binary:
+            return False
         return self.source.is_lines if self.is_complete else bool(self._first_lines)
 
     @cached_property
     def values(self) -> list[JSONValue]:
         """The document, or the values of the first lines; empty if the sample is not JSON."""
+        if self.is_binary:
+            return []
         if self.is_lines:
             return self._first_lines
         try:

@@ -25,12 +25,12 @@ def is_json(body: bytes) -> bool:
     return body[:1] != b"\n" and body.lstrip()[:1] in {b"{", b"["}
 
 
-def is_request(body: bytes) -> bool:
-    """Return whether bytes are a request in protobuf that has a span with a valid trace id, or a log record."""
-    if body[:1] != b"\n":
-        return False
+def find_request(data: bytes) -> SpanBatch | None:
+    """Read a file as a request in protobuf; None if it has no span with valid ids and no log record."""
+    if data[:1] != b"\n":
+        return None
     try:
-        batch = read_spans(body)
+        batch = read_spans(data)
     except BadFile:
-        return False
-    return bool(batch.spans) or batch.unrelated_logs > 0
+        return None
+    return batch if batch.spans or batch.unrelated_logs else None

@@ -9,7 +9,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.assembly import Trace, build_trace
-from traces.importers.otlp.batches import is_request, read_spans
+from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_span_step
 from traces.importers.otlp.raw_spans import RawSpan
@@ -33,8 +33,7 @@ def keys(source: Source) -> set[str]:
 
 def _records(source: Source) -> Iterator[RawSpan | WireSpan | WireLog]:
     """Yield the spans and logs of a file; what cannot be read adds a problem to the file."""
-    if is_request(source.data):
-        batch = read_spans(source.data)
+    if (batch := find_request(source.data)) is not None:
         source.problems.extend(BadFile(problem.reason, problem.location) for problem in batch.rejections)
         return iter(batch.spans)
     if documents := list(span_documents.find_documents(source.data)):

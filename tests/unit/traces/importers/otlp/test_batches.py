@@ -10,7 +10,7 @@ from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp.assembly import assemble
-from traces.importers.otlp.batches import is_json, is_request, read_spans
+from traces.importers.otlp.batches import find_request, is_json, read_spans
 from traces.importers.otlp.raw_spans import RawSpan, Signal
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
@@ -113,8 +113,8 @@ def test_empty_body_is_empty_request() -> None:
 def test_first_byte_decides_encoding() -> None:
     assert not is_json(protobuf(span(1)))
     assert is_json(b'\r\n {"resourceSpans": []}')
-    assert is_request(protobuf(span(1)))
-    assert not is_request(b"\n{}\n")
+    assert find_request(protobuf(span(1))) is not None
+    assert find_request(b"\n{}\n") is None
 
 
 def test_records_are_requests_of_their_own() -> None:
