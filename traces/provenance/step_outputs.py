@@ -72,6 +72,8 @@ class ProvenanceState:
     requests: dict[tuple[int, str], PastRequest] = field(default_factory=dict)
     latest_request: PastRequest | None = None
     texts: TextIndex = field(default_factory=TextIndex)
+    # Steps whose outputs are not in `texts` and `origins` yet.
+    unread_steps: list[StepFacts] = field(default_factory=list)
     origins: Origins = field(init=False)
     # The fields below describe the step being traced.
     unexplained_content: list[UnexplainedContent] = field(default_factory=list)
@@ -90,15 +92,30 @@ def index_output(step: StepFacts, state: ProvenanceState) -> None:
         _index_answer(step, state)
     elif step.type is StepType.TOOL and step.call_id:
         state.tool_steps.setdefault(step.call_id, []).append(step.no)
-    if step.type is not StepType.OUTPUT:
-        model = step.type is StepType.MODEL
-        values = answer_values(ModelAnswer(output).message, ANSWER) if model else output_values(output)
-        state.origins.values.add(step.no, values)
     if step.output_ref:
         state.parts[step.output_ref] = (step.no, "")
     for path, part in _parts_of(output):
         state.parts[state.splitter.part_digest(part)] = (step.no, path)
+    state.unread_steps.append(step)
+
+
+def index_texts(state: ProvenanceState) -> None:
+    """Index the texts and values of the outputs that were not read yet.
+
+    Only texts that code wrote are searched for them. In a conversation whose messages are whole outputs, that is never
+    needed, and it takes most of the time.
+    """
+    for step in state.unread_steps:
+        _index_values(step, state)
+    state.unread_steps.clear()
+
+
+def _index_values(step: StepFacts, state: ProvenanceState) -> None:
+    output = step.output
     if step.type is not StepType.OUTPUT:
+        is_model = step.type is StepType.MODEL
+        values = answer_values(ModelAnswer(output).message, ANSWER) if is_model else output_values(output)
+        state.origins.values.add(step.no, values)
         for path, text in _distinctive_texts(output, ""):
             state.texts.add(text, step.no, path)
     if step.type is StepType.TOOL and not step.call_id and isinstance(output, dict | list):

@@ -8,7 +8,7 @@ from traces.core.vocabulary import EdgeKind
 from traces.provenance.edge_facts import SNIPPET, EdgeFact, cut_evidence
 from traces.provenance.input_origins import scalars
 from traces.provenance.output_placements import PLAIN, Reading
-from traces.provenance.step_outputs import LISTS_OF_PARTS, ProvenanceState
+from traces.provenance.step_outputs import LISTS_OF_PARTS, ProvenanceState, index_texts
 from traces.provenance.text_index import TextMatch, is_distinctive
 
 
@@ -59,6 +59,7 @@ def scalar_edges(
     if isinstance(value, bool) or shape.endswith("/type"):
         state.unexplained_content.append(state.origins.item(no, path, shape, str(value)))
         return
+    index_texts(state)
     text = value if isinstance(value, str) else str(value)
     producers: set[int] = set()
     is_whole = False

@@ -23,8 +23,11 @@ def main(name: str, runs: int | None) -> None:
     from tests.bench.ingest.floor import floor
     from tests.bench.ingest.stages import Stages, import_all
     from tests.bench.ingest.workloads import requests, workload
+    from traces.redaction.secrets import secret_detector
 
     call_command("migrate", verbosity=0)
+    # Compiled once per process.
+    secret_detector()
     load = workload(name, runs)
     stages = Stages()
     import_all(requests(load), stages)

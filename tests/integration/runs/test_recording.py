@@ -206,6 +206,17 @@ def test_thousand_turns_need_two_percent_space(words: int) -> None:
     assert grown < 0.02 * came_in, f"{grown} of {came_in} bytes: {grown / came_in:.2%}"
 
 
+@pytest.mark.django_db(transaction=True)
+def test_steps_of_runs_are_inserted_in_order_of_ids() -> None:
+    """Rows in ascending order fill the pages of the indexes."""
+    services.record_all(replace(order_run(), external_id=f"order-{number}") for number in range(20))
+    position = "rowid" if connection.vendor == "sqlite" else "ctid"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT run_id FROM traces_step ORDER BY {position}")
+        run_ids = [str(run_id) for (run_id,) in cursor.fetchall()]
+    assert run_ids == sorted(run_ids)
+
+
 def _database_size() -> int:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
