@@ -122,7 +122,8 @@ class SessionsView(LangSmithView):
         name = request.GET.get("name", "default")
         id, tenant = uuid5(NAMESPACE_URL, f"project:{name}"), uuid5(NAMESPACE_URL, "tenant")
         start = datetime.now(UTC).isoformat()
-        return answer([{"id": str(id), "name": name, "tenant_id": str(tenant), "start_time": start}])
+        project = {"id": str(id), "name": name, "tenant_id": str(tenant), "start_time": start}
+        return answer([{**project, "reference_dataset_id": None}])
 
 
 class MissingView(LangSmithView):

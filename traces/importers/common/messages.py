@@ -50,10 +50,17 @@ def normalize_messages(value: JSONValue, role: str = "user") -> list[JSONObject]
     """Return the messages in `value`: a list of messages, a single message, or a text by `role`."""
     value = parse_message_json(value)
     if isinstance(value, list):
+        if _is_pair(value):
+            return normalize_messages({"role": value[0], "content": value[1]}, role)
         return [message for item in value for message in normalize_messages(item, role)]
     if isinstance(value, dict):
         return _normalize_object(value, role)
     return [{"role": role, "content": value}] if isinstance(value, str) and value else []
+
+
+def _is_pair(value: list[JSONValue]) -> bool:
+    """Return whether a list is a message in LangChain's short form: its role and its text."""
+    return len(value) == 2 and all(isinstance(item, str) for item in value) and value[0] in _KNOWN_ROLES
 
 
 def parse_message_json(value: JSONValue) -> JSONValue:

@@ -83,6 +83,9 @@ _MODEL_FAMILIES: Final = (
 )
 
 
+_CACHE_COUNTS: Final = frozenset({"cached_tokens", "cache_read"})
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Usage:
     """Tokens and cost of one call. `tokens_in` includes cached tokens. None means not recorded."""
@@ -143,7 +146,9 @@ def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
         body
     )
     message = _answer_message(choice or body, value)
-    reason = reason or as_text(first_member(choice or body, "finish_reason", "finishReason", "stop_reason"))
+    # LangChain's generations contain what they are about in an object of their own.
+    facts = as_object(choice.get("generation_info")) or choice or body
+    reason = reason or as_text(first_member(facts, "finish_reason", "finishReason", "stop_reason"))
     usage = as_object(first_member(body, "usage", "usage_metadata", "usageMetadata"))
     output: JSONObject = {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
     return Answer(output=output, model=as_text(body.get("model")), usage=normalize_usage(usage, "/usage"))
@@ -152,6 +157,12 @@ def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
 def normalize_finish_reason(reason: str) -> str:
     """Translate a finish reason to OpenAI's equivalent, where one exists."""
     return _FINISH_REASONS.get(reason, reason)
+
+
+def usage_details(usage: JSONObject) -> JSONObject:
+    """Return the token counts that a step has no columns for, such as those of reasoning, as its attribute `usage`."""
+    details = (item for value in usage.values() for item in as_object(value).items())
+    return {"usage": usage} if any(count and name not in _CACHE_COUNTS for name, count in details) else {}
 
 
 def normalize_usage(usage: JSONObject, location: str) -> Usage:

@@ -204,6 +204,8 @@ def _apply_event(event: _Event, traces: dict[str, _Trace], homes: dict[str, str]
         trace = traces.setdefault(homes.get(key, key), _Trace(location=event.location))
         kind = as_text(body.get("type")).lower() if event.kind == "observation" else event.kind
         earlier = trace.observations.get(key, {})
+        if event.is_update and earlier.get("model") and body.get("model") not in (None, earlier["model"]):
+            body = {**body, "requestedModel": first_member(earlier, "requestedModel", "model")}
         trace.observations[key] = merge_records(earlier, {**body, "kind": earlier.get("kind") or kind})
 
 

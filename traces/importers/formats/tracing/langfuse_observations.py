@@ -16,6 +16,7 @@ from traces.importers.common.model_calls import (
     normalize_request,
     normalize_usage,
     parse_cost,
+    usage_details,
 )
 from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step
@@ -80,7 +81,12 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
         if kind is StepType.MODEL
         else None,
         attributes={
-            key: value for key, value in body.items() if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
+            **{
+                key: value
+                for key, value in body.items()
+                if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
+            },
+            **usage_details(usage),
         },
     )
     step = build_step(facts)

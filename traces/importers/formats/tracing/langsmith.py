@@ -20,6 +20,7 @@ from traces.importers.common.model_calls import (
     normalize_provider,
     normalize_request,
     normalize_usage,
+    usage_details,
 )
 from traces.importers.common.run_builder import (
     RunFacts,
@@ -261,8 +262,10 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
     tokens: Usage = normalize_usage(usage, f"{location}/usage_metadata")
     return replace(
         facts,
+        attributes={**facts.attributes, **usage_details(usage)},
         request=request if as_list(request["messages"]) else None,
-        answer=normalize_answer(outputs),
+        # A model call that failed has an output of null.
+        answer=normalize_answer(outputs if outputs != {"output": None} else None),
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
         usage=tokens,

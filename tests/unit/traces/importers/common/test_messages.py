@@ -280,3 +280,12 @@ def test_any_json_can_be_an_answer(value: JSONValue) -> None:
     with suppress(BadFile):
         answer = normalize_answer(value)
         assert answer.output is None or isinstance(answer.output["message"], dict)
+
+
+def test_pair_of_role_and_text_is_one_message() -> None:
+    pairs: list[JSONValue] = [["user", "Is Dune in stock?"], ["ai", "Yes."]]
+    assert normalize_messages(pairs) == [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    assert normalize_messages(["user", "friendly"]) == [{"role": "user", "content": "friendly"}]
