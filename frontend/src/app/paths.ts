@@ -24,6 +24,7 @@ export const paths = {
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
+  redaction: () => linkOptions({ to: "/settings/redaction" }),
   settings: () => linkOptions({ to: "/settings" }),
   hooks: () => linkOptions({ to: "/hooks" }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),

@@ -10,6 +10,7 @@ import { diffsRoute } from "@/pages/diffs/route";
 import { experimentRoute, experimentsRoute, newExperimentRoute } from "@/pages/experiments/route";
 import { hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
+import { redactionRoute } from "@/pages/redaction/route";
 import { replaysRoute } from "@/pages/replays/route";
 import { runRoute } from "@/pages/run/route";
 import { runsRoute } from "@/pages/runs/route";
@@ -38,6 +39,7 @@ const routeTree = rootRoute.addChildren([
   toolsRoute,
   hooksRoute,
   settingsRoute,
+  redactionRoute,
   shareRoute,
   loginRoute,
 ]);

@@ -1,6 +1,7 @@
 import { useState, type ReactElement } from "react";
 import { count } from "@/ui/format/numbers";
 import { truncate } from "@/ui/format/text";
+import { MarkedText } from "./MarkedText";
 import classes from "./TextView.module.css";
 
 /** Recorded text, never interpreted as markup. Long texts are collapsed. */
@@ -26,7 +27,7 @@ export function LongText(props: {
   return (
     <span className={props.className}>
       {quote}
-      {visible}
+      <MarkedText text={visible} />
       {visible.length < text.length && "…"}
       {quote}
       {visible.length < text.length && (

@@ -1,13 +1,16 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { settingsQuery } from "@/api/settings";
+import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { ConfigurationPanel } from "./ConfigurationPanel";
 import { ProvidersPanel } from "./ProvidersPanel";
+import classes from "./Settings.module.css";
 import { TokensPanel } from "./TokensPanel";
 
 /** Tokens, providers and configuration of the server. */
@@ -20,6 +23,7 @@ export function SettingsPage(): ReactElement {
         title="Settings"
         note="The configuration that this server was started with. To change it, restart the server with other settings. Tokens are created and revoked here."
       />
+      <RedactionLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
@@ -39,6 +43,20 @@ function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
         )}
       </LoadedList>
     </>
+  );
+}
+
+function RedactionLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Redaction</h2>
+        <span className="muted">What is replaced before a run is stored: secrets, personal data, and fields.</span>
+        <Link {...paths.redaction()} className={classes.link}>
+          Edit policies
+        </Link>
+      </header>
+    </section>
   );
 }
 

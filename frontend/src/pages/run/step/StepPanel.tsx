@@ -1,11 +1,12 @@
 import { ActionIcon, Button, SegmentedControl, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
-import { IconCheck, IconGitFork, IconLink } from "@tabler/icons-react";
+import { IconCheck, IconGitFork, IconLink, IconLock } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
+import { MarkedText, RedactionReasons } from "@/ui/MarkedText";
 import { pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { isFailed } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
@@ -63,6 +64,7 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
         <Facts step={step} detail={detail.data} />
         <StepLabel step={step} detail={detail.data?.detail} plan={plan} />
         {detail.data && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
+        {detail.data && <Redactions reasons={detail.data.redactions} />}
         {detail.isError && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
         {detail.data && raw && (
           <Suspense fallback={<p className="muted">Loading the viewer…</p>}>
@@ -70,7 +72,7 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
           </Suspense>
         )}
         {detail.data && !raw && (
-          <>
+          <RedactionReasons value={detail.data.redactions}>
             {detail.data.error && <ErrorBox text={detail.data.error} status={detail.data.status} />}
             {detail.data.lost.map((payload) => (
               <p className={classes.warning} key={payload.field}>
@@ -80,7 +82,7 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
             ))}
             <StepBody step={detail.data} onSelect={onSelect} />
             <Provenance step={detail.data} onSelect={onSelect} />
-          </>
+          </RedactionReasons>
         )}
         {detail.isPending && <p className="muted">Loading…</p>}
       </div>
@@ -92,6 +94,23 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
 function isPartial(step: StepDetail, field: string): boolean {
   const payloads: Record<string, unknown> = { input: step.input, output: step.output, attributes: step.attributes };
   return payloads[field] !== null && Object.keys(payloads[field] ?? {}).length > 0;
+}
+
+/** What was not stored of the step, and why. */
+function Redactions({ reasons }: { reasons: StepDetail["redactions"] }): ReactElement | null {
+  const entries = Object.entries(reasons);
+  if (entries.length === 0) return null;
+  return (
+    <p className={classes.redactions}>
+      <IconLock size={13} aria-hidden /> Not stored:{" "}
+      {entries.map(([kind, reason], index) => (
+        <span key={kind}>
+          {index > 0 && "; "}
+          <code>{kind}</code> ({reason})
+        </span>
+      ))}
+    </p>
+  );
 }
 
 function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undefined }): ReactElement {
@@ -117,7 +136,9 @@ function ErrorBox({ text, status }: { text: string; status: string }): ReactElem
   return (
     <div className={classes.error} role="note" aria-label="Error of the step">
       <b>{status}</b>
-      <pre>{text}</pre>
+      <pre>
+        <MarkedText text={text} />
+      </pre>
     </div>
   );
 }

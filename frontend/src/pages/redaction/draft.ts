@@ -1,0 +1,32 @@
+import type { FieldRule, RedactionPolicyRequest, RedactionPolicyView } from "@/api/schema";
+
+/** A policy that is being edited. */
+export type Draft = Pick<RedactionPolicyRequest, "secrets" | "personal_data" | "rules">;
+
+export const EMPTY_DRAFT: Draft = { secrets: null, personal_data: null, rules: [] };
+
+/** The draft that equals the current version of a policy. */
+export function draftOf(policy: RedactionPolicyView | undefined): Draft {
+  if (!policy) return EMPTY_DRAFT;
+  return { secrets: policy.secrets, personal_data: policy.personal_data, rules: policy.rules };
+}
+
+/** A rule for a field that does not exist yet, with a name that no other rule has. */
+export function newRule(rules: readonly FieldRule[]): FieldRule {
+  let number = rules.length + 1;
+  while (rules.some((rule) => rule.name === `rule-${number}`)) number += 1;
+  return { name: `rule-${number}`, action: "redact", path: "/input/", step_types: [], reason: "" };
+}
+
+export function isEqualDraft(left: Draft, right: Draft): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** Parse a sample: JSON, or else the text itself. */
+export function readSample(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
