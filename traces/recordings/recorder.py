@@ -34,6 +34,7 @@ _BATCH: Final = 100
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 # After that, another worker takes over the recordings of one that died.
 _LEASE: Final = timedelta(seconds=120)
+_RETRY: Final = timedelta(seconds=1)
 _LONGEST_PROBLEM: Final = 2_000
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
 _RESULT_COLUMNS: Final = (
@@ -85,18 +86,14 @@ def work() -> bool:
     jobs = _claim()
     if not jobs:
         return False
-    pending = [job for job in jobs if job.needs_assembly]
-    for job in pending:
-        _assemble(job)
     try:
-        _write(pending)
-    except IntegrityError:
-        # Another writer stored a run with the identity of one of them meanwhile.
-        for job in pending:
-            _write_alone(job)
-    for job in pending:
-        _store_branches(job)
-    _finish(jobs)
+        for job in jobs:
+            if job.needs_assembly:
+                _assemble(job)
+        _store(jobs)
+    except BaseException:
+        _release(jobs)
+        raise
     return True
 
 
@@ -192,29 +189,42 @@ def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
     return replace(run, **changes)
 
 
+def _store(jobs: Sequence[_Job]) -> None:
+    """Write the assembled runs and the results of all jobs, or those of none."""
+    try:
+        _write(jobs)
+    except IntegrityError:
+        # Another writer stored a run with the identity of one of them meanwhile.
+        if len(jobs) == 1:
+            raise
+        for job in jobs:
+            _store([job])
+
+
 def _write(jobs: Sequence[_Job]) -> None:
-    """Write the assembled runs in one transaction. Raises `IntegrityError`."""
     runs = [(job, job.run) for job in jobs if job.run is not None]
     start = time.thread_time()
-    outcomes = growing_runs.write(
+    # Outside the transaction, which keeps other writers waiting.
+    prepared_states = growing_runs.prepare_states(
         [RunState(recording=run, run_id=job.recording.run_id, is_complete=job.is_complete) for job, run in runs]
     )
-    cost = timedelta(seconds=time.thread_time() - start) / max(1, len(runs))
-    for (job, _), outcome in zip(runs, outcomes, strict=True):
-        job.run = None
-        job.cost += cost
-        if isinstance(outcome, ProblemError):
-            job.problem = f"{outcome.detail} {outcome.where}".strip()[:_LONGEST_PROBLEM]
-        else:
-            job.result = outcome
+    for job, _ in runs:
+        job.cost += timedelta(seconds=time.thread_time() - start) / len(runs)
+    with transaction.atomic():
+        for (job, _), outcome in zip(runs, growing_runs.write(prepared_states), strict=True):
+            if isinstance(outcome, ProblemError):
+                job.problem = f"{outcome.detail} {outcome.where}".strip()[:_LONGEST_PROBLEM]
+            else:
+                job.result = outcome
+        for job in jobs:
+            _store_branches(job)
+        _finish(jobs)
 
 
-def _write_alone(job: _Job) -> None:
-    try:
-        _write([job])
-    except IntegrityError as error:
-        job.problem = "another run with this identity was stored at the same time"
-        logger.warning("recording_waits", recording=str(job.recording.id), error=str(error).partition("\n")[0])
+def _release(jobs: Sequence[_Job]) -> None:
+    """Leave recordings that could not be stored to the next attempt, a second later."""
+    later = datetime.now(UTC) + _RETRY
+    Recording.objects.filter(id__in=[job.recording.id for job in jobs]).update(leased_until=later)
 
 
 def _store_branches(job: _Job) -> None:
@@ -227,22 +237,17 @@ def _store_branches(job: _Job) -> None:
 def _finish(jobs: Sequence[_Job]) -> None:
     """Seal the runs that nothing was added to meanwhile, note the results, and release the leases."""
     now = datetime.now(UTC)
-    with transaction.atomic():
-        recordings = (
-            Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
-        )
-        arrival_states = {
-            id: (version, has_ended) for id, version, has_ended in recordings.values_list(*_ARRIVAL_COLUMNS)
-        }
-        current = [job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version]
-        for job in jobs:
-            if job not in current and job.recording.id in arrival_states:
-                job.recording.has_ended = arrival_states[job.recording.id][1]
-        ends = [job for job in current if job.is_due_to_seal]
-        growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
-        rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
-        bulk.update(Recording, _RESULT_COLUMNS, rows)
-        _delete_denied_segments(ends)
+    recordings = Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
+    arrival_states = {id: (version, has_ended) for id, version, has_ended in recordings.values_list(*_ARRIVAL_COLUMNS)}
+    current = [job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version]
+    for job in jobs:
+        if job not in current and job.recording.id in arrival_states:
+            job.recording.has_ended = arrival_states[job.recording.id][1]
+    ends = [job for job in current if job.is_due_to_seal]
+    growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
+    rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
+    bulk.update(Recording, _RESULT_COLUMNS, rows)
+    _delete_denied_segments(ends)
     for job in ends:
         if job.problem:
             logger.warning("recording_incomplete", recording=str(job.recording.id), problem=job.problem)

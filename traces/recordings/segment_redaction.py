@@ -26,8 +26,8 @@ from traces.redaction.secret_rules import NAMES
 
 # Shorter records are looked at as a whole.
 _LONG: Final = 64 * 1024
-# What each message of a conversation contains, and no secret.
-_BORDER: Final = b'role"'
+# What each message of a conversation contains, and hardly any secret.
+_BORDER: Final = b"role"
 _MARK: Final = b"[redacted:"
 _REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
 

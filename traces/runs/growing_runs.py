@@ -46,6 +46,15 @@ class WriteResult:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedStates:
+    """States by index with their rows, or the reason why they are rejected; complete ones with provenance."""
+
+    states: Sequence[RunState]
+    outcomes: Mapping[int, PreparedRun | ProblemError]
+    provenance: Mapping[int, Provenance]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Draft:
     """A prepared state and its place; it becomes a new row or replaces an open run.
 
@@ -59,12 +68,8 @@ class _Draft:
     is_new: bool
 
 
-def write(states: Sequence[RunState]) -> list[WriteResult | ProblemError]:
-    """Write unsealed runs in one transaction; a rejected state does not affect the others.
-
-    A state replaces the previous one of its run, whose steps keep their ids. If that run is sealed, or there is none,
-    the state becomes a new run: the next revision of the run that it continues.
-    """
+def prepare_states(states: Sequence[RunState]) -> PreparedStates:
+    """Prepare states for `write`, without the database."""
     with without_pauses():
         redactions = RedactionByApp()
         outcomes = {index: _try_prepare(state, redactions) for index, state in enumerate(states)}
@@ -73,8 +78,18 @@ def write(states: Sequence[RunState]) -> list[WriteResult | ProblemError]:
             for index, run in outcomes.items()
             if isinstance(run, PreparedRun) and states[index].is_complete
         }
+    return PreparedStates(states=states, outcomes=outcomes, provenance=provenance)
+
+
+def write(prepared_states: PreparedStates) -> list[WriteResult | ProblemError]:
+    """Write unsealed runs in one transaction; a rejected state does not affect the others.
+
+    A state replaces the previous one of its run, whose steps keep their ids. If that run is sealed, or there is none,
+    the state becomes a new run: the next revision of the run that it continues.
+    """
+    states, outcomes = prepared_states.states, prepared_states.outcomes
     with transaction.atomic():
-        drafts = _place(states, outcomes, provenance)
+        drafts = _place(states, outcomes, prepared_states.provenance)
         _write_runs([draft for draft in drafts if draft.placement.stored_run is None])
         for draft in drafts:
             if draft.placement.is_equal and draft.placement.stored_run is not None:
