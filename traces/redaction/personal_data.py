@@ -69,5 +69,8 @@ def _recognizer(kind: PersonalData) -> Any:
     if not is_available():
         raise LibraryMissing
     from presidio_analyzer import predefined_recognizers  # noqa: PLC0415 - installed with the extra
+    from tldextract import TLDExtract, tldextract  # noqa: PLC0415 - installed with the extra
 
+    # The list of domains that comes with the library: it must not be downloaded while a run is stored.
+    tldextract.TLD_EXTRACTOR = TLDExtract(suffix_list_urls=(), cache_dir=None)
     return getattr(predefined_recognizers, _RECOGNIZERS[kind][0])()
