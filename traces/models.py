@@ -46,9 +46,7 @@ class Run(models.Model):
     supersedes = models.OneToOneField(
         "self", models.PROTECT, null=True, related_name="superseded_by", help_text="the revision that it continues"
     )
-    content_digest = models.CharField(
-        max_length=64, help_text="of the recording; distinguishes a repeat from a conflict"
-    )
+    content_digest = models.CharField(max_length=64, help_text="of the recording; a repeat has the same one")
     name = models.CharField(max_length=300)
     app = models.CharField(max_length=120)
     environment = models.CharField(max_length=60, blank=True)
@@ -318,9 +316,7 @@ class ToolCall(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="+")
     sequence_no = models.PositiveIntegerField()
     key = models.CharField(max_length=32, help_text="of the app, the tool and everything that must be equal")
-    length = models.PositiveIntegerField(
-        help_text="length of the texts; texts of very different length are not similar"
-    )
+    length = models.PositiveIntegerField(help_text="of the texts; very different lengths are not similar")
     texts = models.TextField(blank=True, help_text="texts that may differ, one per line")
 
     class Meta:

@@ -11,29 +11,16 @@ from cockpit.cli.options import (
     PROFILES,
     Base,
     Candidate,
-    Checks,
     Document,
-    FailedChecks,
-    FirstStep,
     Json,
-    LiveCalls,
-    MaxCalls,
-    MaxCost,
-    Mediators,
     Original,
-    Parts,
-    Preview,
-    Probes,
-    Question,
-    Repeats,
-    Require,
     Run,
-    Samples,
     Score,
     Token,
     Url,
 )
 from cockpit.cli.profile_commands import commands
+from cockpit.cli.search_commands import searches
 
 app = typer.Typer(
     name="forkpoint",
@@ -45,6 +32,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 success, 1 error, 2 bad input, 3 authentication, 4 not found, 5 a gate or --strict failed, "
     "6 a dependency is unavailable or timed out.",
 )
+app.add_typer(searches)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
 app.add_typer(exports, name="export")
@@ -238,78 +226,6 @@ def tools(
 
 
 @app.command()
-def calibrate(
-    base: Run,
-    candidate: Annotated[str, typer.Argument(metavar="RUN", help="Second recording of the same task.")],
-    accept: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERS|recommended", help="Add these proposals (such as 1,3) to the ignore list."),
-    ] = None,
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Find fields that vary without meaning, and exclude them from signatures."""
-    from cockpit.cli.commands.searches import calibrate as calibrate_command
-
-    calibrate_command.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
-
-
-@app.command()
-def bisect(
-    run: Run,
-    checks: FailedChecks,
-    first_step: FirstStep = None,
-    overrides: Document = None,
-    policy: Document = None,
-    samples: Samples = None,
-    max_calls: MaxCalls = None,
-    max_cost: MaxCost = None,
-    preview: Preview = False,
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Find the step that decided a failure: the last one from which a new attempt still passes the checks."""
-    from cockpit.cli.commands.searches import bisect as bisect_command
-
-    request = bisect_command.request_body(
-        checks=checks,
-        first=first_step,
-        overrides=overrides,
-        policy=policy,
-        samples=samples,
-        max_calls=max_calls,
-        max_cost=max_cost,
-    )
-    act = bisect_command.preview if preview else bisect_command.bisect
-    finish(act(run, request, json=json, url=url, token=token))
-
-
-@app.command()
-def experiment(
-    run: Run,
-    matrix: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help="JSON file with axes and checks, as in the REST API.")
-    ],
-    fork_step: Annotated[
-        str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")
-    ] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Replays per combination.")] = None,
-    preview: Preview = False,
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Fork a run with every combination of settings from a file, and compare the results."""
-    from cockpit.cli.commands.searches import experiment as experiment_command
-
-    request = experiment_command.request_body(matrix, fork_step=fork_step, samples=samples)
-    act = experiment_command.preview if preview else experiment_command.experiment
-    finish(act(run, request, json=json, url=url, token=token))
-
-
-@app.command()
 def diff(
     base: Base,
     candidate: Original = None,
@@ -323,46 +239,6 @@ def diff(
     from cockpit.cli.commands import diff as diff_command
 
     diff_command.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
-
-
-@app.command()
-def prove(
-    base: Base,
-    candidate: Candidate,
-    question: Question = "answer",
-    checks: Checks = None,
-    live_calls: LiveCalls = 0,
-    max_cost: MaxCost = None,
-    probes: Probes = 200,
-    repeats: Repeats = 10,
-    policy: Document = None,
-    parts: Parts = True,
-    mediators: Mediators = True,
-    require: Require = None,
-    preview: Preview = False,
-    json: Json = False,
-    url: Url = None,
-    token: Token = None,
-) -> None:
-    """Prove which change made the difference between two runs, with replays of single changes."""
-    from cockpit.cli.commands.searches import prove as prove_command
-
-    request = prove_command.request_body(
-        question=question,
-        checks=checks or [],
-        live_calls=live_calls,
-        max_cost=max_cost,
-        probes=probes,
-        repeats=repeats,
-        policy=policy,
-        parts=parts,
-        mediators=mediators,
-    )
-    level = prove_command.confidence_level(require)
-    if preview:
-        finish(prove_command.preview(base, candidate, request, json=json, url=url, token=token))
-    else:
-        finish(prove_command.prove(base, candidate, request, require=level, json=json, url=url, token=token))
 
 
 @app.command()

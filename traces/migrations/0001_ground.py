@@ -28,7 +28,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                 ('external_id', models.CharField(max_length=200)),
-                ('content_digest', models.CharField(help_text='of the recording; distinguishes a repeat from a conflict', max_length=64)),
+                ('content_digest', models.CharField(help_text='of the recording; a repeat has the same one', max_length=64)),
                 ('name', models.CharField(max_length=300)),
                 ('app', models.CharField(max_length=120)),
                 ('environment', models.CharField(blank=True, max_length=60)),

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('sequence_no', models.PositiveIntegerField()),
                 ('key', models.CharField(help_text='of the app, the tool and everything that must be equal', max_length=32)),
-                ('length', models.PositiveIntegerField(help_text='length of the texts; texts of very different length are not similar')),
+                ('length', models.PositiveIntegerField(help_text='of the texts; very different lengths are not similar')),
                 ('texts', models.TextField(blank=True, help_text='texts that may differ, one per line')),
                 ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='traces.run')),
             ],

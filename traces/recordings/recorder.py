@@ -21,10 +21,11 @@ from traces.importers.assembly import SegmentContent, assemble
 from traces.importers.registry import get_importer
 from traces.ingest.redaction import with_note
 from traces.ingest.sealing import Patience, next_refresh, seal_time
+from traces.judgements import late_judgements
 from traces.models import Recording, Run, Segment
 from traces.recordings.segment_redaction import marker_kinds
 from traces.redaction_policies.services import RedactionByApp
-from traces.runs import growing_runs, late_judgements, services
+from traces.runs import growing_runs, services
 from traces.runs.growing_runs import RunState, WriteResult
 from traces.storage import bulk
 

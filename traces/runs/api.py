@@ -13,8 +13,9 @@ from rest_framework.views import APIView
 from traces.errors import NotFound
 from traces.http.paging import page_of
 from traces.http.responses import PROBLEMS, path, query
+from traces.http.search_words import words_of
 from traces.models import Run
-from traces.runs import queries, run_list, search
+from traces.runs import queries, run_list
 from traces.runs.presenters import StepDict
 from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
 from traces.storage import artifacts
@@ -79,7 +80,7 @@ class StepListView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """List compact steps in sequence order, without payloads."""
         after, limit = page_of(request.query_params, maximum=queries.MAX_STEPS)
-        words = search.words_of(request.query_params.get("q", ""))
+        words = words_of(request.query_params.get("q", ""))
         steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 

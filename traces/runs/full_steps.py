@@ -11,9 +11,10 @@ from rest_framework.views import APIView
 from traces.core.json_access import as_object
 from traces.http.paging import page_of
 from traces.http.responses import PROBLEMS, path, query
+from traces.http.search_words import words_of
 from traces.models import Run, Step
 from traces.payloads.missing_parts import Readable
-from traces.runs import queries, search
+from traces.runs import queries
 from traces.runs.presenters import STEP_COLUMNS, StepDict, end_of, step_dicts, tags_in
 from traces.schemas import FullStepList
 from traces.storage import artifacts, integrity
@@ -39,7 +40,7 @@ class FullStepsView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """List steps with their payloads, in sequence order."""
         after, limit = page_of(request.query_params, maximum=_MAX_LIMIT, default=_DEFAULT_LIMIT)
-        words = search.words_of(request.query_params.get("q", ""))
+        words = words_of(request.query_params.get("q", ""))
         steps, rest = full_steps(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 

@@ -13,11 +13,12 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus
 from traces.errors import ProblemError
 from traces.ingest.prepare import PreparedRun, prepare
+from traces.judgements import late_judgements
 from traces.judgements import services as judgements
 from traces.models import Edge, Judgement, Run, RunOutcome, RunTag, Step, ToolCall
 from traces.provenance.edges import Provenance
 from traces.redaction_policies.services import RedactionByApp
-from traces.runs import late_judgements, revisions, services
+from traces.runs import revisions, services
 from traces.runs.revisions import Placement
 from traces.storage import bulk
 

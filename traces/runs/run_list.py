@@ -3,7 +3,7 @@
 import base64
 import binascii
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -17,8 +17,8 @@ from django.utils.dateparse import parse_datetime
 from traces.core.vocabulary import Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
 from traces.http.paging import whole_number
+from traces.http.search_words import words_of
 from traces.models import Run, RunOutcome, RunTag
-from traces.runs import search
 from traces.runs.presenters import run_summary
 from traces.schemas import Facet, RunFacets, RunList
 
@@ -99,7 +99,7 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     if labels := _values(query, "label"):
         condition &= _any_label(_check_choices("label", labels, frozenset(Label)))
     return RunFilter(
-        words=search.words_of(query.get("q", "")),
+        words=words_of(query.get("q", "")),
         condition=condition & _ranges(query),
         tags=tuple(_values(query, "tag")),
         sort=sort,
@@ -155,7 +155,14 @@ def _matches(run_filter: RunFilter) -> QuerySet[Run]:
     runs = Run.objects.filter(run_filter.condition)
     if run_filter.tags:
         runs = runs.filter(id__in=RunTag.objects.filter(tag__in=run_filter.tags).values("run_id"))
-    return search.filter_runs(runs, run_filter.words)
+    return _filter_by_words(runs, run_filter.words)
+
+
+def _filter_by_words(runs: QuerySet[Run], words: Sequence[str]) -> QuerySet[Run]:
+    """Filter for runs whose search text contains every word."""
+    for word in words:
+        runs = runs.filter(search__contains=word)
+    return runs
 
 
 def _total(run_filter: RunFilter, matches: QuerySet[Run], length: int, *, more: bool) -> int | None:

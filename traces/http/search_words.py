@@ -1,12 +1,8 @@
-"""Search for runs as you type."""
+"""The words of a search, from the query parameter `q`."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from django.db.models import QuerySet
-
 from traces.errors import InvalidQuery
-from traces.models import Run
 
 # A run's search text has 600 characters.
 _MAX_WORDS: Final = 100
@@ -21,10 +17,3 @@ def words_of(text: str) -> tuple[str, ...]:
     if len(words) > _MAX_WORDS:
         raise InvalidQuery(f"q has {len(words)} words, more than {_MAX_WORDS}", where="/q")
     return words
-
-
-def filter_runs(runs: QuerySet[Run], words: Sequence[str]) -> QuerySet[Run]:
-    """Filter for runs whose search text contains every word."""
-    for word in words:
-        runs = runs.filter(search__contains=word)
-    return runs
