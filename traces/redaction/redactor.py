@@ -5,6 +5,7 @@ A run repeats its history in every request, so each message is looked at once: b
 
 import marshal
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -21,6 +22,8 @@ from traces.redaction.findings import Detector, Finding, merge
 from traces.redaction.markers import FAILURE_MARKER, MARKER, Digester, drop_marker, marker_spans
 from traces.redaction.policy import Action, FieldPaths, FieldRule, Policy, States
 
+# Lists that are compared with the next one.
+_RECENT: Final = 4
 # Members with entries that later payloads repeat.
 _JOINTS: Final = frozenset({"messages", "tools", "documents"})
 _NO_STATES: Final[States] = frozenset()
@@ -82,6 +85,7 @@ class Redactor:
         # Keeps every object in `_by_identity` alive, so that its id is not reused.
         self._references: list[object] = []
         self._by_content: dict[bytes, JSONValue] = {}
+        self._clean_lists: deque[list[JSONValue]] = deque(maxlen=_RECENT)
         self._conversations: dict[tuple[int, States, bool], Conversation] = {}
 
     def for_literals(self) -> "Redactor":
@@ -165,8 +169,23 @@ class Redactor:
                 for index, item in enumerate(items)
             ]
         else:
-            results = [self._entry(item, name, _NO_STATES, exempt) for item in items]
-        return items if all(map(_is, results, items)) else results
+            count = 0 if exempt else self._clean_prefix(items)
+            results = [*items[:count], *(self._entry(item, name, _NO_STATES, exempt) for item in items[count:])]
+        if not all(map(_is, results, items)):
+            return results
+        if not states and not exempt:
+            self._clean_lists.append(items)
+        return items
+
+    def _clean_prefix(self, items: list[JSONValue]) -> int:
+        """Return how many entries a recent list without findings shares with `items`: a request repeats its history.
+
+        Equal entries of other types, such as 1 and true, contain no text that differs.
+        """
+        for earlier in reversed(self._clean_lists):
+            if len(earlier) <= len(items) and items[: len(earlier)] == earlier:
+                return len(earlier)
+        return 0
 
     def _entry(self, item: JSONValue, name: str, states: States, exempt: bool) -> JSONValue:
         if not isinstance(item, dict | list):
