@@ -117,10 +117,10 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
     """Decode a span."""
     body = _SpanBody.FromString(record)
     failed, message = _status(body.status)
-    attributes = list(body.attributes)
-    copies = [data for data in attributes if data.startswith(_MESSAGE_COPY, _NAME_START)]
-    if copies:
-        attributes = [data for data in attributes if not data.startswith(_MESSAGE_COPY, _NAME_START)]
+    attributes: list[bytes] = []
+    copies: list[bytes] = []
+    for data in body.attributes:
+        (copies if data.startswith(_MESSAGE_COPY, _NAME_START) else attributes).append(data)
     scope_name = _scope_name(scope)
     return WireSpan(
         trace_id=body.trace_id.hex(),

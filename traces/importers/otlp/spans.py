@@ -39,24 +39,21 @@ def _records(source: Source) -> Iterator[RawSpan | WireSpan | WireLog]:
     if documents := list(span_documents.find_documents(source.data)):
         source.problems.extend(document for document in documents if isinstance(document, BadFile))
         source.documents = [document for document in documents if isinstance(document, Record)]
-    return parse_records([source], _validate_record)
+    return parse_records([source], _read_record)
 
 
-def _validate_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
-    """Yield the spans and logs of one record. Raises `BadFile` for spans that cannot become steps."""
+def _read_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
+    """Yield the spans and logs of one record. Raises `BadFile` for one that is neither, and for invalid ids."""
     if isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _validate_record(item, f"{location}/{index}")
-        return
-    if span_documents.is_span_document(value):
-        for document in span_documents.read_spans(value, location):
-            build_span_step(document, [], frozenset(), TraceReader())
-            yield document
-        return
-    body = value if is_otlp_request(value) else as_object(value).get("body")
-    if not is_otlp_request(body):
-        raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
-    for record in read_request(body, location):
-        if isinstance(record, WireSpan):
-            build_span_step(record, [], frozenset(), TraceReader())
-        yield record
+            yield from _read_record(item, f"{location}/{index}")
+    elif span_documents.is_span_document(value):
+        for span in span_documents.read_spans(value, location):
+            # Raises `BadFile` for a span that cannot become a step.
+            build_span_step(span, [], frozenset(), TraceReader())
+            yield span
+    else:
+        body = value if is_otlp_request(value) else as_object(value).get("body")
+        if not is_otlp_request(body):
+            raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
+        yield from read_request(body, location)

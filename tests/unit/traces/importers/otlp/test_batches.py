@@ -8,7 +8,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support import importing_fixtures as fixtures
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepStatus, StepType
+from traces.importers import registry
 from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
 from traces.importers.otlp.assembly import assemble
 from traces.importers.otlp.batches import find_request, is_json, read_spans
 from traces.importers.otlp.raw_spans import RawSpan, Signal
@@ -165,6 +167,15 @@ def test_span_with_invalid_count_stays_with_its_attributes() -> None:
     assert (step.type, step.status) == (StepType.AGENT, StepStatus.OK)
     assert attributes.items() <= step.attributes.items()
     assert "-1 is not a token count" in str(step.attributes["unreadable"])
+
+
+def test_span_in_file_with_invalid_count_stays() -> None:
+    time = {"startTimeUnixNano": "1790000000000000001"}
+    attributes = [{"key": "gen_ai.usage.input_tokens", "value": {"intValue": "-1"}}]
+    attributes.append({"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}})
+    data = json_body(json_span(1, attributes=attributes, **time), json_span(2, **time))
+    (run,) = registry.get_importer("otlp").runs([Source(name="spans.json", data=data)])
+    assert [(step.name, "unreadable" in step.attributes) for step in run.steps] == [("span 1", True), ("span 2", False)]
 
 
 def test_text_that_is_not_utf8_is_read() -> None:
