@@ -66,7 +66,8 @@ def with_system_slots(slots: list[list[JSONValue]], text: str) -> list[list[JSON
 def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> list[list[JSONValue]]:
     """Apply message edits by recorded index; a slot contains the replacement of one recorded message.
 
-    Messages are inserted before the message at their index; an index past the end appends.
+    Messages are inserted before the message at their index; an index past the end appends to the last slot. There are
+    as many slots as before, because a later call of the conversation has its next message in the next slot.
     """
     new_slots = [list(slot) for slot in slots] + [[]]
     insertions: dict[int, list[JSONValue]] = {}
@@ -79,7 +80,8 @@ def edit_slots(slots: list[list[JSONValue]], edits: Iterable[MessageEdit]) -> li
             new_slots[at] = []
         else:
             new_slots[at] = [_replacement(new_slots[at], edit)]
-    return [[*insertions.get(at, []), *slot] for at, slot in enumerate(new_slots)]
+    *edited_slots, end = ([*insertions.get(at, []), *slot] for at, slot in enumerate(new_slots))
+    return [*edited_slots[:-1], [*edited_slots[-1], *end]] if edited_slots else [end]
 
 
 def system_prompt_indexes(messages: Sequence[JSONValue], prompt: JSONObject) -> list[int]:

@@ -54,6 +54,17 @@ def test_recorded_values_change_nothing() -> None:
     assert (counts.exact, counts.cached, counts.simulated) == (10, 0, 0)
 
 
+@pytest.mark.parametrize("op", ["replace", "insert"])
+def test_edited_conversation_keeps_the_answers(op: str) -> None:
+    """A later request contains the answers to the edited one, also after a message appended at its end."""
+    edit: JSONObject = {"op": op, "index": 1 if op == "replace" else 2, "role": "user", "content": "And the bill?"}
+    edited = request_of({"match": {"step": 3}, "messages": [edit]}, no=9)
+    recorded = request_of({"match": {"step": 9}, "model": {"temperature": 1}}, no=9)
+    roles = [message["role"] for message in recorded["messages"]]
+    extra = ["user"] if op == "insert" else []
+    assert [message["role"] for message in edited["messages"]] == [*roles[:2], *extra, *roles[2:]]
+
+
 def test_empty_system_prompt_removes_all() -> None:
     for no in (3, 9):
         input = request_of({"match": {"step": 3}, "prompt": {"system": ""}}, no=no)
