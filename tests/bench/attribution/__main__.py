@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 DATA = "FORKPOINT_BENCH_DATA"
+# Levels and verdicts are enums, also as keys.
+_JSON_OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
 
 
 def main() -> None:
@@ -38,7 +40,7 @@ def main() -> None:
         console.print(rich_table)
     console.print(f"{time.process_time() - start:.1f} s of processor time in this process; {arguments.jobs} processes")
     if arguments.json:
-        arguments.json.write_bytes(orjson.dumps(results.as_json(), option=orjson.OPT_INDENT_2))
+        arguments.json.write_bytes(orjson.dumps(results.as_json(), option=_JSON_OPTIONS))
     if arguments.page:
         arguments.page.write_text(page.render(results), encoding="utf-8")
 
