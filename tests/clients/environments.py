@@ -31,6 +31,11 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "smolagents-1.25": ("smolagents[openai]==1.25.0",),
     "crewai-1.15.30": ("crewai==1.15.30",),
     "crewai-1.15.29": ("crewai==1.15.29",),
+    "langfuse-2": ("langfuse==2.60.10", "openai<2"),
+    "langfuse-3": ("langfuse==3.15.0", "openai==3.54.0"),
+    "langfuse-4": ("langfuse==4.18.0", "openai==3.54.0"),
+    "langfuse-5": ("langfuse==5.0.4", "openai==3.54.0"),
+    "langsmith-0.15": ("langsmith==0.15.0", "langgraph==1.2.22", "langchain-openai==1.7.3", "openai==3.54.0"),
 }
 
 
