@@ -62,6 +62,23 @@ def _add_delta(block: dict[str, Any], arguments: dict[int, str], index: int, del
         _merge(block, {key: value for key, value in delta.items() if key != "type"})
 
 
+def assemble_content(chunks: list[Any]) -> dict[str, Any]:
+    """Return a Gemini answer from its chunks; consecutive pieces of text become one part."""
+    answer: dict[str, Any] = {}
+    parts: list[dict[str, Any]] = []
+    candidate: dict[str, Any] = {}
+    for chunk in map(as_json_value, chunks):
+        answer |= chunk
+        piece: dict[str, Any] = next(iter(chunk.get("candidates") or ()), {})
+        candidate |= piece
+        for part in (piece.get("content") or {}).get("parts") or ():
+            if parts and part.keys() == parts[-1].keys() == {"text"}:
+                parts[-1] = {"text": parts[-1]["text"] + part["text"]}
+            else:
+                parts.append(part)
+    return {**answer, "candidates": [{**candidate, "content": {"role": "model", "parts": parts}}]}
+
+
 def _merge(target: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta: texts are appended, list items joined by their index, and other values replaced."""
     for key, value in delta.items():

@@ -1,10 +1,46 @@
 """Model calls that a client library makes, recorded once by the innermost library that is instrumented."""
 
+import contextvars
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
+from forkpoint.capture.places import find_place
 from forkpoint.kinds import ModelStep
 from forkpoint.recorder import recorder
 from forkpoint.scopes import RunScope
+
+
+@dataclass
+class OuterCall:
+    """A framework's model call, which the client library below may record with the exact request."""
+
+    is_recorded: bool = False
+    # What a hook of the framework saw meanwhile: the request as it was sent.
+    request: Any = None
+
+
+_outer_call: contextvars.ContextVar[OuterCall | None] = contextvars.ContextVar("forkpoint_outer_call", default=None)
+
+
+def current_outer_call() -> OuterCall | None:
+    return _outer_call.get()
+
+
+@contextmanager
+def outer_call() -> Iterator[OuterCall]:
+    """Note whether an instrumented client library records the model call made inside."""
+    call = OuterCall()
+    token = _outer_call.set(call)
+    try:
+        yield call
+    finally:
+        try:
+            _outer_call.reset(token)
+        except ValueError:
+            # A generator that is closed in another context.
+            _outer_call.set(None)
 
 
 class ModelCall:
@@ -19,11 +55,14 @@ class ModelCall:
     def finish(self, response: Any) -> None:
         """Record the answer: a value, or a `Late` one that is computed on the background thread."""
         with recorder.suppress_errors():
-            self._step.record_response(response)
-            self._finish()
+            if not self._is_finished:
+                self._step.record_response(response)
+                self._finish()
 
     def fail(self, error: BaseException, response: Any = None) -> None:
         """Record an error, with the part of an answer that came before it."""
+        if self._is_finished:
+            return
         with recorder.suppress_errors():
             self._step.record_response(response)
             self._step.fail(error)
@@ -33,16 +72,15 @@ class ModelCall:
 
     def cut_off(self, response: Any) -> None:
         """Record a stream whose consumer stopped reading."""
-        with recorder.suppress_errors():
+        if not self._is_finished:
             self._step.status = "partial"
             self.finish(response)
 
     def _finish(self) -> None:
-        if not self._is_finished:
-            self._is_finished = True
-            self._step.end()
-            if self._run is not None:
-                self._run.end()
+        self._is_finished = True
+        self._step.end()
+        if self._run is not None:
+            self._run.end()
 
 
 def start_model_call(*, provider: str, model: Any, api: str, request: Any) -> ModelCall | None:
@@ -51,20 +89,27 @@ def start_model_call(*, provider: str, model: Any, api: str, request: Any) -> Mo
     A call outside any run becomes a run of its own.
     """
     with recorder.suppress_errors():
-        run = implicit_run()
+        if (outer := _outer_call.get()) is not None:
+            outer.is_recorded = True
+        place = find_place()
         step = recorder.model(str(model or ""), provider=provider)
         step.input, step.api = request, api
-        step.begin(run)
-        return ModelCall(step, run)
+        step.begin(place.parent)
+        return ModelCall(step, place.own_run)
     return None
 
 
-def implicit_run(name: str = "") -> RunScope | None:
-    """Begin a run for a call outside any run; None inside a run."""
-    scope = recorder.enclosing_scope()
-    if scope is not None and not scope.has_ended:
-        return None
-    run = recorder.run(name)
-    run.is_implicit = True
-    run.begin()
-    return run
+def record_model_call(
+    *, provider: str, model: Any, api: str, call: Callable[[], Any], request: Any, read: Callable[[Any], Any]
+) -> Any:
+    """Make a call that no client library below recorded, and record it."""
+    model_call = start_model_call(provider=provider, model=model, api=api, request=request)
+    try:
+        answer = call()
+    except BaseException as error:
+        if model_call is not None:
+            model_call.fail(error)
+        raise
+    if model_call is not None:
+        model_call.finish(read(answer))
+    return answer

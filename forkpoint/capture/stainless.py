@@ -6,11 +6,14 @@ Recording there covers the plain, typed, raw and streaming methods of both, for 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from forkpoint.capture.model_calls import ModelCall, start_model_call
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.streams import Assemble, RecordedAsyncIterator, RecordedIterator
+
+
+_PLACEHOLDERS: Final = frozenset({"Omit", "NotGiven"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +74,8 @@ def _start(client: Client, self: Any, path: str, options: dict[str, Any]) -> tup
     if api is None or not isinstance(body, Mapping):
         return None, None
     extra = (options.get("options") or {}).get("extra_json") or {}
-    request = {**body, **extra}
+    # Placeholders of parameters that were not given are left out when the body is sent.
+    request = {key: value for key, value in {**body, **extra}.items() if type(value).__name__ not in _PLACEHOLDERS}
     model = request.get("model")
     return api, start_model_call(provider=client.provider(self), model=model, api=api.name, request=request)
 

@@ -1,0 +1,18 @@
+"""Record a Python program without a change of its code: `forkpoint record -- python agent.py`."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+_FOLDER: Final = Path(__file__).parent / "path"
+
+
+def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program to record, in which Python loads our `sitecustomize` at its start."""
+    places = [str(_FOLDER), environment.get("PYTHONPATH", "")]
+    return {
+        **environment,
+        "FORKPOINT_RECORD": "1",
+        "PYTHONPATH": os.pathsep.join(place for place in places if place),
+    }

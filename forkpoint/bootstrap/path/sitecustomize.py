@@ -1,0 +1,37 @@
+"""Start recording before the program's first line. Python loads this by its name, from its folder on PYTHONPATH."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib costs 5 ms at every start
+PACKAGE = os.path.dirname(os.path.dirname(FOLDER))  # noqa: PTH120
+
+
+def run_next_sitecustomize() -> None:
+    """Run the `sitecustomize` that this one hides: distributions, conda and coverage have one."""
+    places = [place for place in sys.path if os.path.abspath(place or ".") != FOLDER]  # noqa: PTH100
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", places)
+    if spec is not None and spec.loader is not None:
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def start_recording() -> None:
+    """Load this very SDK by its path: the packages beside it must not hide those of the program."""
+    location = os.path.join(PACKAGE, "__init__.py")  # noqa: PTH118
+    spec = importlib.util.spec_from_file_location("forkpoint", location, submodule_search_locations=[PACKAGE])
+    if spec is not None and spec.loader is not None:
+        forkpoint = sys.modules["forkpoint"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(forkpoint)
+        forkpoint.init()
+
+
+try:
+    run_next_sitecustomize()
+finally:
+    if os.environ.get("FORKPOINT_RECORD"):
+        try:
+            start_recording()
+        except Exception as error:  # noqa: BLE001 - the program runs whether it is recorded or not
+            print(f"forkpoint: nothing is recorded: {error!r}", file=sys.stderr)  # noqa: T201 - no logging is set up

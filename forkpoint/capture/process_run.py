@@ -1,0 +1,39 @@
+"""One run for a whole process, for programs that `forkpoint record` starts."""
+
+import atexit
+import os
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from forkpoint.recorder import recorder
+from forkpoint.scopes import RunScope
+
+_lock = threading.Lock()
+_runs: dict[int, RunScope] = {}
+
+
+def process_run() -> RunScope | None:
+    """Return the run of this process, which its first recorded call begins; None unless it is recorded as a whole."""
+    if not os.environ.get("FORKPOINT_RECORD"):
+        return None
+    with _lock:
+        run = _runs.get(os.getpid())
+        if run is None:
+            run = _runs[os.getpid()] = recorder.run(Path(sys.argv[0]).name if sys.argv else "").begin()
+            _watch_end(run)
+    return run
+
+
+def _watch_end(run: RunScope) -> None:
+    """End the run when the program ends; an exception that ends it is the run's error."""
+    show_error = sys.excepthook
+
+    def note_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> Any:
+        run.fail(error)
+        return show_error(kind, error, trace)
+
+    sys.excepthook = note_error
+    atexit.register(run.end)

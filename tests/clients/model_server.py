@@ -1,0 +1,211 @@
+"""Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed.
+
+It requests two tools at once, then one tool, then answers; a request whose text contains "fail" gets an error. Ids
+depend on the turn only.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.support.servers.provider_server import Exchange, provider_server
+
+ANSWER: Final = "It is 21 °C in Zürich and noon."
+CALLS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
+    (("get_weather", "Zürich"), ("get_time", "Zürich")),
+    (("get_weather", "Lima"),),
+)
+_CUT: Final = 7
+
+
+@dataclass
+class ModelServer:
+    """The address, and each request body with its path, in the order of arrival."""
+
+    url: str = ""
+    requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+
+
+@contextmanager
+def model_server() -> Iterator[ModelServer]:
+    server = ModelServer()
+
+    def respond(exchange: Exchange) -> None:
+        path = exchange.path.partition("?")[0]
+        if not path.endswith(("/chat/completions", "/responses", "/messages", "enerateContent")):
+            exchange.status(404, {})
+            return
+        server.requests.append((path, exchange.body))
+        if "fail" in json.dumps(exchange.body):
+            error = {"message": "this fails", "type": "invalid_request_error", "code": 400, "status": "INVALID"}
+            exchange.status(400, {"type": "error", "error": error})
+        elif path.endswith("/chat/completions"):
+            _chat(exchange)
+        elif path.endswith("/responses"):
+            _responses(exchange)
+        elif path.endswith("/messages"):
+            _messages(exchange)
+        else:
+            _gemini(exchange, path)
+
+    with provider_server(respond) as provider:
+        server.url = provider.base_url
+        yield server
+
+
+def _calls(turn: int, tools: Any) -> list[tuple[str, str, str]]:
+    """Return the id, tool and city of each call in a turn; a final tool of a framework is the last one's."""
+    if not tools:
+        return []
+    if turn < len(CALLS):
+        return [(f"call_{turn}{number}", name, city) for number, (name, city) in enumerate(CALLS[turn])]
+    return [("call_end", "final_answer", ANSWER)] if "final_answer" in json.dumps(tools) else []
+
+
+def _arguments(name: str, value: str) -> dict[str, str]:
+    return {"answer": value} if name == "final_answer" else {"city": value}
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + _CUT] for start in range(0, len(text), _CUT)]
+
+
+def _chat(exchange: Exchange) -> None:
+    body = exchange.body
+    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body.get("tools"))
+    tool_calls = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(_arguments(name, city))}}
+        for id, name, city in calls
+    ]
+    reason = "tool_calls" if calls else "stop"
+    message = {"role": "assistant", "content": None if calls else ANSWER, "refusal": None}
+    message |= {"tool_calls": tool_calls} if calls else {}
+    usage = {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
+    usage |= {"prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}}
+    head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
+        exchange.status(200, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+        return
+    exchange.stream()
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None if calls else ""}]
+    deltas += [{"content": piece} for piece in _pieces("" if calls else ANSWER)]
+    for index, call in enumerate(tool_calls):
+        function: Any = call["function"]
+        deltas.append({"tool_calls": [{"index": index, **call, "function": {**function, "arguments": ""}}]})
+        for piece in _pieces(function["arguments"]):
+            deltas.append({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+    head["object"] = "chat.completion.chunk"
+    for delta in deltas:
+        exchange.send({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    exchange.send({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    if (body.get("stream_options") or {}).get("include_usage"):
+        exchange.send({**head, "choices": [], "usage": usage})
+    exchange.send("[DONE]")
+
+
+def _responses(exchange: Exchange) -> None:
+    body = exchange.body
+    items = body["input"] if isinstance(body["input"], list) else []
+    result_count = sum(str(item.get("type", "")).endswith("call_output") for item in items)
+    calls = _calls({0: 0, 2: 1}.get(result_count, 2), body.get("tools"))
+    output: list[dict[str, Any]] = [
+        {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": name, "status": "completed"}
+        | {"arguments": json.dumps(_arguments(name, city))}
+        for id, name, city in calls
+    ]
+    if not output:
+        text = {"type": "output_text", "text": ANSWER, "annotations": [], "logprobs": []}
+        output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}]
+    usage = {"input_tokens": 30, "output_tokens": 9, "total_tokens": 39}
+    usage |= {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}}
+    response = {"id": f"resp_{result_count}", "object": "response", "created_at": 1, "status": "completed"}
+    response |= {"error": None, "incomplete_details": None, "instructions": body.get("instructions")}
+    response |= {"model": body["model"], "output": output, "parallel_tool_calls": True, "tool_choice": "auto"}
+    response |= {"tools": body.get("tools") or [], "usage": usage, "metadata": {}, "temperature": 1.0, "top_p": 1.0}
+    if not body.get("stream"):
+        exchange.status(200, response)
+        return
+    exchange.stream()
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {**response, "status": "in_progress", "output": [], "usage": None}}
+    ]
+    for index, item in enumerate(output):
+        position = {"output_index": index, "item_id": item["id"]}
+        if item["type"] == "message":
+            events += _message_events(item, position)
+        else:
+            events.append({"type": "response.output_item.added", **position, "item": {**item, "arguments": ""}})
+            events += [
+                {"type": "response.function_call_arguments.delta", **position, "delta": piece}
+                for piece in _pieces(item["arguments"])
+            ]
+        events.append({"type": "response.output_item.done", **position, "item": item})
+    events.append({"type": "response.completed", "response": response})
+    for number, event in enumerate(events):
+        exchange.send({**event, "sequence_number": number}, event["type"])
+
+
+def _message_events(item: dict[str, Any], position: dict[str, Any]) -> list[dict[str, Any]]:
+    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    place = {**position, "content_index": 0}
+    events: list[dict[str, Any]] = [
+        {"type": "response.output_item.added", **position, "item": {**item, "content": []}},
+        {"type": "response.content_part.added", **place, "part": part},
+    ]
+    events += [
+        {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []} for piece in _pieces(ANSWER)
+    ]
+    events.append({"type": "response.output_text.done", **place, "text": ANSWER, "logprobs": []})
+    events.append({"type": "response.content_part.done", **place, "part": {**part, "text": ANSWER}})
+    return events
+
+
+def _messages(exchange: Exchange) -> None:
+    body = exchange.body
+    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body.get("tools"))
+    blocks: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": id, "name": name, "input": _arguments(name, city)} for id, name, city in calls
+    ] or [{"type": "text", "text": ANSWER}]
+    reason = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
+    usage = {"input_tokens": 26, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 0, "output_tokens": 9}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "usage": usage}
+    if not body.get("stream"):
+        exchange.status(200, {**message, "content": blocks, **reason})
+        return
+    exchange.stream()
+    start = {**message, "content": [], "stop_reason": None, "stop_sequence": None}
+    start["usage"] = {**usage, "output_tokens": 1}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+    for index, block in enumerate(blocks):
+        is_call = block["type"] == "tool_use"
+        kind, key = ("input_json_delta", "partial_json") if is_call else ("text_delta", "text")
+        block_start = {**block, **({"input": {}} if is_call else {"text": ""})}
+        events.append({"type": "content_block_start", "index": index, "content_block": block_start})
+        for piece in _pieces(json.dumps(block["input"]) if is_call else ANSWER):
+            events.append({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}})
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": reason, "usage": {"output_tokens": 9}})
+    for event in [*events, {"type": "message_stop"}]:
+        exchange.send(event, event["type"])
+
+
+def _gemini(exchange: Exchange, path: str) -> None:
+    body = exchange.body
+    calls = _calls(sum(content.get("role") == "model" for content in body["contents"]), body.get("tools"))
+    parts: list[dict[str, Any]] = [
+        {"functionCall": {"name": name, "args": _arguments(name, city)}} for _, name, city in calls
+    ] or [{"text": piece} for piece in (ANSWER[:_CUT], ANSWER[_CUT:])]
+    tail = {"modelVersion": "gemini-2.5-flash", "responseId": "r1"}
+    usage = {"promptTokenCount": 30, "candidatesTokenCount": 9, "totalTokenCount": 39, "cachedContentTokenCount": 4}
+    if not path.endswith(":streamGenerateContent"):
+        candidate = {"content": {"role": "model", "parts": parts}, "index": 0, "finishReason": "STOP"}
+        exchange.status(200, {"candidates": [candidate], "usageMetadata": usage, **tail})
+        return
+    exchange.stream()
+    for number, part in enumerate(parts):
+        reason = {"finishReason": "STOP"} if number == len(parts) - 1 else {}
+        candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **reason}
+        exchange.send({"candidates": [candidate], "usageMetadata": usage, **tail})
