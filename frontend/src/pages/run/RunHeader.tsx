@@ -13,6 +13,7 @@ import { RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { originOf } from "@/domain/runs/origin";
+import { shortenMarkers } from "@/ui/format/markers";
 import { RunJudgements } from "./judgements/RunJudgements";
 import { ExportButton, Tokens } from "./RunExtras";
 import { RevisionMenu } from "./RevisionMenu";
@@ -38,7 +39,7 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
         <div className="bar">
           <RunJudgements run={run} />
           <h1 className="ellipsis" title={run.name}>
-            {run.name}
+            {shortenMarkers(run.name)}
           </h1>
           <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
           {!run.sealed && <span className="chip simulated">still recording</span>}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { splitMarkers } from "./markers";
+import { shortenMarkers, splitMarkers } from "./markers";
 
 const DIGEST = "0123456789abcdef";
 
@@ -18,4 +18,12 @@ test("markers are split from the text around them", () => {
 
 test("a blocked value is one marker", () => {
   expect(splitMarkers("[redaction-failed]")).toEqual([{ kind: "redaction-failed", digest: "" }]);
+});
+
+test("a line of a list shows the kinds of values", () => {
+  expect(shortenMarkers(`use [redacted:aws-client-id:${DIGEST}] now`)).toBe("use ‹aws-client-id› now");
+  expect(shortenMarkers("deploy([redacted:github-classic-token:6f16…, eu-1")).toBe(
+    "deploy(‹github-classic-token›…, eu-1",
+  );
+  expect(shortenMarkers("no [redacted] values")).toBe("no [redacted] values");
 });

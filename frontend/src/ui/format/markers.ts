@@ -20,3 +20,9 @@ export function splitMarkers(text: string): Piece[] {
   if (end < text.length) pieces.push({ text: text.slice(end) });
   return pieces;
 }
+
+/** A text in one line of a list: markers without brackets and digest, also one that the line cuts off. */
+export function shortenMarkers(text: string): string {
+  if (!text.includes("[redacted:") && !text.includes("[dropped:")) return text;
+  return text.replace(/\[(?:redacted|dropped):([a-z0-9-]{1,60})(?::[0-9a-f]{0,16})?(?:\]|(?=…)|$)/g, "‹$1›");
+}

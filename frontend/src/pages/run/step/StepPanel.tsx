@@ -10,6 +10,7 @@ import { MarkedText, RedactionReasons } from "@/ui/MarkedText";
 import { pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { isFailed } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
+import { shortenMarkers } from "@/ui/format/markers";
 import { StepJudgements } from "../judgements/StepJudgements";
 import type { StepPlan } from "../stepPlans";
 import { Provenance } from "./Provenance";
@@ -37,7 +38,7 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
         <StepIcon type={step.type} size={16} />
         <h2 className={classes.title}>
           Step {step.sequence_no} · {step.type}
-          {step.name && step.name !== step.type && <span className="muted"> {step.name}</span>}
+          {step.name && step.name !== step.type && <span className="muted"> {shortenMarkers(step.name)}</span>}
         </h2>
         <span className="grow" />
         <SegmentedControl

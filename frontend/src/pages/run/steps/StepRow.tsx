@@ -4,6 +4,7 @@ import { count, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
+import { shortenMarkers } from "@/ui/format/markers";
 import { type StepPlan, actionWord } from "../stepPlans";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
@@ -30,9 +31,10 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
   const mark = action ? actionMark[action] : markOf(step);
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
-  const title = step.name || step.type;
+  const title = shortenMarkers(step.name || step.type);
   // A tool's summary starts with its name, which is already shown.
-  const summary = step.summary.startsWith(title) ? step.summary.slice(title.length) : step.summary;
+  const text = shortenMarkers(step.summary);
+  const summary = text.startsWith(title) ? text.slice(title.length) : text;
   return (
     <div
       id={`step-row-${step.sequence_no}`}

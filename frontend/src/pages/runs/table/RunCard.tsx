@@ -8,6 +8,7 @@ import { hasReplayLabels } from "@/domain/steps/labels";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
+import { shortenMarkers } from "@/ui/format/markers";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
@@ -18,7 +19,7 @@ export function RunCard(props: { run: RunSummary; isSelected: boolean; onToggle:
       <div className="bar">
         <RunOutcome run={run} />
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
-          {run.name}
+          {shortenMarkers(run.name)}
         </Link>
         <RevisionMark revision={run.revision} />
         <Checkbox

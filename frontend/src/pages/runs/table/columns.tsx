@@ -13,6 +13,7 @@ import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { barShare } from "../listing";
 import { originOf } from "@/domain/runs/origin";
+import { shortenMarkers } from "@/ui/format/markers";
 import classes from "./RunsTable.module.css";
 
 export interface RunRowContext {
@@ -80,7 +81,7 @@ function Name({ run }: { run: RunSummary }): ReactElement {
   return (
     <>
       <Link {...paths.run(run.id)} className={classes.link}>
-        {run.name || shortId(run.external_id)}
+        {shortenMarkers(run.name) || shortId(run.external_id)}
       </Link>
       <RevisionMark revision={run.revision} />
       {run.fork_sequence_no !== null && (
