@@ -21,7 +21,6 @@ from traces.importers.common.run_builder import (
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
 from traces.importers.otlp import protobuf, wire
-from traces.importers.otlp.batches import is_json
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.raw_spans import RawSpan, Signal
@@ -59,7 +58,7 @@ class Trace:
     spans: dict[str, RawSpan | WireSpan] = field(default_factory=dict)
     logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
     resource: JSONObject = field(default_factory=dict)
-    _log_data: set[bytes] = field(default_factory=set)
+    _log_records: set[bytes] = field(default_factory=set)
 
     def add(self, record: RawSpan | WireSpan | WireLog) -> None:
         """Add a record. If a span occurs twice, the last occurrence counts, unless only the earlier one has ended."""
@@ -67,8 +66,8 @@ class Trace:
             self.resource |= record.resource
             self.logs.setdefault(record.span_id, []).append(record.event)
         elif isinstance(record, RawSpan) and record.signal is Signal.LOGS:
-            if record.data not in self._log_data:
-                self._log_data.add(record.data)
+            if record.record not in self._log_records:
+                self._log_records.add(record.record)
                 self.add(decode_log(record))
         else:
             earlier = self.spans.get(record.span_id)
@@ -133,20 +132,17 @@ def decode_log(record: RawSpan) -> WireLog:
 
 def _decode(record: RawSpan) -> Iterator[WireSpan | WireLog]:
     location = f"span {record.span_id}"
-    if is_json(record.data):
+    if record.is_json:
         yield from wire.read_request(json_value(record.data), location)
         return
-    (group,) = protobuf.Request.FromString(record.data).groups
-    (scope_group,) = group.scopes
-    record_data, resource = scope_group.records[0], protobuf.resource_attributes(group.resource)
-    is_log = record.signal is Signal.LOGS
+    resource, is_log = protobuf.resource_attributes(record.resource), record.signal is Signal.LOGS
     try:
         if is_log:
-            yield protobuf.log(record_data, resource)
+            yield protobuf.log(record.record, resource)
         else:
-            yield protobuf.span(record_data, resource, scope_group.scope, location)
+            yield protobuf.span(record.record, resource, record.scope, location)
     except DecodeError:
-        yield protobuf.undecoded_log(record_data) if is_log else protobuf.undecoded_span(record_data, location)
+        yield protobuf.undecoded_log(record.record) if is_log else protobuf.undecoded_span(record.record, location)
 
 
 def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str], reader: TraceReader) -> RecordedStep:

@@ -1,7 +1,7 @@
 """Export requests in protobuf or JSON as independent records.
 
-Reading a request is cheap, because the attributes stay encoded. A record is itself an OTLP request, with one span or
-log record and a copy of its resource and scope, in the encoding in which it came: it can be stored and sent alone.
+Reading a request is cheap, because the attributes stay encoded. The `data` of a record is itself an OTLP request, with
+a copy of its resource and scope, in the encoding in which it came: it can be stored and sent alone.
 `traces.importers.otlp.assembly` builds the run of a trace from such records.
 """
 

@@ -56,10 +56,10 @@ def read_json(body: bytes) -> SpanBatch:
     names: dict[bytes, tuple[str, str]] = {}
     for location, resource, scope, record in _records(request, signal):
         try:
-            data = _envelope(signal, resource, scope, record)
             if resource not in names:
                 names[resource] = resource_names(wire.resource_attributes(json_value(resource), location))
-            batch.add(_span_of(signal, names[resource], require_object(json_value(record), location), data))
+            value = require_object(json_value(record), location)
+            batch.add(_span_of(signal, value, resource, scope, record, names[resource]))
         except (BadFile, UnusableRecord) as problem:
             batch.reject(location, str(problem))
     return batch
@@ -75,9 +75,11 @@ def _records(request: _Request, signal: Signal) -> Iterator[tuple[str, bytes, by
                 yield location, bytes(group.resource), bytes(scope.scope), bytes(record)
 
 
-def _span_of(signal: Signal, names: tuple[str, str], record: JSONObject, data: bytes) -> RawSpan | None:
+def _span_of(
+    signal: Signal, value: JSONObject, resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]
+) -> RawSpan | None:
     trace_id, span_id, parent_id = (
-        as_text(first_member(record, *keys)).lower() for keys in (("traceId",), ("spanId",), ("parentSpanId",))
+        as_text(first_member(value, *keys)).lower() for keys in (("traceId",), ("spanId",), ("parentSpanId",))
     )
     if signal is Signal.LOGS and not (trace_id.strip("0") and span_id.strip("0")):
         return None
@@ -88,12 +90,15 @@ def _span_of(signal: Signal, names: tuple[str, str], record: JSONObject, data: b
         trace_id=trace_id,
         span_id=span_id,
         parent_id=parent_id if parent_id.strip("0") else "",
-        name=as_text(record.get("name") if is_span else record.get("eventName")),
+        name=as_text(value.get("name") if is_span else value.get("eventName")),
         service=names[0],
         project=names[1],
-        start=_time(first_member(record, *(_START if is_span else _LOG_TIME))),
-        end=_time(record.get("endTimeUnixNano")) if is_span else 0,
-        data=data,
+        start=_time(first_member(value, *(_START if is_span else _LOG_TIME))),
+        end=_time(value.get("endTimeUnixNano")) if is_span else 0,
+        is_json=True,
+        resource=resource,
+        scope=scope,
+        record=record,
     )
 
 
@@ -111,16 +116,3 @@ def _time(value: JSONValue) -> int:
         return check_time(int(as_text(value)))
     except ValueError as error:
         raise UnusableRecord(f"{as_text(value)[:40]!r} is not a time in nanoseconds") from error
-
-
-def _envelope(signal: Signal, resource: bytes, scope: bytes, record: bytes) -> bytes:
-    """Return the request with one record."""
-    group_name, scope_name, record_name = (name.encode() for name in FIELDS[signal])
-    return b'{"%b":[{"resource":%b,"%b":[{"scope":%b,"%b":[%b]}]}]}' % (
-        group_name,
-        resource,
-        scope_name,
-        scope,
-        record_name,
-        record,
-    )

@@ -34,7 +34,7 @@ def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
         try:
             if resource not in names:
                 names[resource] = resource_names(protobuf.resource_attributes(resource))
-            batch.add(read(record, names[resource], _envelope(resource, scope, record)))
+            batch.add(read(resource, scope, record, names[resource]))
         except DecodeError as problem:
             batch.reject(location, f"it cannot be decoded: {problem}")
         except UnusableRecord as problem:
@@ -64,7 +64,7 @@ def _records(request: Any, signal: Signal) -> Iterator[tuple[str, bytes, bytes, 
                 yield f"{prefix}/{record_no}", resource, scope, record
 
 
-def _span_of(record: bytes, names: tuple[str, str], data: bytes) -> RawSpan:
+def _span_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]) -> RawSpan:
     head = protobuf.SpanHead.FromString(record)
     trace_id, span_id, parent_id = head.trace_id, head.span_id, head.parent_id
     check_ids(trace_id, span_id, parent_id)
@@ -78,11 +78,14 @@ def _span_of(record: bytes, names: tuple[str, str], data: bytes) -> RawSpan:
         project=names[1],
         start=check_time(head.start),
         end=check_time(head.end),
-        data=data,
+        is_json=False,
+        resource=resource,
+        scope=scope,
+        record=record,
     )
 
 
-def _log_of(record: bytes, names: tuple[str, str], data: bytes) -> RawSpan | None:
+def _log_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]) -> RawSpan | None:
     head = protobuf.LogBody.FromString(record)
     if not any(head.trace_id) or not any(head.span_id):
         return None
@@ -96,26 +99,8 @@ def _log_of(record: bytes, names: tuple[str, str], data: bytes) -> RawSpan | Non
         service=names[0],
         project=names[1],
         start=time,
-        data=data,
+        is_json=False,
+        resource=resource,
+        scope=scope,
+        record=record,
     )
-
-
-def _envelope(resource: bytes, scope: bytes, record: bytes) -> bytes:
-    """Return the request with one record."""
-    scope_size = len(scope) + len(record) + len(scope_head := b"\n" + _varint(len(scope)))
-    scope_size += len(record_head := b"\x12" + _varint(len(record)))
-    resource_head = b"\n" + _varint(len(resource))
-    scopes_head = b"\x12" + _varint(scope_size)
-    group_size = len(resource_head) + len(resource) + len(scopes_head) + scope_size
-    return b"".join(
-        (b"\n", _varint(group_size), resource_head, resource, scopes_head, scope_head, scope, record_head, record)
-    )
-
-
-def _varint(number: int) -> bytes:
-    digits = bytearray()
-    while number > 0x7F:
-        digits.append(number & 0x7F | 0x80)
-        number >>= 7
-    digits.append(number)
-    return bytes(digits)
