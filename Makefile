@@ -21,7 +21,7 @@ export UV_NO_PROGRESS := 1
 export UV_COMPILE_BYTECODE := 1
 
 .PHONY: help setup run test check bench lock api fix clean check-python check-frontend check-interface \
-	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-semantic
+	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-semantic bench-sdk
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -114,6 +114,11 @@ test-distributed: .make/engines .make/frontend
 
 test-browser: .make/chromium .make/frontend
 	$(BIN)/python $(PYTEST) tests/browser
+
+# Not a part of `make test`: it installs each client library in two versions, which takes minutes and gigabytes.
+test-clients: .make/dev ## test the capture SDK with real client libraries
+	$(BIN)/python -m tests.clients.environments
+	$(BIN)/python $(PYTEST) tests/clients
 
 test-semantic: .make/semantic .make/engines
 	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"

@@ -8,10 +8,11 @@ import enum
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-_DEEPEST: Final = 100
+# Readers accept 100 levels, of which an event takes one.
+_DEEPEST: Final = 98
 _LONGEST_REPR: Final = 2000
 _MANY_DIGITS: Final = re.compile(r"\d{19}")
 
@@ -23,12 +24,12 @@ class Late:
         self.compute = compute
 
 
-def encode(event: dict[str, Any]) -> str:
-    """Encode an event as one line of JSON; values without a JSON form become text."""
+def encode(value: Any) -> str:
+    """Encode a value as one line of JSON; values without a JSON form become text."""
     try:
-        return _FAST.encode(event)
+        return "".join(_encode(value, 0))
     except (TypeError, ValueError, RecursionError):
-        return _FAST.encode(as_json_value(event))
+        return _FAST.encode(as_json_value(value))
 
 
 def without_long_integers(line: str) -> str:
@@ -82,3 +83,19 @@ def unfold(value: Any) -> Any:
 
 
 _FAST: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=unfold)
+
+
+def _make_encoder() -> Callable[[Any, int], Iterable[str]]:
+    """Return an encoder to reuse: `JSONEncoder.encode` makes one for each call, which costs as much as a small payload.
+
+    Python implementations without the C encoder have only the other way.
+    """
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: _FAST.iterencode(value)
+    quote: Any = json.encoder.encode_basestring
+    encoder: Callable[[Any, int], Iterable[str]] = make(None, unfold, quote, None, ":", ",", False, False, False)
+    return encoder
+
+
+_encode: Final = _make_encoder()

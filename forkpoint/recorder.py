@@ -5,6 +5,7 @@ import functools
 import hashlib
 import logging
 import os
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,6 +14,7 @@ from forkpoint.encoding import Late, encode
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from forkpoint.scopes import RunScope, Scope
+from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.server import ServerSink
 from forkpoint.transport.spill import SpillFolder
@@ -269,11 +271,15 @@ class Recorder:
         self._failures += 1
         _log.debug("An event was not recorded", exc_info=True)
 
-    def write(self, run_id: str, event: dict[str, Any]) -> None:
+    def write(
+        self, run_id: str, step_id: str | None, parent_id: str | None, number: int, type: str, payload: dict[str, Any]
+    ) -> None:
+        """Queue an event. Its payload is encoded now, because the agent may change the values."""
         if self._writer is None:
             return
-        is_late = any(isinstance(value, Late) for value in event["payload"].values())
-        self._writer.enqueue(run_id, functools.partial(encode, event) if is_late else encode(event))
+        is_late = isinstance(payload.get("response"), Late)
+        text = functools.partial(encode, payload) if is_late else encode(payload)
+        self._writer.enqueue(Event(run_id, step_id, parent_id, number, type, time.time(), text))
 
     def enclosing_scope(self) -> Scope | None:
         """Return the scope that a new step belongs to.

@@ -36,7 +36,9 @@ class Journal(Protocol):
     def samples(self) -> bool: ...
     def suppress_errors(self) -> AbstractContextManager[object]: ...
     def count_lost_event(self) -> None: ...
-    def write(self, run_id: str, event: dict[str, Any]) -> None: ...
+    def write(
+        self, run_id: str, step_id: str | None, parent_id: str | None, number: int, type: str, payload: dict[str, Any]
+    ) -> None: ...
     def enclosing_scope(self) -> "Scope | None": ...
     def register(self, run: "RunScope") -> None: ...
     def unregister(self, run: "RunScope") -> None: ...
@@ -73,7 +75,7 @@ class Scope(AbstractContextManager["Scope"]):
         self.duration_ms: float | None = None
         self.run: RunScope | None = None
         self.parent: Scope | None = None
-        self._parent_scope: Scope | None = None
+        self.parent_scope: Scope | None = None
         self.turns = itertools.count()
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
@@ -112,7 +114,7 @@ class Scope(AbstractContextManager["Scope"]):
     def begin(self, parent: "Scope | None" = None) -> Self:
         """Begin a scope that ends elsewhere, by `end`. Steps that begin meanwhile do not belong to it by themselves."""
         self._sets_context = False
-        self._parent_scope = parent
+        self.parent_scope = parent
         return self.__enter__()
 
     def end(self, error: BaseException | None = None) -> None:
@@ -263,25 +265,9 @@ class RunScope(Scope):
         if number is None and (number := self.number()) is None:
             self._recorder.count_lost_event()
             return
-        parent = getattr(step, "parent_id", None)
-        self._recorder.write(
-            self.id,
-            {
-                "schema_version": "1.0.0",
-                "trace_id": self.id,
-                "run_id": self.id,
-                "step_id": step.id if step is not None else None,
-                "parent_step_id": parent,
-                "sequence_no": number,
-                "event_type": event_type,
-                "timestamp_utc": datetime.now(UTC).isoformat(),
-                "actor_type": "sdk",
-                "determinism_mode": "live",
-                "artifact_refs": [],
-                "redaction_status": "not_required",
-                "payload": payload,
-            },
-        )
+        parent_id = getattr(step, "parent_id", None)
+        step_id = step.id if step is not None else None
+        self._recorder.write(self.id, step_id, parent_id, number, event_type, payload)
 
     def fire_hooks(self, event: HookEvent, payload: dict[str, Any], *, tool: str = "") -> Decision:
         """Call the hooks for an event of this run, and return their decision."""
@@ -341,10 +327,13 @@ class StepScope(Scope):
     def __init__(self, recorder: Journal, make: Callable[[], Scope], name: str, input: Any = None) -> None:
         super().__init__(recorder, make, name, input)
         self.attributes: dict[str, Any] = {}
+        # The library's object that the step is about.
+        self.subject: Any = None
         self.retries = 0
         self.parent_id: str | None = None
         self._links: list[str] = []
         self._number: int | None = None
+        self._started_at = ""
 
     def link(self, *steps: "StepScope") -> Self:
         """Declare that this step used the outputs of `steps`, where no id, message or text shows it."""
@@ -360,7 +349,7 @@ class StepScope(Scope):
         return "step_finished", {"type": self.kind, "name": self.name, "output": self.output}
 
     def _begin(self) -> None:
-        parent = self._parent_scope or self._recorder.enclosing_scope()
+        parent = self.parent_scope or self._recorder.enclosing_scope()
         self.run = parent.run if parent is not None else None
         if self.run is None or parent is None:
             return
@@ -372,15 +361,17 @@ class StepScope(Scope):
         self.id = self.run.step_id()
         self.parent_id = parent.id if isinstance(parent, StepScope) else None
         self._number = number
-        self._started_at = datetime.now(UTC).isoformat()
         if event := self.start_event():
             self.run.emit(event[0], self, event[1], self._number)
+        else:
+            self._started_at = datetime.now(UTC).isoformat()
 
     def _end(self) -> None:
         if self.run is None:
             return
         name, payload = self.end_event()
-        self.run.emit(name, self, {**payload, **self._outcome()}, self._number if self.start_event() is None else None)
+        # Steps without a start event keep the number of their beginning, and state its time.
+        self.run.emit(name, self, {**payload, **self._outcome()}, self._number if self._started_at else None)
 
     def _outcome(self) -> dict[str, Any]:
         """Return the fields that all end events share, without empty ones."""
@@ -391,7 +382,7 @@ class StepScope(Scope):
             "retries": self.retries,
             "links": self._links,
             "attributes": self.attributes,
-            "started_at": self._started_at if self.start_event() is None else "",
+            "started_at": self._started_at,
         }
         return {key: value for key, value in fields.items() if value not in ("", 0, [], {}) or key == "latency_ms"}
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.groups import bundles, exports, finish, tokens
+from cockpit.cli.groups import bundles, exports, finish, record, tokens
 from cockpit.cli.options import (
     POLICIES,
     PROFILES,
@@ -33,6 +33,7 @@ app = typer.Typer(
     "6 a dependency is unavailable or timed out.",
 )
 app.add_typer(searches)
+app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(record)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
 app.add_typer(exports, name="export")
@@ -69,22 +70,6 @@ def serve(
     from cockpit.cli.commands import serve as serve_command
 
     serve_command.run(host=host, port=port, demo=demo)
-
-
-@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def record(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Program to run, with its arguments.")],
-    app: Annotated[str | None, typer.Option(help="App to which the runs belong. [env: FORKPOINT_APP]")] = None,
-    sink: Annotated[
-        Path | None, typer.Option(help="Folder for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="Send the recordings to this server. [env: FORKPOINT_URL]")] = None,
-    token: Token = None,
-) -> None:
-    """Run a Python program and record its model and tool calls, without a change of its code."""
-    from cockpit.cli.commands import record as record_command
-
-    raise typer.Exit(record_command.run(command, app=app, url=url, token=token, sink=sink))
 
 
 @app.command("import")

@@ -1,4 +1,4 @@
-"""Command groups: tokens, bundles, exports to other systems."""
+"""Command groups: tokens, bundles, exports to other systems; and `record`, which runs another command."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,6 +17,21 @@ def finish(exit: Exit) -> None:
     """Exit the command with this code."""
     if exit:
         raise typer.Exit(exit)
+
+
+def record(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Program to run, with its arguments.")],
+    app: Annotated[str | None, typer.Option(help="App to which the runs belong. [env: FORKPOINT_APP]")] = None,
+    sink: Annotated[
+        Path | None, typer.Option(help="Folder for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Send the recordings to this server. [env: FORKPOINT_URL]")] = None,
+    token: Token = None,
+) -> None:
+    """Run a Python program and record its model and tool calls, without a change of its code."""
+    from cockpit.cli.commands import record as record_command
+
+    raise typer.Exit(record_command.run(command, app=app, url=url, token=token, sink=sink))
 
 
 @tokens.command("create")

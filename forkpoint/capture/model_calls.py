@@ -1,7 +1,7 @@
 """Model calls that a client library makes, recorded once by the innermost library that is instrumented."""
 
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -97,19 +97,3 @@ def start_model_call(*, provider: str, model: Any, api: str, request: Any) -> Mo
         step.begin(place.parent)
         return ModelCall(step, place.own_run)
     return None
-
-
-def record_model_call(
-    *, provider: str, model: Any, api: str, call: Callable[[], Any], request: Any, read: Callable[[Any], Any]
-) -> Any:
-    """Make a call that no client library below recorded, and record it."""
-    model_call = start_model_call(provider=provider, model=model, api=api, request=request)
-    try:
-        answer = call()
-    except BaseException as error:
-        if model_call is not None:
-            model_call.fail(error)
-        raise
-    if model_call is not None:
-        model_call.finish(read(answer))
-    return answer

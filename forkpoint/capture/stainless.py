@@ -11,7 +11,7 @@ from typing import Any, Final
 from forkpoint.capture.model_calls import ModelCall, start_model_call
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.streams import Assemble, RecordedAsyncIterator, RecordedIterator
-
+from forkpoint.recorder import recorder
 
 _PLACEHOLDERS: Final = frozenset({"Omit", "NotGiven"})
 
@@ -81,16 +81,18 @@ def _start(client: Client, self: Any, path: str, options: dict[str, Any]) -> tup
 
 
 def _record_result(result: Any, call: ModelCall, api: Api) -> Any:
-    """Record a parsed answer, a stream, or a raw response that is parsed later."""
-    if hasattr(result, "_iterator"):
-        return _record_stream(result, call, api.assemble)
-    if hasattr(result, "http_response") and hasattr(result, "parse"):
-        return _record_raw(result, call, api)
-    call.finish(result)
+    """Record a parsed answer, a stream, or a raw response that is parsed later. Returns the same object."""
+    with recorder.suppress_errors():
+        if hasattr(result, "_iterator"):
+            _record_stream(result, call, api.assemble)
+        elif hasattr(result, "http_response") and hasattr(result, "parse"):
+            _record_raw(result, call, api)
+        else:
+            call.finish(result)
     return result
 
 
-def _record_stream(stream: Any, call: ModelCall, assemble: Assemble) -> Any:
+def _record_stream(stream: Any, call: ModelCall, assemble: Assemble) -> None:
     """Record the stream's events as they are read, and its end or closing."""
     events = stream._iterator
     is_async = hasattr(events, "__anext__")
@@ -109,17 +111,13 @@ def _record_stream(stream: Any, call: ModelCall, assemble: Assemble) -> Any:
         await close()
 
     stream.close = close_async if is_async else close_sync
-    return stream
 
 
-def _record_raw(response: Any, call: ModelCall, api: Api) -> Any:
+def _record_raw(response: Any, call: ModelCall, api: Api) -> None:
     """Record a raw response: at once if its body was read, else when it is parsed."""
-    if not response._stream and getattr(response.http_response, "is_stream_consumed", False):
-        try:
-            call.finish(response.http_response.json())
-        except ValueError:
-            call.finish(response.http_response.text)
-        return response
+    if response.http_response.is_stream_consumed:
+        call.finish(response.http_response.json())
+        return
     parse = response.parse
 
     def record_parse(**options: Any) -> Any:
@@ -131,7 +129,6 @@ def _record_raw(response: Any, call: ModelCall, api: Api) -> Any:
         )
 
     response.parse = record_parse
-    return response
 
 
 async def _record_parsed_later(result: Any, call: ModelCall, api: Api) -> Any:

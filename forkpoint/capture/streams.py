@@ -1,6 +1,6 @@
 """Streams of answers, passed through unchanged and recorded when they end."""
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from forkpoint.capture.model_calls import ModelCall
@@ -10,91 +10,94 @@ from forkpoint.encoding import Late
 Assemble = Callable[[list[Any]], Any]
 
 
-class _Recording:
+class StreamRecording:
     """The events of one stream."""
 
     def __init__(self, call: ModelCall, assemble: Assemble) -> None:
-        self.events: list[Any] = []
+        self._events: list[Any] = []
         self._call = call
         self._assemble = assemble
 
-    def finish(self) -> None:
-        self._call.finish(self._answer())
-
-    def fail(self, error: BaseException) -> None:
-        if isinstance(error, GeneratorExit):
-            self.cut_off()
-        else:
+    def take(self, fetch: Callable[[], Any]) -> Any:
+        """Return the next event, and record it, the end of the stream, or its error."""
+        try:
+            event = fetch()
+        except StopIteration:
+            self._call.finish(self._answer())
+            raise
+        except BaseException as error:
             self._call.fail(error, self._answer())
+            raise
+        self._events.append(event)
+        return event
+
+    async def take_async(self, fetch: Callable[[], Awaitable[Any]]) -> Any:
+        """Return the next event of an asynchronous stream, likewise."""
+        try:
+            event = await fetch()
+        except StopAsyncIteration:
+            self._call.finish(self._answer())
+            raise
+        except BaseException as error:
+            self._call.fail(error, self._answer())
+            raise
+        self._events.append(event)
+        return event
 
     def cut_off(self) -> None:
+        """Record that the consumer stopped reading, unless the stream has ended."""
         self._call.cut_off(self._answer())
 
     def _answer(self) -> Late:
         """Return the answer, which is put together on the background thread: a stream has hundreds of events."""
-        events, assemble = list(self.events), self._assemble
+        events, assemble = list(self._events), self._assemble
         return Late(lambda: assemble(events))
 
 
-class RecordedIterator:
-    """An iterator that records what passes through it."""
+class _RecordedStream:
+    """What the iterators share."""
 
-    def __init__(self, iterator: Iterator[Any], call: ModelCall, assemble: Assemble) -> None:
+    def __init__(self, iterator: Any, call: ModelCall, assemble: Assemble) -> None:
         self._iterator = iterator
-        self._recording = _Recording(call, assemble)
+        self._recording = StreamRecording(call, assemble)
+
+    def cut_off(self) -> None:
+        self._recording.cut_off()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+    def __del__(self) -> None:
+        self._recording.cut_off()
+
+
+class RecordedIterator(_RecordedStream):
+    """An iterator that records what passes through it."""
 
     def __iter__(self) -> "RecordedIterator":
         return self
 
     def __next__(self) -> Any:
-        try:
-            event = next(self._iterator)
-        except StopIteration:
-            self._recording.finish()
-            raise
-        except BaseException as error:
-            self._recording.fail(error)
-            raise
-        self._recording.events.append(event)
-        return event
-
-    def cut_off(self) -> None:
-        self._recording.cut_off()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterator, name)
-
-    def __del__(self) -> None:
-        self._recording.cut_off()
+        return self._recording.take(self._iterator.__next__)
 
 
-class RecordedAsyncIterator:
+class RecordedAsyncIterator(_RecordedStream):
     """An asynchronous iterator that records what passes through it."""
-
-    def __init__(self, iterator: AsyncIterator[Any], call: ModelCall, assemble: Assemble) -> None:
-        self._iterator = iterator
-        self._recording = _Recording(call, assemble)
 
     def __aiter__(self) -> "RecordedAsyncIterator":
         return self
 
     async def __anext__(self) -> Any:
-        try:
-            event = await anext(self._iterator)
-        except StopAsyncIteration:
-            self._recording.finish()
-            raise
-        except BaseException as error:
-            self._recording.fail(error)
-            raise
-        self._recording.events.append(event)
-        return event
+        return await self._recording.take_async(self._iterator.__anext__)
 
-    def cut_off(self) -> None:
-        self._recording.cut_off()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterator, name)
-
-    def __del__(self) -> None:
-        self._recording.cut_off()
+def record_in_place(stream: Any, call: ModelCall, assemble: Assemble) -> None:
+    """Record a stream of a class whose users check it: the object stays, and gets a subclass of its class."""
+    recording = StreamRecording(call, assemble)
+    base = type(stream)
+    methods: dict[str, Any] = {"__del__": lambda self: recording.cut_off()}
+    if hasattr(base, "__next__"):
+        methods["__next__"] = lambda self: recording.take(lambda: base.__next__(self))
+    if hasattr(base, "__anext__"):
+        methods["__anext__"] = lambda self: recording.take_async(lambda: base.__anext__(self))
+    stream.__class__ = type(base.__name__, (base,), methods)

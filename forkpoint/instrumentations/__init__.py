@@ -1,9 +1,41 @@
 """Instrumentations of client libraries: one module each, loaded when its library is imported."""
 
-from forkpoint.instrumentations import anthropic, openai
+import importlib
+from types import ModuleType
+from typing import Final
+
+from forkpoint.capture.import_hook import hook
+
+# The module and function here that patch a module of a library.
+_PATCHES: Final = {
+    "openai._base_client": "openai:patch",
+    "anthropic._base_client": "anthropic:patch",
+    "langchain_core.tools.base": "langchain:patch_tools",
+    "langchain_core.retrievers": "langchain:patch_retrievers",
+    "langchain_core.language_models.chat_models": "langchain:patch_models",
+    "langgraph.pregel.main": "langchain:patch_graphs",
+    "agents": "openai_agents:patch_tracing",
+    "agents.run_internal.tool_execution": "openai_agents:patch_tools",
+    "google.genai._api_client": "google_genai:patch_client",
+    "google.genai._extra_utils": "google_genai:patch_functions",
+    "litellm": "litellm:patch",
+    "mcp.client.session": "mcp:patch",
+    "pydantic_ai.agent": "pydantic_ai:patch_agents",
+    "pydantic_ai.tool_manager": "pydantic_ai:patch_tools",
+    "smolagents.agents": "smolagents:patch_agents",
+    "smolagents.tools": "smolagents:patch_tools",
+    "crewai.crew": "crewai:patch_crews",
+    "crewai.agent.core": "crewai:patch_agents",
+    "crewai.tools.base_tool": "crewai:patch_tools",
+}
 
 
 def install() -> None:
     """Record the calls of known libraries, imported already or later."""
-    for library in (openai, anthropic):
-        library.register()
+    for name in _PATCHES:
+        hook.register(name, _patch)
+
+
+def _patch(library: ModuleType) -> None:
+    module, _, function = _PATCHES[library.__name__].partition(":")
+    getattr(importlib.import_module(f"forkpoint.instrumentations.{module}"), function)(library)

@@ -5,14 +5,9 @@ from typing import Any
 
 from forkpoint.capture import stainless
 from forkpoint.capture.assembly import assemble_message
-from forkpoint.capture.import_hook import hook
 
 
-def register() -> None:
-    hook.register("anthropic._base_client", _patch)
-
-
-def _patch(module: ModuleType) -> None:
+def patch(module: ModuleType) -> None:
     apis = {"/v1/messages": stainless.Api(name="anthropic.messages", assemble=assemble_message)}
     stainless.patch(module, stainless.Client(apis=apis, provider=_provider))
 

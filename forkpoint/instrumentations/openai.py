@@ -5,14 +5,9 @@ from typing import Any
 
 from forkpoint.capture import stainless
 from forkpoint.capture.assembly import assemble_chat, assemble_response
-from forkpoint.capture.import_hook import hook
 
 
-def register() -> None:
-    hook.register("openai._base_client", _patch)
-
-
-def _patch(module: ModuleType) -> None:
+def patch(module: ModuleType) -> None:
     apis = {
         "/chat/completions": stainless.Api(name="openai.chat", assemble=assemble_chat),
         "/responses": stainless.Api(name="openai.responses", assemble=assemble_response),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
 from forkpoint.encoding import without_long_integers
+from forkpoint.transport.events import Event
 from forkpoint.transport.redaction import redact_line
 
 _log = logging.getLogger("forkpoint")
@@ -27,13 +28,6 @@ Redact = Callable[[dict[str, Any]], dict[str, Any]]
 class Line(NamedTuple):
     run_id: str
     text: str
-
-
-class _Entry(NamedTuple):
-    """A line in the queue; a function computes it on the background thread."""
-
-    run_id: str
-    text: str | Callable[[], str]
 
 
 class Sink(Protocol):
@@ -84,7 +78,7 @@ class Writer:
         """Start with an empty queue and no thread; a forked process writes only what it records itself."""
         # Guards the three below. Re-entrant, because an object that is garbage-collected meanwhile may record too.
         self._lock = threading.RLock()
-        self._queue: list[_Entry] = []
+        self._queue: list[Event] = []
         self._bytes = 0
         self._thread: threading.Thread | None = None
         self._is_closing = False
@@ -95,15 +89,15 @@ class Writer:
         self._reset()
         self.sink.reset()
 
-    def enqueue(self, run_id: str, text: str | Callable[[], str]) -> None:
-        """Add a line to the queue. Never blocks."""
+    def enqueue(self, event: Event) -> None:
+        """Add an event to the queue. Never blocks."""
         with self._lock:
             if len(self._queue) >= _MAX_QUEUE or self._bytes > _MAX_QUEUE_BYTES:
                 self._lost_lines += 1
                 return
             self.recorded_events += 1
-            self._bytes += len(text) if isinstance(text, str) else 0
-            self._queue.append(_Entry(run_id, text))
+            self._bytes += len(event.payload) if isinstance(event.payload, str) else 0
+            self._queue.append(event)
             if self._thread is None:
                 self._start()
         if not self._wakeup.is_set():
@@ -158,18 +152,18 @@ class Writer:
     def _write_queue(self) -> None:
         with self._lock:
             batch, self._queue, self._bytes = self._queue, [], 0
-        lines = [line for entry in batch if (line := self._prepare(entry))]
+        lines = [line for event in batch if (line := self._prepare(event))]
         try:
             self.sink.write(lines)
         except Exception:  # noqa: BLE001 - the thread must go on, whatever a value does
             self._lost_lines += len(lines)
             _log.exception("Events were lost")
 
-    def _prepare(self, entry: _Entry) -> Line | None:
+    def _prepare(self, event: Event) -> Line | None:
         """Compute and redact a line. A line that fails is lost, and counted."""
         try:
-            text = without_long_integers(entry.text if isinstance(entry.text, str) else entry.text())
-            return Line(entry.run_id, redact_line(text, self._redact) if self._redact else text)
+            text = without_long_integers(event.line())
+            return Line(event.run_id, redact_line(text, self._redact) if self._redact else text)
         except Exception:  # noqa: BLE001 - the thread must go on, whatever a value does
             self._lost_lines += 1
             _log.exception("An event was lost")

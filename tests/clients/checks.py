@@ -12,7 +12,10 @@ from traces.core.vocabulary import RunStatus, StepStatus, StepType
 OUTPUTS = {"get_weather": "21 degrees in {}", "get_time": "noon in {}"}
 
 
-def check_model_calls(recording: Recording, server: ModelServer) -> None:
+REASONS = ("tool_calls", "tool_calls", "stop")
+
+
+def check_model_calls(recording: Recording, server: ModelServer, *, reasons: tuple[str, ...] = REASONS) -> None:
     """Check that each request was recorded once, exactly as it was sent, and each answer as it came."""
     sent = [body for _, body in server.requests]
     assert len(sent) == 3
@@ -23,7 +26,7 @@ def check_model_calls(recording: Recording, server: ModelServer) -> None:
     messages = [as_object(as_object(step.output)["message"]) for step in models]
     assert [_calls(message) for message in messages[:2]] == [list(calls) for calls in CALLS]
     assert messages[2]["content"] == ANSWER
-    assert [as_object(step.output)["finish_reason"] for step in models] == ["tool_calls", "tool_calls", "stop"]
+    assert [as_object(step.output)["finish_reason"] for step in models] == list(reasons)
 
 
 def _calls(message: Any) -> list[tuple[str, str]]:

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("tests.clients.checks")
-
 from tests.clients.model_server import ModelServer, model_server
 from tests.support.command_line import Shell, WarmShell
 

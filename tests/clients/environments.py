@@ -11,6 +11,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
+    "opentelemetry": ("opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.2"),
     "openai-3": ("openai==3.54.0",),
     "openai-2": ("openai==2.54.0",),
     "anthropic-2": ("anthropic==2.12.0",),
@@ -21,8 +22,8 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "agents-0.23": ("openai-agents==0.23.1",),
     "genai-3": ("google-genai==3.4.0",),
     "genai-2": ("google-genai==2.34.0",),
-    "litellm-1.106": ("litellm==1.106.2",),
-    "litellm-1.105": ("litellm<1.106",),
+    "litellm-1.106": ("litellm==1.106.2", "mcp"),
+    "litellm-1.105": ("litellm<1.106", "mcp"),
     "mcp-2": ("mcp==2.3.0", "uvicorn"),
     "mcp-1": ("mcp==1.30.0", "uvicorn"),
     "pydantic-ai-2.68": ("pydantic-ai-slim[openai,anthropic]==2.68.0",),

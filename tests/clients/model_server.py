@@ -1,6 +1,6 @@
 """Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed.
 
-It requests two tools at once, then one tool, then answers; a request whose text contains "fail" gets an error. Ids
+It requests two tools at once, then one tool, then answers; a request that contains "please fail" gets an error. Ids
 depend on the turn only.
 """
 
@@ -38,7 +38,7 @@ def model_server() -> Iterator[ModelServer]:
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
-        if "fail" in json.dumps(exchange.body):
+        if "please fail" in json.dumps(exchange.body):
             error = {"message": "this fails", "type": "invalid_request_error", "code": 400, "status": "INVALID"}
             exchange.status(400, {"type": "error", "error": error})
         elif path.endswith("/chat/completions"):
@@ -80,9 +80,9 @@ def _chat(exchange: Exchange) -> None:
         for id, name, city in calls
     ]
     reason = "tool_calls" if calls else "stop"
-    message = {"role": "assistant", "content": None if calls else ANSWER, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": None if calls else ANSWER, "refusal": None}
     message |= {"tool_calls": tool_calls} if calls else {}
-    usage = {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
+    usage: dict[str, Any] = {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
     usage |= {"prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}}
     head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
     if not body.get("stream"):
@@ -119,7 +119,7 @@ def _responses(exchange: Exchange) -> None:
     if not output:
         text = {"type": "output_text", "text": ANSWER, "annotations": [], "logprobs": []}
         output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}]
-    usage = {"input_tokens": 30, "output_tokens": 9, "total_tokens": 39}
+    usage: dict[str, Any] = {"input_tokens": 30, "output_tokens": 9, "total_tokens": 39}
     usage |= {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}}
     response = {"id": f"resp_{result_count}", "object": "response", "created_at": 1, "status": "completed"}
     response |= {"error": None, "incomplete_details": None, "instructions": body.get("instructions")}
@@ -182,7 +182,7 @@ def _messages(exchange: Exchange) -> None:
     for index, block in enumerate(blocks):
         is_call = block["type"] == "tool_use"
         kind, key = ("input_json_delta", "partial_json") if is_call else ("text_delta", "text")
-        block_start = {**block, **({"input": {}} if is_call else {"text": ""})}
+        block_start: dict[str, Any] = {**block, **({"input": {}} if is_call else {"text": ""})}
         events.append({"type": "content_block_start", "index": index, "content_block": block_start})
         for piece in _pieces(json.dumps(block["input"]) if is_call else ANSWER):
             events.append({"type": "content_block_delta", "index": index, "delta": {"type": kind, key: piece}})

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from forkpoint import Recorder
 from forkpoint.encoding import encode, without_long_integers
+from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.writer import Writer
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -353,10 +354,10 @@ def test_lines_are_written_once_in_order(lines: list[tuple[str, str]]) -> None:
 
     class Memory(FileSink):
         def _append(self, run_id: str, texts: list[str]) -> None:
-            batches.setdefault(run_id, []).extend(texts)
+            batches.setdefault(run_id, []).extend(json.loads(text)["payload"] for text in texts)
 
     writer = Writer(Memory(Path("nowhere")))
     for run_id, text in lines:
-        writer.enqueue(run_id, text)
+        writer.enqueue(Event(run_id, None, None, 0, "final_output", 0.0, json.dumps(text)))
     assert writer.flush()
     assert batches == {run: [t for r, t in lines if r == run] for run in {r for r, _ in lines}}

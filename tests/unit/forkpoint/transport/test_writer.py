@@ -1,5 +1,6 @@
 """The SDK's writer with threads and processes: every line is written, in the order of its thread."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -8,10 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.writer import Writer
 
 _THREADS, _LINES = 12, 200
+
+
+def event(run_id: str, text: str) -> Event:
+    return Event(run_id, None, None, 0, "final_output", 0.0, json.dumps(text))
+
+
+def texts(path: Path) -> list[str]:
+    return [json.loads(line)["payload"] for line in path.read_text().splitlines()]
 
 
 @pytest.fixture
@@ -36,7 +46,7 @@ def test_concurrent_threads_share_one_writer(tmp_path: Path, attempt: int) -> No
     def record(name: int) -> None:
         start.wait()
         for number in range(_LINES):
-            writer.enqueue(f"run-{attempt}", f"{name} {number}")
+            writer.enqueue(event(f"run-{attempt}", f"{name} {number}"))
 
     threads = [threading.Thread(target=record, args=(name,)) for name in range(_THREADS)]
     for thread in threads:
@@ -45,24 +55,26 @@ def test_concurrent_threads_share_one_writer(tmp_path: Path, attempt: int) -> No
         thread.join()
     assert writer.flush()
     assert writing() == before + 1
-    lines = [line.split() for line in (tmp_path / f"run-{attempt}.jsonl").read_text().splitlines()]
+    lines = [text.split() for text in texts(tmp_path / f"run-{attempt}.jsonl")]
     for name in range(_THREADS):
         assert [number for owner, number in lines if owner == str(name)] == [str(number) for number in range(_LINES)]
 
 
 _FORKS = """
-import multiprocessing, os, sys
+import json, multiprocessing, os, sys
 from pathlib import Path
+from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.writer import Writer
 
 writer = Writer(FileSink(Path(sys.argv[1])))
-writer.enqueue("parent", "before")
-child = multiprocessing.get_context("fork").Process(target=writer.enqueue, args=("child", "in a process of a pool"))
+event = lambda run, text: Event(run, None, None, 0, "final_output", 0.0, json.dumps(text))
+writer.enqueue(event("parent", "before"))
+child = multiprocessing.get_context("fork").Process(target=writer.enqueue, args=(event("child", "in a pool"),))
 child.start()
 child.join()
 pid = os.fork()
-writer.enqueue("parent" if pid else "fork", "after")
+writer.enqueue(event("parent" if pid else "fork", "after"))
 if pid:
     os.waitpid(pid, 0)
 """
@@ -71,9 +83,8 @@ if pid:
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
 def test_forked_process_writes_its_own_lines(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _FORKS, str(tmp_path)], check=True, timeout=60)
-    contents = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    assert contents == {
-        "parent.jsonl": "before\nafter\n",
-        "child.jsonl": "in a process of a pool\n",
-        "fork.jsonl": "after\n",
+    assert {path.name: texts(path) for path in tmp_path.iterdir()} == {
+        "parent.jsonl": ["before", "after"],
+        "child.jsonl": ["in a pool"],
+        "fork.jsonl": ["after"],
     }

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -75,7 +75,21 @@ def _flatten_gemini_request(body: JSONObject) -> JSONObject:
     fields: JSONObject = {
         _GEMINI_FIELDS.get(key, key): value for key, value in body.items() if key != "generationConfig"
     }
+    fields["tools"] = [_gemini_tool(tool) for tool in as_list(body.get("tools"))]
     contents = fields.get("contents")
     if not isinstance(contents, list):
         fields["contents"] = [contents]
     return {**fields, **parameters}
+
+
+def _gemini_tool(tool: JSONValue) -> JSONValue:
+    """Give the schemas of declared functions their common name."""
+    declarations = as_object(tool).get("functionDeclarations")
+    if not isinstance(declarations, list):
+        return tool
+    return {"functionDeclarations": [_gemini_function(as_object(declaration)) for declaration in declarations]}
+
+
+def _gemini_function(declaration: JSONObject) -> JSONObject:
+    schema = first_member(declaration, "parameters", "parametersJsonSchema", "parameters_json_schema")
+    return {**declaration, "parameters": schema}

@@ -1,0 +1,143 @@
+"""Steps around the functions of a library: its agents, tools and searches."""
+
+import inspect
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from forkpoint.capture.places import find_place
+from forkpoint.recorder import recorder
+from forkpoint.scopes import RunScope, Scope, StepScope
+
+# Makes the step of a call from its positional and keyword arguments; None if the call is no step.
+Describe = Callable[[tuple[Any, ...], dict[str, Any]], StepScope | None]
+Read = Callable[[Any], Any]
+
+
+@contextmanager
+def step_around(step: StepScope) -> Iterator[StepScope]:
+    """Record a step, in a run of its own if no run is open. Steps inside belong to it."""
+    own_run: RunScope | None = None
+    with recorder.suppress_errors():
+        parent, own_run = find_place(step.name)
+        step.parent_scope = parent
+    try:
+        with step:
+            yield step
+    except BaseException as error:
+        if own_run is not None:
+            own_run.fail(error)
+        raise
+    finally:
+        if own_run is not None:
+            own_run.end()
+
+
+def record_calls(call: Callable[..., Any], describe: Describe, read: Read = lambda result: result) -> Any:
+    """Return a function that makes the call inside a step, with what `read` takes from the result as output."""
+    if inspect.iscoroutinefunction(call):
+        return _record_async(call, describe, read)
+
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        step = _make_step(describe, args, kwargs)
+        if step is None:
+            return call(*args, **kwargs)
+        with step_around(step):
+            result = call(*args, **kwargs)
+            _read_output(step, read, result)
+            return result
+
+    return wrapper
+
+
+def _record_async(call: Callable[..., Any], describe: Describe, read: Read) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        step = _make_step(describe, args, kwargs)
+        if step is None:
+            return await call(*args, **kwargs)
+        with step_around(step):
+            result = await call(*args, **kwargs)
+            _read_output(step, read, result)
+            return result
+
+    return wrapper
+
+
+def iterate(step: StepScope, iterator: Iterator[Any]) -> Iterator[Any]:
+    """Record a step that lasts as long as its items are read. The last item is its output."""
+    own_run = _begin(step)
+    try:
+        while True:
+            token = recorder.current.set(step)
+            try:
+                step.output = next(iterator)
+            except StopIteration:
+                break
+            finally:
+                recorder.current.reset(token)
+            yield step.output
+    except BaseException as error:
+        _fail(step, own_run, error)
+        raise
+    finally:
+        _end(step, own_run)
+
+
+async def iterate_async(step: StepScope, iterator: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """Record a step that lasts as long as its items are read. The last item is its output."""
+    own_run = _begin(step)
+    try:
+        while True:
+            token = recorder.current.set(step)
+            try:
+                step.output = await anext(iterator)
+            except StopAsyncIteration:
+                break
+            finally:
+                recorder.current.reset(token)
+            yield step.output
+    except BaseException as error:
+        _fail(step, own_run, error)
+        raise
+    finally:
+        _end(step, own_run)
+
+
+def _begin(step: StepScope) -> RunScope | None:
+    with recorder.suppress_errors():
+        place = find_place(step.name)
+        step.begin(place.parent)
+        return place.own_run
+    return None
+
+
+def _fail(step: StepScope, own_run: RunScope | None, error: BaseException) -> None:
+    if isinstance(error, GeneratorExit):
+        step.status = "partial"
+        return
+    step.fail(error)
+    if own_run is not None:
+        own_run.fail(error)
+
+
+def _end(step: StepScope, own_run: RunScope | None) -> None:
+    step.end()
+    if own_run is not None:
+        own_run.end()
+
+
+def _make_step(describe: Describe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StepScope | None:
+    with recorder.suppress_errors():
+        return describe(args, kwargs)
+    return None
+
+
+def _read_output(step: StepScope, read: Read, result: Any) -> None:
+    with recorder.suppress_errors():
+        step.output = read(result)
+
+
+def is_inside(kind: str, name: str) -> bool:
+    """Return whether the call is made by a step of this kind and name, which is the same call one layer above."""
+    scope: Scope | None = recorder.enclosing_scope()
+    return isinstance(scope, StepScope) and scope.kind == kind and scope.name == name

@@ -1,0 +1,44 @@
+"""CrewAI: its crews, agents and tools. Model calls are recorded by the clients below."""
+
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.steps import is_inside, record_calls
+from forkpoint.recorder import recorder
+
+
+def patch_crews(module: ModuleType) -> None:
+    for name in ("kickoff", "akickoff"):
+        wrap(module.Crew, name, lambda call: record_calls(call, _describe_crew, _read_crew))
+
+
+def _describe_crew(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    inputs = args[1] if len(args) > 1 else kwargs.get("inputs")
+    return recorder.agent(args[0].name or "crew", input=inputs)
+
+
+def _read_crew(result: Any) -> Any:
+    return getattr(result, "raw", result)
+
+
+def patch_agents(module: ModuleType) -> None:
+    for name in ("execute_task", "aexecute_task"):
+        wrap(module.Agent, name, lambda call: record_calls(call, _describe_task))
+
+
+def _describe_task(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    task = args[1] if len(args) > 1 else kwargs["task"]
+    return recorder.agent(args[0].role, input=task.description)
+
+
+def patch_tools(module: ModuleType) -> None:
+    for owner in (module.BaseTool, module.Tool):
+        for name in ("run", "arun"):
+            wrap(owner, name, lambda call: record_calls(call, _describe_tool))
+
+
+def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tool, *values = args
+    arguments = {**dict(zip(tool.args_schema.model_fields, values, strict=False)), **kwargs}
+    return None if is_inside("tool", tool.name) else recorder.tool(tool.name, arguments)

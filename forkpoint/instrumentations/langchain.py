@@ -1,0 +1,149 @@
+"""LangChain and LangGraph: graphs as agents, tools, searches, and models whose client is not instrumented.
+
+The request of a model is recorded by the client below it, exactly as it is sent. Contexts of LangChain's own threads
+and tasks are copies, so what a tool or a graph calls finds its place.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.model_calls import outer_call, start_model_call
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.steps import is_inside, iterate, iterate_async, record_calls
+from forkpoint.recorder import recorder
+
+
+def patch_tools(module: ModuleType) -> None:
+    for name in ("run", "arun"):
+        wrap(module.BaseTool, name, lambda call: record_calls(call, _describe_tool, _read_tool))
+
+
+def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tool = args[0]
+    arguments = args[1] if len(args) > 1 else kwargs.get("tool_input")
+    if is_inside("tool", tool.name):
+        # `arun` of a tool without a coroutine calls `run`.
+        return None
+    if isinstance(arguments, dict):
+        schema = tool.tool_call_schema
+        names = schema.get("properties", {}) if isinstance(schema, dict) else schema.model_fields
+        # The others, such as `runtime` and `state`, are injected and unknown to the model.
+        arguments = {name: value for name, value in arguments.items() if name in names}
+    return recorder.tool(tool.name, arguments, call_id=kwargs.get("tool_call_id") or "")
+
+
+def _read_tool(result: Any) -> Any:
+    """Return the content of a tool message, or what a tool returned outside a conversation."""
+    return result.content if hasattr(result, "tool_call_id") else result
+
+
+def patch_retrievers(module: ModuleType) -> None:
+    for name in ("invoke", "ainvoke"):
+        wrap(module.BaseRetriever, name, lambda call: record_calls(call, _describe_search, _read_documents))
+
+
+def _describe_search(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    retriever = args[0]
+    query = args[1] if len(args) > 1 else kwargs.get("input")
+    name = type(retriever).__name__
+    options = getattr(retriever, "search_kwargs", None) or {}
+    if is_inside("retrieval", name):
+        return None
+    return recorder.retrieval(name, query=query, top_k=options.get("k"), filters=options.get("filter"))
+
+
+def _read_documents(documents: Any) -> Any:
+    return [
+        {"id": document.id or "", "content": document.page_content, "metadata": document.metadata}
+        for document in documents
+    ]
+
+
+def patch_graphs(module: ModuleType) -> None:
+    for name in ("invoke", "ainvoke"):
+        wrap(module.Pregel, name, lambda call: record_calls(call, _describe_graph))
+    wrap(module.Pregel, "stream", _record_graph_stream)
+    wrap(module.Pregel, "astream", _record_graph_astream)
+
+
+def _describe_graph(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    step = recorder.agent(args[0].get_name(), input=args[1] if len(args) > 1 else kwargs.get("input"))
+    step.subject = args[0]
+    return step
+
+
+def _is_own_stream(graph: Any) -> bool:
+    """Return whether `invoke` reads the stream, which records the graph already."""
+    return getattr(recorder.enclosing_scope(), "subject", None) is graph
+
+
+def _record_graph_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_own_stream(self):
+            return stream(self, *args, **kwargs)
+        step = _describe_graph((self, *args), kwargs)
+        return iterate(step, stream(self, *args, **kwargs))
+
+    return wrapper
+
+
+def _record_graph_astream(stream: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _is_own_stream(self):
+            return stream(self, *args, **kwargs)
+        step = _describe_graph((self, *args), kwargs)
+        return iterate_async(step, stream(self, *args, **kwargs))
+
+    return wrapper
+
+
+def patch_models(module: ModuleType) -> None:
+    wrap(module.BaseChatModel, "_generate_with_cache", _record_model)
+    wrap(module.BaseChatModel, "_agenerate_with_cache", _record_async_model)
+
+
+def _record_model(generate: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(self: Any, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        with outer_call() as call:
+            try:
+                result = generate(self, messages, *args, **kwargs)
+            except BaseException as error:
+                _record_unseen(call.is_recorded, self, messages, kwargs, error=error)
+                raise
+        _record_unseen(call.is_recorded, self, messages, kwargs, result=result)
+        return result
+
+    return wrapper
+
+
+def _record_async_model(generate: Callable[..., Any]) -> Callable[..., Any]:
+    async def wrapper(self: Any, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        with outer_call() as call:
+            try:
+                result = await generate(self, messages, *args, **kwargs)
+            except BaseException as error:
+                _record_unseen(call.is_recorded, self, messages, kwargs, error=error)
+                raise
+        _record_unseen(call.is_recorded, self, messages, kwargs, result=result)
+        return result
+
+    return wrapper
+
+
+def _record_unseen(
+    is_recorded: bool, model: Any, messages: Any, options: dict[str, Any], *, result: Any = None, error: Any = None
+) -> None:
+    """Record a call that no instrumented client made, as far as LangChain knows it."""
+    if is_recorded:
+        return
+    with recorder.suppress_errors():
+        facts = model._get_ls_params(**options)
+        parameters = {key: value for key, value in options.items() if key not in {"run_manager", "stop"}}
+        request = {"model": facts.get("ls_model_name"), "messages": messages, **parameters}
+        provider, name = facts.get("ls_provider", ""), facts.get("ls_model_name", "")
+        call = start_model_call(provider=provider, model=name, api="langchain.chat", request=request)
+        if call is not None and error is not None:
+            call.fail(error)
+        elif call is not None:
+            call.finish(result.generations[0].message)

@@ -1,0 +1,29 @@
+"""MCP client sessions: calls of a server's tools."""
+
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.steps import is_inside, record_calls
+from forkpoint.recorder import recorder
+
+
+def patch(module: ModuleType) -> None:
+    wrap(module.ClientSession, "call_tool", lambda call: record_calls(call, _describe, _read))
+
+
+def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = args[1] if len(args) > 1 else kwargs["name"]
+    arguments = args[2] if len(args) > 2 else kwargs.get("arguments")
+    # A framework's tool of the same name is the same call, one layer above.
+    return None if is_inside("tool", name) else recorder.tool(name, dict(arguments or {}))
+
+
+def _read(result: Any) -> Any:
+    """Return the text of a result, or all of it if it is more than one text. An error result fails the step."""
+    content = getattr(result, "content", None)
+    texts = [block.text for block in content or () if getattr(block, "type", "") == "text"]
+    is_error = getattr(result, "is_error", None) or getattr(result, "isError", None)
+    if is_error and (step := recorder.current.get()) is not None:
+        step.fail("\n".join(texts) or "the server reported an error")
+    return texts[0] if content is not None and len(texts) == len(content) == 1 else result

@@ -1,0 +1,76 @@
+"""OpenAI's Agents SDK: its agents by a trace processor, and its tools. Model calls are recorded by the client below."""
+
+import importlib
+import json
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.places import find_place
+from forkpoint.capture.steps import record_calls
+from forkpoint.recorder import recorder
+from forkpoint.scopes import Scope
+
+# Spans that contain other steps. Model calls and tools are recorded where they are made.
+_CONTAINERS = frozenset({"agent", "guardrail", "handoff", "custom"})
+
+
+def patch_tools(module: ModuleType) -> None:
+    name = "_invoke_function_tool_with_metadata"
+    wrap(module, name, lambda call: record_calls(call, _describe_tool, lambda result: result.output))
+
+
+def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    arguments = kwargs["arguments"]
+    # If the model's text is no JSON, the tool gets it as it is.
+    with suppress(ValueError):
+        arguments = json.loads(arguments or "{}")
+    return recorder.tool(kwargs["function_tool"].name, arguments, call_id=kwargs["context"].tool_call_id)
+
+
+def patch_tracing(module: ModuleType) -> None:
+    interface = importlib.import_module("agents.tracing.processor_interface")
+    interface.TracingProcessor.register(_Processor)
+    module.add_trace_processor(_Processor())
+
+
+class _Processor:
+    """Records traces as runs and spans as steps. A trace inside an open run belongs to that run."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[str, Scope] = {}
+
+    def on_trace_start(self, trace: Any) -> None:
+        with recorder.suppress_errors():
+            if (run := find_place(trace.name).own_run) is not None:
+                self._scopes[trace.trace_id] = run
+                recorder.current.set(run)
+
+    def on_trace_end(self, trace: Any) -> None:
+        with recorder.suppress_errors():
+            if (run := self._scopes.pop(trace.trace_id, None)) is not None:
+                run.end()
+
+    def on_span_start(self, span: Any) -> None:
+        with recorder.suppress_errors():
+            data = span.span_data
+            if data.type in _CONTAINERS:
+                kind = "agent" if data.type == "agent" else data.type
+                step = recorder.step(kind, getattr(data, "name", "") or data.type)
+                self._scopes[span.span_id] = step.begin()
+                # The context of the span's task; what it starts finds the step there, and nothing does once it ended.
+                recorder.current.set(step)
+
+    def on_span_end(self, span: Any) -> None:
+        with recorder.suppress_errors():
+            if (step := self._scopes.pop(span.span_id, None)) is not None:
+                if span.error:
+                    step.fail(str(span.error.get("message") or span.error))
+                step.end()
+
+    def shutdown(self) -> None:
+        """Do nothing: the recorder sends what is left when the program ends."""
+
+    def force_flush(self) -> None:
+        recorder.flush()

@@ -1,0 +1,39 @@
+"""smolagents: its agents and tools. Model calls are recorded by the clients below."""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from forkpoint.capture.patching import wrap
+from forkpoint.capture.steps import iterate, record_calls, step_around
+from forkpoint.recorder import recorder
+
+
+def patch_tools(module: ModuleType) -> None:
+    wrap(module.Tool, "__call__", lambda call: record_calls(call, _describe_tool))
+
+
+def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tool, *values = args
+    arguments = {name: value for name, value in kwargs.items() if name != "sanitize_inputs_outputs"}
+    if len(values) == 1 and not arguments and isinstance(values[0], dict):
+        arguments = values[0]
+    else:
+        arguments |= dict(zip(tool.inputs, values, strict=False))
+    return recorder.tool(tool.name, arguments)
+
+
+def patch_agents(module: ModuleType) -> None:
+    wrap(module.MultiStepAgent, "run", _record_agent)
+
+
+def _record_agent(run: Callable[..., Any]) -> Callable[..., Any]:
+    def wrapper(self: Any, task: str, *args: Any, **kwargs: Any) -> Any:
+        step = recorder.agent(self.name or type(self).__name__, input=task)
+        if kwargs.get("stream") or (args and args[0]):
+            return iterate(step, iter(run(self, task, *args, **kwargs)))
+        with step_around(step):
+            step.output = run(self, task, *args, **kwargs)
+            return step.output
+
+    return wrapper

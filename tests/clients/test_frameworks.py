@@ -1,0 +1,123 @@
+"""Agent frameworks: their agents and tools around the model calls that a client below them makes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.clients.checks import check_error, check_model_calls, check_replay, check_tools
+from tests.clients.model_server import ModelServer
+from tests.clients.recording import Recording, record
+from tests.support.command_line import WarmShell
+from traces.core.json_access import as_object
+from traces.core.vocabulary import StepType
+
+LANGCHAIN = ("langchain-1.4", "langchain-1.3")
+AGENTS_SDK = ("agents-0.24", "agents-0.23")
+PYDANTIC_AI = ("pydantic-ai-2.68", "pydantic-ai-2.66")
+SMOLAGENTS = ("smolagents-1.26", "smolagents-1.25")
+CREWAI = ("crewai-1.15.30", "crewai-1.15.29")
+
+
+def check_structure(recording: Recording, *agents: str) -> None:
+    """Check that the agents are nested as named, and all other steps belong to the innermost."""
+    steps = recording.steps(StepType.AGENT)
+    assert [step.name for step in steps] == list(agents)
+    assert [step.parent for step in steps] == [None, *[step.key for step in steps[:-1]]]
+    assert {step.parent for step in recording.steps(StepType.MODEL, StepType.TOOL)} == {steps[-1].key}
+
+
+@pytest.mark.parametrize("version", LANGCHAIN)
+@pytest.mark.parametrize(
+    ("how", "api"),
+    [("sync", "chat"), ("async", "responses"), ("stream", "chat"), ("async stream", "chat"), ("sync", "anthropic")],
+)
+def test_langchain_agent_is_recorded(
+    version: str, how: str, api: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "langchain_agent", how, api, server=server, folder=tmp_path)
+    check_model_calls(recording, server)
+    check_tools(recording)
+    check_structure(recording, "desk")
+    check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize("version", LANGCHAIN)
+def test_langchain_model_without_known_client_is_recorded(version: str, server: ModelServer, tmp_path: Path) -> None:
+    recording = record(version, "langchain_plain", server=server, folder=tmp_path)
+    [search] = recording.steps(StepType.RETRIEVAL)
+    assert search.input == {"query": "refunds"}
+    assert search.output == {"documents": [{"id": "d1", "content": "about refunds", "metadata": {"page": 3}}]}
+    [model] = recording.steps(StepType.MODEL)
+    assert as_object(model.input)["messages"] == [{"role": "user", "content": "Hi"}]
+    assert as_object(as_object(model.output)["message"])["content"] == "Hello."
+
+
+@pytest.mark.parametrize("version", AGENTS_SDK)
+@pytest.mark.parametrize(("how", "api"), [("async", "responses"), ("stream", "responses"), ("stream", "chat")])
+def test_agents_sdk_agent_is_recorded(
+    version: str, how: str, api: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "agents_agent", how, api, server=server, folder=tmp_path)
+    if api == "responses":
+        check_model_calls(recording, server)
+    check_tools(recording)
+    check_structure(recording, "desk")
+    check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize("version", AGENTS_SDK)
+def test_agents_sdk_without_tracing_is_recorded(version: str, server: ModelServer, tmp_path: Path) -> None:
+    recording = record(version, "agents_agent", "async", "responses", "alone", server=server, folder=tmp_path)
+    check_model_calls(recording, server)
+    check_tools(recording)
+
+
+@pytest.mark.parametrize("version", PYDANTIC_AI)
+@pytest.mark.parametrize(("how", "api"), [("sync", "openai"), ("stream", "openai"), ("stream", "anthropic")])
+def test_pydantic_ai_agent_is_recorded(
+    version: str, how: str, api: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "pydantic_agent", how, api, server=server, folder=tmp_path)
+    check_model_calls(recording, server)
+    check_tools(recording)
+    check_structure(recording, "desk")
+    check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize("version", SMOLAGENTS)
+@pytest.mark.parametrize("how", ["sync", "stream"])
+def test_smolagents_agent_is_recorded(
+    version: str, how: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "smolagents_agent", how, server=server, folder=tmp_path)
+    assert recording.requests() == [body for _, body in server.requests]
+    assert len(recording.steps(StepType.MODEL)) == 3
+    assert [step.tool_name for step in recording.steps(StepType.TOOL)][-1] == "final_answer"
+    check_structure(recording, "desk")
+    check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize("version", CREWAI)
+@pytest.mark.parametrize("how", ["sync", "stream"])
+def test_crewai_crew_is_recorded(
+    version: str, how: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "crewai_agent", how, server=server, folder=tmp_path)
+    check_model_calls(recording, server)
+    check_tools(recording, with_ids=False)
+    check_structure(recording, "crew", "desk")
+    check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize(
+    ("version", "agent"),
+    [
+        ("langchain-1.4", "langchain_agent"),
+        ("agents-0.24", "agents_agent"),
+        ("pydantic-ai-2.68", "pydantic_agent"),
+        ("smolagents-1.26", "smolagents_agent"),
+    ],
+)
+def test_errors_are_recorded(version: str, agent: str, server: ModelServer, tmp_path: Path) -> None:
+    recording = record(version, agent, "sync", "error", server=server, folder=tmp_path)
+    check_error(recording, server)
