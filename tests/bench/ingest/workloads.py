@@ -65,16 +65,15 @@ def workload(name: str, runs: int | None) -> Workload:
 
 def requests(load: Workload) -> Iterator[bytes]:
     """Yield the bodies of export requests."""
-    request = _empty_request()
-    spans = request.resource_spans[0].scope_spans[0].spans
+    spans: list[Span] = []
     for number in range(load.runs):
         for span in _Run(number, load).spans():
             spans.append(span)
             if len(spans) == BATCH:
-                yield request.SerializeToString()
-                del spans[:]
+                yield _request(spans)
+                spans = []
     if spans:
-        yield request.SerializeToString()
+        yield _request(spans)
 
 
 @dataclass
@@ -217,7 +216,7 @@ class _Run:
         return f"{self.random.choice('ABCDEFGH')}-{self.random.randint(10_000, 99_999)}"
 
 
-def _empty_request() -> ExportTraceServiceRequest:
+def _request(spans: list[Span]) -> bytes:
     request = ExportTraceServiceRequest()
     group = request.resource_spans.add()
     for key, value in {
@@ -229,9 +228,10 @@ def _empty_request() -> ExportTraceServiceRequest:
         "openinference.project.name": "support",
     }.items():
         group.resource.attributes.add(key=key).value.string_value = value
-    scope = group.scope_spans.add().scope
-    scope.name, scope.version = "openinference.instrumentation.openai", "0.1.40"
-    return request
+    scope_spans = group.scope_spans.add()
+    scope_spans.scope.name, scope_spans.scope.version = "openinference.instrumentation.openai", "0.1.40"
+    scope_spans.spans.extend(spans)
+    return request.SerializeToString()
 
 
 def _flat_message(prefix: str, message: JSONObject) -> JSONObject:
