@@ -1,10 +1,11 @@
 """Recordings that arrive in parts: how they grow, when they are sealed, and what arrives afterwards."""
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import OperationalError
 
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
@@ -16,7 +17,7 @@ from traces.reading.progress import NamedFile
 from traces.recordings import arrivals
 from traces.recordings.arrivals import NewSegment
 from traces.runs import growing_runs
-from traces.runs.growing_runs import RunState
+from traces.runs.growing_runs import PreparedStates
 
 pytestmark = pytest.mark.django_db
 RUN = "run-1"
@@ -128,7 +129,7 @@ def test_arrival_during_assembly_is_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     _send([*beginning(RUN), *answer(RUN)], has_ended=True)
     write = growing_runs.write
 
-    def write_while_more_arrives(states: Sequence[RunState]) -> list[object]:
+    def write_while_more_arrives(states: PreparedStates) -> list[object]:
         monkeypatch.undo()
         _send(ending(RUN))
         return list(write(states))
@@ -149,6 +150,21 @@ def test_leased_recording_is_left_to_its_worker() -> None:
     Recording.objects.update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
     let_pass(1)
     assert Run.objects.count() == 1
+
+
+def test_failure_leaves_nothing_half_written_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OperationalError("database is locked")
+
+    _send([*beginning(RUN), *answer(RUN)], has_ended=True)
+    monkeypatch.setattr(growing_runs, "seal", fail)
+    with pytest.raises(OperationalError):
+        let_pass(10)
+    assert not Run.objects.exists()
+    monkeypatch.undo()
+    Recording.objects.update(leased_until=None)
+    let_pass(0)
+    assert _run().sealed_at is not None
 
 
 def test_project_of_the_client_is_the_app() -> None:
