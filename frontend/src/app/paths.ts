@@ -25,6 +25,7 @@ export const paths = {
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   redaction: () => linkOptions({ to: "/settings/redaction" }),
+  connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),
   hooks: () => linkOptions({ to: "/hooks" }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),

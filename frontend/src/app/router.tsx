@@ -5,6 +5,7 @@ import { NotFound } from "./NotFound";
 import { bisectionRoute, bisectionsRoute } from "@/pages/bisect/route";
 import { calibrationRoute } from "@/pages/calibrations/route";
 import { compareRoute } from "@/pages/compare/route";
+import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, shareRoute } from "@/pages/diff/route";
 import { diffsRoute } from "@/pages/diffs/route";
 import { experimentRoute, experimentsRoute, newExperimentRoute } from "@/pages/experiments/route";
@@ -35,6 +36,7 @@ const routeTree = rootRoute.addChildren([
   diffsRoute,
   diffRoute,
   compareRoute,
+  connectRoute,
   calibrationRoute,
   toolsRoute,
   hooksRoute,

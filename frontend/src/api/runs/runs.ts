@@ -21,6 +21,12 @@ export const runsQuery = (filter: RunsFilter) =>
     placeholderData: (previous) => previous,
   });
 
+/** The run that agents sent last; null if there is none. */
+export const newestLiveRunQuery = queryOptions({
+  queryKey: ["runs", "newest live"],
+  queryFn: async ({ signal }) => (await page({ source: "live", limit: "1" }, "", signal)).runs[0] ?? null,
+});
+
 export const facetsQuery = queryOptions({
   queryKey: ["runs", "facets"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/runs/facets", { signal })),

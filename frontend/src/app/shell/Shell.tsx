@@ -66,6 +66,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "5", action: "Go to experiments", run: () => void navigate(paths.experiments()) },
     { keys: "", action: "Go to bisections", run: () => void navigate(paths.bisections()) },
     { keys: "", action: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
+    { keys: "", action: "Connect an agent", run: () => void navigate(paths.connect()) },
     { keys: "", action: "Go to settings", run: () => void navigate(paths.settings()) },
     { keys: "", action: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", action: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },

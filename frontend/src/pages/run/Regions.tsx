@@ -15,6 +15,8 @@ interface Props {
   step: ReactNode;
   /** `null` while no fork is open. */
   fork: ReactNode;
+  /** A run that is still being recorded cannot be forked. */
+  isRecording: boolean;
   onOpenFork: () => void;
 }
 type Layout = "two" | "three";
@@ -77,7 +79,7 @@ function Side({ steps, step, fork }: Props): ReactElement {
   );
 }
 
-function TabbedRegions({ region, onRegion, steps, step, fork, onOpenFork }: Props): ReactElement {
+function TabbedRegions({ region, onRegion, steps, step, fork, isRecording, onOpenFork }: Props): ReactElement {
   const visible = region === "fork" && fork === null ? "step" : region;
   return (
     <>
@@ -90,7 +92,7 @@ function TabbedRegions({ region, onRegion, steps, step, fork, onOpenFork }: Prop
         data={[
           { value: "steps" as const, label: "Steps" },
           { value: "step" as const, label: "Step" },
-          { value: "fork" as const, label: "Fork" },
+          { value: "fork" as const, label: "Fork", disabled: isRecording },
         ]}
       />
       {/* The list stays mounted, so that folds, filters and the scroll position survive. */}
@@ -99,8 +101,13 @@ function TabbedRegions({ region, onRegion, steps, step, fork, onOpenFork }: Prop
       </div>
       {visible !== "steps" && <div className={`panel ${classes.single}`}>{visible === "step" ? step : fork}</div>}
       {visible === "step" && (
-        <Button leftSection={<IconGitFork size={15} />} onClick={onOpenFork} className={classes.forkButton}>
-          Fork from this step
+        <Button
+          leftSection={<IconGitFork size={15} />}
+          disabled={isRecording}
+          onClick={onOpenFork}
+          className={classes.forkButton}
+        >
+          {isRecording ? "Still recording: no fork yet" : "Fork from this step"}
         </Button>
       )}
     </>

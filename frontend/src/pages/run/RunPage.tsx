@@ -1,5 +1,5 @@
 import { useMediaQuery } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { memo, useCallback, useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
@@ -18,6 +18,7 @@ import { PlacesPanel } from "./places/PlacesPanel";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
+import { useViewedStep } from "./useViewedStep";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
 
@@ -34,7 +35,15 @@ export function RunPage(): ReactElement {
   const isLong = first.data !== undefined && first.data.next !== null;
   const allSteps = useQuery({ ...stepsQuery(ref), enabled: isLong });
   const steps = isLong && allSteps.data ? allSteps.data : first.data?.steps;
-  const reload = () => void Promise.all([run.refetch(), first.refetch(), isLong && allSteps.refetch()]);
+  const client = useQueryClient();
+  const reload = () =>
+    void Promise.all([
+      run.refetch(),
+      first.refetch(),
+      isLong && allSteps.refetch(),
+      // A step that was still open may have ended.
+      client.invalidateQueries({ queryKey: ["step"] }),
+    ]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
   const failed = run.error ?? first.error ?? allSteps.error;
   if (failed) return <ErrorPage error={failed} onRetry={reload} />;
@@ -76,11 +85,12 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     },
     [changeSearch],
   );
+  useViewedStep(steps, selectedNumber, select);
   const openFork = useCallback(() => {
-    if (selectedNumber === null) return;
+    if (selectedNumber === null || !run.sealed) return;
     changeSearch({ fork: selectedNumber, step: selectedNumber }, false);
     setRegion("fork");
-  }, [selectedNumber, changeSearch]);
+  }, [selectedNumber, run.sealed, changeSearch]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
   const replayChanges = useReplayChanges(search.from_session ?? null, fork.change, onFilled);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
@@ -122,6 +132,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               step={step}
               plan={fork.stepPlans?.get(step.sequence_no) ?? null}
               onSelect={select}
+              isRecording={!run.sealed}
               onFork={openFork}
             />
           ) : (
@@ -144,6 +155,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
             />
           )
         }
+        isRecording={!run.sealed}
         onOpenFork={openFork}
       />
     </div>

@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { IconDatabaseImport, IconSearch, IconUpload } from "@tabler/icons-react";
+import { IconPlugConnected, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { getRouteApi, useNavigate } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 import { facetsQuery, runsQuery } from "@/api/runs/runs";
 import { EmptyState } from "@/ui/EmptyState";
@@ -10,6 +10,7 @@ import { ErrorState } from "@/ui/ErrorState";
 import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { ConnectGuide } from "@/features/connect/ConnectGuide";
 import { CompareBar } from "./CompareBar";
 import { Filters } from "./filters/Filters";
 import { ImportDialog } from "./import/ImportDialog";
@@ -67,6 +68,13 @@ export function RunsPage(): ReactElement {
         </span>
         {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />
+        <Button
+          renderRoot={(props) => <Link {...paths.connect()} {...props} />}
+          variant="default"
+          leftSection={<IconPlugConnected size={15} />}
+        >
+          Connect
+        </Button>
         <Button variant="default" leftSection={<IconUpload size={15} />} onClick={() => filePicker.current?.click()}>
           Import
         </Button>
@@ -134,13 +142,23 @@ function NoRuns(props: { hasFilters: boolean; onClear: () => void; onPick: () =>
     );
   }
   return (
-    <EmptyState
-      icon={<IconDatabaseImport size={30} stroke={1.5} />}
-      title="No runs yet"
-      action={<Button onClick={props.onPick}>Choose files</Button>}
-    >
-      Drop trace files anywhere on this page: OpenTelemetry, chat transcripts, Kurral, Prela or a Forkpoint bundle; the
-      format is detected. Or run <code>forkpoint import FILE…</code> in a terminal.
-    </EmptyState>
+    <div className={classes.connect}>
+      <section className={`panel ${classes.guide}`} aria-labelledby="connect">
+        <h2 id="connect">No runs yet: connect an agent</h2>
+        <ConnectGuide />
+      </section>
+      <section className={`panel ${classes.guide}`} aria-labelledby="import">
+        <h2 id="import">Or import files</h2>
+        <p className="muted">
+          Drop trace files anywhere on this page: OpenTelemetry, Langfuse, LangSmith, chat transcripts, Kurral, Prela or
+          a Forkpoint bundle. The format is detected.
+        </p>
+        <div>
+          <Button variant="default" leftSection={<IconUpload size={15} />} onClick={props.onPick}>
+            Choose files
+          </Button>
+        </div>
+      </section>
+    </div>
   );
 }

@@ -20,15 +20,19 @@ import { StepLabel } from "./StepLabel";
 
 const RawJson = lazy(() => import("@/ui/CodeView"));
 
+const NOT_YET = "The run is still being recorded: it can be forked when it is complete.";
+
 interface Props {
   step: StepSummary;
   plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
+  /** A run that is still being recorded cannot be forked. */
+  isRecording: boolean;
   onFork: () => void;
 }
 
 /** The middle region: one step in full. */
-export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement {
+export function StepPanel({ step, plan, onSelect, isRecording, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
   const link = useClipboard();
   const detail = useQuery(stepQuery(step.id));
@@ -55,8 +59,13 @@ export function StepPanel({ step, plan, onSelect, onFork }: Props): ReactElement
             {link.copied ? <IconCheck size={16} className="exact" /> : <IconLink size={16} />}
           </ActionIcon>
         </Tooltip>
-        <Tooltip label="Fork from here ( f )">
-          <ActionIcon aria-label="Fork from this step" onClick={onFork}>
+        <Tooltip label={isRecording ? NOT_YET : "Fork from here ( f )"}>
+          <ActionIcon
+            aria-label={isRecording ? `Fork from this step. ${NOT_YET}` : "Fork from this step"}
+            aria-disabled={isRecording}
+            data-disabled={isRecording || undefined}
+            onClick={onFork}
+          >
             <IconGitFork size={16} />
           </ActionIcon>
         </Tooltip>

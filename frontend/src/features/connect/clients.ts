@@ -1,0 +1,85 @@
+// How each client is pointed at this server: what to run, set or write.
+
+export interface Server {
+  /** The address of this server, without a slash at the end. */
+  url: string;
+  /** A token that may record; null on a server that needs none. */
+  token: string | null;
+}
+
+export interface Client {
+  id: string;
+  name: string;
+  /** What it records, or when to choose it. */
+  note: string;
+  lines: (server: Server) => string[];
+}
+
+/** Clients that insist on a key get this one from a server that needs none. */
+const ANY_KEY = "local";
+
+const env = (name: string, value: string) => `export ${name}=${value}`;
+
+export const CLIENTS: readonly Client[] = [
+  {
+    id: "sdk",
+    name: "Python",
+    note: "Records calls of OpenAI, Anthropic, LangChain and others by itself; add steps of your own where you need them.",
+    lines: ({ url, token }) => [
+      "import forkpoint",
+      `forkpoint.init(app="my-agent", url="${url}"${token === null ? "" : `, token="${token}"`})`,
+    ],
+  },
+  {
+    id: "record",
+    name: "Python, unchanged",
+    note: "Records the same without a change to the agent's code.",
+    lines: ({ url, token }) => [
+      [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
+      "forkpoint record -- python agent.py",
+    ],
+  },
+  {
+    id: "otel",
+    name: "OpenTelemetry",
+    note: "Any language: OpenInference, Traceloop, OpenTelemetry GenAI, Vercel AI SDK and every OTLP/HTTP exporter.",
+    lines: ({ url, token }) => [
+      env("OTEL_EXPORTER_OTLP_ENDPOINT", url),
+      ...(token === null ? [] : [env("OTEL_EXPORTER_OTLP_HEADERS", `"Authorization=Bearer%20${token}"`)]),
+      env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+    ],
+  },
+  {
+    id: "langfuse",
+    name: "Langfuse",
+    note: "Python SDK 2 to 5 and JavaScript 5, with their scores.",
+    lines: ({ url, token }) => [
+      `${env("LANGFUSE_HOST", url)} ${env("LANGFUSE_BASE_URL", url)}`,
+      `${env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint")} ${env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY)}`,
+    ],
+  },
+  {
+    id: "langsmith",
+    name: "LangSmith",
+    note: "LangChain and LangGraph, with feedback.",
+    lines: ({ url, token }) => [
+      `${env("LANGSMITH_TRACING", "true")} ${env("LANGSMITH_ENDPOINT", `${url}/langsmith`)}`,
+      env("LANGSMITH_API_KEY", token ?? ANY_KEY),
+    ],
+  },
+  {
+    id: "coding",
+    name: "Claude Code, Codex",
+    note: "Sends sessions while they are being written, and continues where it stopped.",
+    lines: ({ url, token }) => [
+      [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
+      "forkpoint watch",
+    ],
+  },
+  {
+    id: "krabs",
+    name: "Krabs",
+    note: "Telemetry events over HTTP, in the agent's config.",
+    lines: ({ url }) => ["telemetry.enabled = true", `telemetry.http_endpoint = "${url}/api/v1/krabs/events"`],
+  },
+];

@@ -1,0 +1,21 @@
+import { useDocumentTitle } from "@mantine/hooks";
+import type { ReactElement } from "react";
+import { ConnectGuide } from "@/features/connect/ConnectGuide";
+import { Page, PageHeader } from "@/ui/Page";
+import classes from "./ConnectPage.module.css";
+
+/** How agents send their runs here. */
+export function ConnectPage(): ReactElement {
+  useDocumentTitle("Connect an agent");
+  return (
+    <Page>
+      <PageHeader
+        title="Connect an agent"
+        note="Point the tracing that your agent has at this server. Runs appear while they are being recorded."
+      />
+      <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
+        <ConnectGuide />
+      </section>
+    </Page>
+  );
+}
