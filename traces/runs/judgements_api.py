@@ -29,6 +29,7 @@ from traces.judgements.schemas import (
     ThresholdView,
 )
 from traces.models import Judgement, OutcomeRule, Run
+from traces.redaction_policies import services as policies
 from traces.runs.queries import as_uuid, by_id, find_run, find_step
 
 _RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
@@ -63,7 +64,7 @@ class JudgementsView(APIView):
             source=JudgementSource.PERSON,
             step_no=None if body.step is None else find_step(run, body.step).sequence_no,
             value=body.value,
-            text=body.text,
+            text=policies.redaction_of(run.app).redactor().text(body.text),
             by=caller,
             at=datetime.now(UTC),
         )

@@ -82,3 +82,11 @@ def test_key_is_private_and_stays(client: Client) -> None:
     assert path.read_bytes() == key
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(key) >= 32
+
+
+def test_note_of_a_person_is_redacted(client: Client) -> None:
+    run_id = services.record(order_run()).run_id
+    body = {"kind": "note", "text": f"it leaked {SECRET}"}
+    response = client.post(f"/api/v1/runs/{run_id}/judgements", body, content_type="application/json")
+    assert response.status_code == 201
+    assert response.json()["text"].startswith("it leaked [redacted:github-classic-token:")
