@@ -19,6 +19,7 @@ def main(name: str, runs: int | None) -> None:
 
     django.setup()
     from django.core.management import call_command
+    from django.db import connection
 
     from tests.bench.ingest.floor import floor
     from tests.bench.ingest.stages import Stages, import_all
@@ -32,6 +33,8 @@ def main(name: str, runs: int | None) -> None:
     stages = Stages()
     import_all(requests(load), stages)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     floor(requests(load), home / "floor.sqlite3", stages)
     print(f"{name}: {load.runs} runs, {stages.spans} spans, {stages.size / 2**20:,.0f} MiB")
     total = 0.0
