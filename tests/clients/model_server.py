@@ -197,14 +197,19 @@ def _gemini(exchange: Exchange, path: str) -> None:
     calls = _calls(sum(content.get("role") == "model" for content in body["contents"]), body.get("tools"))
     parts: list[dict[str, Any]] = [
         {"functionCall": {"name": name, "args": _arguments(name, city)}} for _, name, city in calls
-    ] or [{"text": piece} for piece in (ANSWER[:_CUT], ANSWER[_CUT:])]
+    ]
     tail = {"modelVersion": "gemini-2.5-flash", "responseId": "r1"}
     usage = {"promptTokenCount": 30, "candidatesTokenCount": 9, "totalTokenCount": 39, "cachedContentTokenCount": 4}
     if not path.endswith(":streamGenerateContent"):
-        candidate = {"content": {"role": "model", "parts": parts}, "index": 0, "finishReason": "STOP"}
+        candidate = {
+            "content": {"role": "model", "parts": parts or [{"text": ANSWER}]},
+            "index": 0,
+            "finishReason": "STOP",
+        }
         exchange.status(200, {"candidates": [candidate], "usageMetadata": usage, **tail})
         return
     exchange.stream()
+    parts = parts or [{"text": piece} for piece in _pieces(ANSWER)]
     for number, part in enumerate(parts):
         reason = {"finishReason": "STOP"} if number == len(parts) - 1 else {}
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **reason}

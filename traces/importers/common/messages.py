@@ -91,7 +91,8 @@ def normalize_tool_call(value: JSONValue) -> JSONObject:
     if arguments is None:
         arguments = first_member(call, "arguments", "args", "input")
     return {
-        "id": as_text(first_member(call, "call_id", "id", "toolCallId", "tool_call_id")),
+        # Gemini's calls have their id inside.
+        "id": as_text(first_member({**function, **call}, "call_id", "id", "toolCallId", "tool_call_id")),
         "name": as_text(first_member(function, "name", "toolName", "tool_name")),
         "arguments": normalize_arguments(arguments),
     }

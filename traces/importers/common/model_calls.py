@@ -186,8 +186,9 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
             usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount"
         )
     tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
-    if "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage:
-        # Anthropic's `input_tokens` excludes cache reads and writes.
+    has_cache = "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage
+    if has_cache and "prompt_tokens" not in usage:
+        # Anthropic's `input_tokens` excludes cache reads and writes; the `prompt_tokens` of LiteLLM include them.
         tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), location)
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)

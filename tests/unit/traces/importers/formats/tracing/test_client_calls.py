@@ -1,0 +1,97 @@
+"""Model calls as the providers' clients sent them: every field has a place in the step."""
+
+from typing import Any
+
+from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request
+
+TOOL: dict[str, Any] = {"name": "get_order", "description": "Find an order.", "parameters": {"type": "object"}}
+USER = {"role": "user", "content": "Where is order 7?"}
+SYSTEM = {"role": "system", "content": "Be brief."}
+CALL = {"id": "c1", "name": "get_order", "arguments": {"id": 7}}
+ASKS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+
+
+def payload(api: str, request: Any, response: Any = None) -> Any:
+    return {"api": api, "request": request, "response": response}
+
+
+def test_chat_request_and_answer() -> None:
+    function = {"type": "function", "function": TOOL}
+    body = {"model": "m1", "messages": [SYSTEM, USER], "tools": [function], "seed": 7, "max_completion_tokens": 9}
+    call = {"id": "c1", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    usage = {"prompt_tokens": 9, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}}
+    response = {"id": "r", "choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": usage}
+    event = payload("openai.chat", {**body, "stream": True, "user": "mira"}, response)
+    assert model_request(event) == {
+        "messages": [SYSTEM, USER],
+        "tools": [TOOL],
+        "parameters": {"seed": 7, "max_tokens": 9},
+    }
+    answer = model_answer(event)
+    assert (answer.output, answer.usage.tokens_in) == ({"message": ASKS, "finish_reason": "tool_calls"}, 9)
+    assert client_attributes(event) == {
+        "request": {"stream": True, "user": "mira"},
+        "response": {"id": "r"},
+        "usage": usage,
+    }
+
+
+def test_responses_with_parallel_calls() -> None:
+    items = [{"type": "function_call", "call_id": id, "name": "get_order", "arguments": '{"id": 7}'} for id in "ab"]
+    body = {"model": "m1", "input": [USER], "instructions": "Be brief.", "tools": [{"type": "function", **TOOL}]}
+    event = payload("openai.responses", {**body, "store": False}, {"id": "r", "output": items, "status": "completed"})
+    assert model_request(event) == {"messages": [SYSTEM, USER], "tools": [TOOL]}
+    output: Any = model_answer(event).output
+    assert [call["id"] for call in output["message"]["tool_calls"]] == ["a", "b"]
+    assert client_attributes(event)["request"] == {"store": False}
+
+
+def test_anthropic_request_and_answer() -> None:
+    schema = {"name": TOOL["name"], "description": TOOL["description"], "input_schema": TOOL["parameters"]}
+    body = {"model": "m1", "system": "Be brief.", "messages": [USER], "tools": [schema], "max_tokens": 9}
+    use = {"type": "tool_use", "id": "c1", "name": "get_order", "input": {"id": 7}}
+    usage = {"input_tokens": 5, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 0, "output_tokens": 2}
+    event = payload("anthropic.messages", body, {"content": [use], "stop_reason": "tool_use", "usage": usage})
+    assert model_request(event) == {"messages": [SYSTEM, USER], "tools": [TOOL], "parameters": {"max_tokens": 9}}
+    answer = model_answer(event)
+    assert answer.output == {"message": ASKS, "finish_reason": "tool_calls"}
+    assert (answer.usage.tokens_in, answer.usage.tokens_cached) == (9, 4)
+
+
+def test_gemini_request_and_answer() -> None:
+    declaration = {"name": TOOL["name"], "description": TOOL["description"], "parametersJsonSchema": TOOL["parameters"]}
+    body = {
+        "contents": [{"role": "user", "parts": [{"text": "Where is order 7?"}]}],
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "tools": [{"functionDeclarations": [declaration]}],
+        "generationConfig": {"temperature": 0.2, "maxOutputTokens": 9, "responseSchema": {"type": "object"}},
+    }
+    parts = [{"functionCall": {"id": "c1", "name": "get_order", "args": {"id": 7}}}]
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 2, "cachedContentTokenCount": 4}
+    candidate = {"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}
+    event = payload("google.generate_content", body, {"candidates": [candidate], "usageMetadata": usage})
+    assert model_request(event) == {
+        "messages": [SYSTEM, USER],
+        "tools": [TOOL],
+        "parameters": {"temperature": 0.2, "max_tokens": 9},
+        "response_format": {"type": "object"},
+    }
+    answer = model_answer(event)
+    assert answer.output == {"message": ASKS, "finish_reason": "stop"}
+    assert (answer.usage.tokens_in, answer.usage.tokens_out, answer.usage.tokens_cached) == (9, 2, 4)
+
+
+def test_litellm_usage_counts_cached_tokens_once() -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
+    message = {"role": "assistant", "content": "Shipped."}
+    response = {"choices": [{"message": message}], "usage": {**usage, "cache_read_input_tokens": 4}}
+    counts = model_answer(payload("anthropic.messages", {}, response)).usage
+    assert (counts.tokens_in, counts.tokens_cached) == (9, 4)
+
+
+def test_steps_recorded_by_hand_keep_their_form() -> None:
+    request = {"messages": [USER], "tools": [TOOL], "parameters": {"temperature": 0}}
+    assert model_request({"request": request}) == request
+    assert model_request({"request": "Where is order 7?"}) == "Where is order 7?"
+    assert client_attributes({"request": request}) == {}
