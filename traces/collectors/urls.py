@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from traces.collectors.langfuse import api as langfuse
+from traces.collectors.langfuse import media
 from traces.collectors.langsmith import api as langsmith
 from traces.collectors.otlp_api import OtlpView
 from traces.importers.otlp.raw_spans import Signal
@@ -20,6 +21,8 @@ _LANGFUSE = [
     path("scores/<path:id>", langfuse.ScoreView.as_view()),
     path("health", langfuse.HealthView.as_view()),
     path("projects", langfuse.ProjectsView.as_view()),
+    path("media", media.MediaView.as_view()),
+    path("media/<str:id>", media.MediaStateView.as_view()),
     path("v2/prompts/<path:path>", langfuse.PromptView.as_view()),
     path("<path:path>", langfuse.MissingView.as_view()),
 ]
@@ -34,4 +37,10 @@ _LANGSMITH = [
     path("sessions", langsmith.SessionsView.as_view()),
     path("<path:path>", langsmith.MissingView.as_view()),
 ]
-urlpatterns = [*_OTLP, path("api/public/", include(_LANGFUSE)), path("langsmith/", include(_LANGSMITH))]
+urlpatterns = [
+    *_OTLP,
+    path("api/public/", include(_LANGFUSE)),
+    # Uploads are authorized by their address, not by a key.
+    path("langfuse-media/<str:token>", media.UploadView.as_view()),
+    path("langsmith/", include(_LANGSMITH)),
+]

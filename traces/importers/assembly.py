@@ -8,6 +8,7 @@ from traces.importers import registry
 from traces.importers.common.run_builder import fit_judgements
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.importers.formats.tracing import langfuse, langfuse_media
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,8 +60,10 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
         return Assembly(run=None, branches=branches, problems=problems)
     main = max(runs, key=lambda format: len(runs[format].steps))
     test = registry.get_importer(main).has_ended
+    media = langfuse_media.read_media(segment.data for segment in segments if segment.format == langfuse.FORMAT)
+    run = _merge(runs[main], [run for format, run in runs.items() if format != main])
     return Assembly(
-        run=_merge(runs[main], [run for format, run in runs.items() if format != main]),
+        run=langfuse_media.restore(run, media),
         branches=branches,
         problems=problems,
         has_ended=None if test is None else test(runs[main]),

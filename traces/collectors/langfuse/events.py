@@ -13,7 +13,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import ProblemError
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
-from traces.importers.formats.tracing import langfuse
+from traces.importers.formats.tracing import langfuse, langfuse_media
 from traces.recordings.arrivals import NewSegment
 
 # Logs of the SDK about itself: accepted, as Langfuse does, and not stored.
@@ -60,6 +60,12 @@ def deletion(score_id: str, trace_id: str) -> NewSegment:
     """Return the segment that deletes a score."""
     event: JSONObject = {"id": score_id, "type": "score-delete", "body": {"id": score_id, "traceId": trace_id}}
     return _segment(trace_id, [event])
+
+
+def media_segment(body: JSONObject) -> NewSegment:
+    """Return the segment of an uploaded file."""
+    event: JSONObject = {"id": body["id"], "type": langfuse_media.EVENT, "body": body}
+    return _segment(as_text(body["traceId"]), [event])
 
 
 def split_events(events: Iterable[JSONValue], body: JsonBody) -> Split:

@@ -1,7 +1,8 @@
 """A LangGraph agent that only the environment traces with LangSmith."""
 
+import uuid
+
 from langchain_core.tools import tool
-from langchain_core.tracers.context import collect_runs
 from langchain_core.tracers.langchain import wait_for_all_tracers
 from langchain_openai import ChatOpenAI
 from langgraph.graph import START, MessagesState, StateGraph
@@ -24,7 +25,8 @@ graph.add_node("tools", ToolNode([get_weather]))
 graph.add_edge(START, "agent")
 graph.add_conditional_edges("agent", tools_condition)
 graph.add_edge("tools", "agent")
-with collect_runs() as runs:
-    graph.compile().invoke({"messages": [("system", "You are helpful."), ("user", QUESTION)]})
+run_id = uuid.uuid4()
+messages = [("system", "You are helpful."), ("user", QUESTION)]
+graph.compile().invoke({"messages": messages}, {"run_id": run_id})
 wait_for_all_tracers()
-print(runs.traced_runs[0].id)
+print(run_id)
