@@ -85,13 +85,13 @@ def test_gemini_request_and_answer() -> None:
 def test_litellm_usage_counts_cached_tokens_once() -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 4}}
     message = {"role": "assistant", "content": "Shipped."}
-    response = {"choices": [{"message": message}], "usage": {**usage, "cache_read_input_tokens": 4}}
+    response: Any = {"choices": [{"message": message}], "usage": {**usage, "cache_read_input_tokens": 4}}
     counts = model_answer(payload("anthropic.messages", {}, response)).usage
     assert (counts.tokens_in, counts.tokens_cached) == (9, 4)
 
 
 def test_steps_recorded_by_hand_keep_their_form() -> None:
-    request = {"messages": [USER], "tools": [TOOL], "parameters": {"temperature": 0}}
+    request: Any = {"messages": [USER], "tools": [TOOL], "parameters": {"temperature": 0}}
     assert model_request({"request": request}) == request
     assert model_request({"request": "Where is order 7?"}) == "Where is order 7?"
     assert client_attributes({"request": request}) == {}
