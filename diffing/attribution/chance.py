@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from diffing.attribution.declared_config import Repeats, declared_changes, repeats
+from diffing.attribution.difference_origins import Origin
 from diffing.attribution.roots import Reaction, Roots
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
@@ -65,6 +66,9 @@ def _is_sampled(atom: Atom, *, is_repeat: bool, is_dialogue: bool) -> bool:
         return atom.is_sampled
     if facet is None:
         return atom.pair.step.type in _ACTS
+    # After other calls, an environment may answer the same call differently.
+    if facet.part == "output" and atom.pair.step.type in _WORLD and atom.origin is Origin.OPEN:
+        return True
     if facet.form == "messages":
         return is_dialogue and all(item.role == "user" for item in facet.messages)
     return facet.part == "output" and atom.pair.step.type == StepType.MODEL

@@ -115,6 +115,34 @@ def test_recorded_change_overrides_declared_trials(changed: Callable[[], list[Sp
     assert result.verdict != "noise"
 
 
+@pytest.mark.parametrize(("target", "is_chance"), [("OSL", False), ("BGO", True)])
+def test_world_may_answer_differently_after_other_calls(target: str, *, is_chance: bool) -> None:
+    """Two trials change the order; what it looks like in the end depends on the changes before."""
+
+    def trial_run(first: str, target: str, orders: str) -> list[Spec]:
+        opening = [system(POLICY), user(first)]
+        change, look = tool_call("c1", "change_order", to=target), tool_call("c2", "get_order", id="A-1")
+        second = [*opening, reply("When?"), user(f"{first} On Monday.")]
+        third = [*second, change, tool_message("c1", "done")]
+        last = [*third, look, tool_message("c2", orders)]
+        return [
+            agent(),
+            turn(first),
+            model(opening, reply("When?")),
+            turn(f"{first} On Monday."),
+            model(second, change),
+            called("change_order", "c1", {"to": target}, "done"),
+            model(third, look),
+            called("get_order", "c2", {"id": "A-1"}, orders),
+            model(last, reply(f"It is {orders}.")),
+            output(f"It is {orders}."),
+        ]
+
+    base = trial_run("Please change it.", "OSL", "flight to Oslo")
+    candidate = trial_run("Hello, change my order.", target, "flight to Bergen")
+    assert (attribute(base, candidate, trial(0), trial(1)).verdict == "noise") is is_chance
+
+
 def test_single_task_message_is_not_sampled() -> None:
     """Another text under the same task id is a change of the task."""
 
