@@ -65,11 +65,14 @@ class Request:
 
 
 def model_of(roles: Mapping[str, Role]) -> Model:
-    """Return a model with these roles. A prompt states its role: `You are the clerk.` A list is several tool calls."""
+    """Return a model with these roles. A prompt states its role: `You are the clerk.` A list is several tool calls.
+
+    A probe may change the prompt, so that it states no role that the model knows; the model then declines.
+    """
 
     def answer(request: JSONObject, name: str) -> JSONObject:
         parsed_request = _parse_request(request, name)
-        role = roles[parsed_request.rule(r"You are the ([\w ]+)\.")]
+        role = roles.get(parsed_request.rule(r"You are the ([\w ]+)\."), _decline)
         reply = role(parsed_request)
         if isinstance(reply, str):
             return {"role": "assistant", "content": _apply_style(reply, parsed_request, request)}
@@ -81,6 +84,10 @@ def model_of(roles: Mapping[str, Role]) -> Model:
         return {"role": "assistant", "content": None, "tool_calls": calls}
 
     return answer
+
+
+def _decline(request: Request) -> str:
+    return "I cannot help with that."
 
 
 def parse(text: str) -> JSONObject:
