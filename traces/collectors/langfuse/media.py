@@ -24,7 +24,6 @@ _SALT: Final = "langfuse-media"
 _LIFETIME_S: Final = 3600
 # As clients compute it from the digest of the content.
 _ID_LENGTH: Final = 22
-_CREATED: Final = 201
 
 
 class InvalidUpload(ProblemError):
@@ -48,7 +47,7 @@ class MediaView(LangfuseView):
         upload: JSONObject = {"id": id, "traceId": trace_id, "contentType": media_type, "digest": digest}
         token = signing.dumps({**upload, "project": project_of(request)}, salt=_SALT)
         url = request.build_absolute_uri(f"/langfuse-media/{token}")
-        return answer({"mediaId": id, "uploadUrl": url}, _CREATED)
+        return answer({"mediaId": id, "uploadUrl": url}, 201)
 
 
 class MediaStateView(LangfuseView):

@@ -68,7 +68,21 @@ _MAPPED_FIELDS: Final = frozenset(
         "feedback_stats",
     }
 )
-_INVOCATION: Final = ("temperature", "top_p", "max_tokens", "stop", "seed", "frequency_penalty", "presence_penalty")
+_INVOCATION: Final = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "max_completion_tokens",
+    "stop",
+    "seed",
+    "n",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+    "tool_choice",
+    "parallel_tool_calls",
+)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:

@@ -52,3 +52,10 @@ def test_finish_reason_of_a_langchain_generation() -> None:
 def test_failed_call_has_no_output() -> None:
     step = _langsmith_call(outputs={"output": None}, error="BadRequestError")
     assert (step.output, step.error) == (None, "BadRequestError")
+
+
+def test_parameters_of_a_langchain_model() -> None:
+    invocation: JSONObject = {"max_completion_tokens": 100, "seed": 7, "parallel_tool_calls": False, "_type": "chat"}
+    step = _langsmith_call(inputs={"messages": ["user", "Hi"]}, extra={"invocation_params": invocation})
+    assert isinstance(step.input, dict)
+    assert step.input["parameters"] == {"max_tokens": 100, "seed": 7, "parallel_tool_calls": False}
