@@ -128,6 +128,10 @@ bench: .make/dev ## measure speed against the targets; FULL=--full includes the 
 	@if [ -x $(SEMANTIC)/bin/python ]; then $(SEMANTIC)/bin/python -m tests.bench embedded; fi
 	$(BIN)/python -m tests.bench.attribution --jobs 2 $(if $(FULL),--size full)
 
+bench-sdk: .make/dev ## measure what recording costs an agent, beside OpenTelemetry
+	$(BIN)/python -m tests.clients.environments opentelemetry
+	PYTHONPATH=. .make/clients/opentelemetry-*/bin/python -m tests.bench.sdk_overhead
+
 # ---- checks
 
 check: check-python check-interface check-frontend ## check format, lint, types, contracts, drift, dead code; run frontend unit tests

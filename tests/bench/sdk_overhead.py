@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -89,8 +90,6 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}"
     recorder = Recorder("off")
-    from pathlib import Path
-
     recorder._writer = Writer(ServerSink(url=url, token="", spill=SpillFolder(Path(tempfile.mkdtemp()))))
     times: dict[str, tuple[list[int], list[int]]] = {"OpenTelemetry": ([], []), "forkpoint": ([], [])}
     with recorder.run("bench"):
