@@ -5,6 +5,7 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. No other file checks w
 """
 
 import fcntl
+import hmac
 import json
 import math
 import secrets
@@ -88,11 +89,17 @@ def secret_key() -> str:
     return path.read_text()
 
 
-def redaction_key() -> str:
+def redaction_key(*, is_distributed: bool) -> str:
+    """Return the configured key of redacted values, or none: one is then generated in the home folder.
+
+    Processes on several machines have no folder in common, so theirs follows from the secret key.
+    """
     key: str = env.str("FORKPOINT_REDACTION_KEY", default="")
     if key and len(key) < 32:
         raise ImproperlyConfigured("FORKPOINT_REDACTION_KEY is too short: use at least 32 characters.")
-    return key
+    if key or not is_distributed:
+        return key
+    return hmac.digest(secret_key().encode(), b"redaction", "sha256").hex()
 
 
 def _by_name(variable: str, title: str) -> dict[str, dict[str, Any]]:
@@ -230,7 +237,7 @@ PUBLIC_URL = public_url()
 SHARING = _switch("FORKPOINT_SHARING")
 SECRET_KEY = secret_key()
 # Digests of redacted values. Without a configured key, one is generated in the file when it is first needed.
-REDACTION_KEY = redaction_key()
+REDACTION_KEY = redaction_key(is_distributed=bool(REDIS_URL))
 REDACTION_KEY_FILE = HOME / "redaction_key"
 DEBUG = False
 LOOPBACK = HOST in {"127.0.0.1", "localhost", "::1"}

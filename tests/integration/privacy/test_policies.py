@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.test import Client
 
 from tests.support.recordings import order_run
@@ -76,12 +75,15 @@ def test_reason_of_a_former_rule_is_still_shown(client: Client) -> None:
     assert client.get(f"/api/v1/runs/{run_id}/steps/3").json()["redactions"] == {"order": "order ids"}
 
 
-def test_key_is_private_and_stays(client: Client) -> None:
+def test_key_is_private_and_stays(settings: Any) -> None:
+    settings.REDACTION_KEY = ""
     key = redaction_key()
     path = Path(settings.REDACTION_KEY_FILE)
     assert path.read_bytes() == key
     assert path.stat().st_mode & 0o777 == 0o600
     assert len(key) >= 32
+    settings.REDACTION_KEY = "k" * 40
+    assert redaction_key() == b"k" * 40
 
 
 def test_note_of_a_person_is_redacted(client: Client) -> None:

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from cockpit import settings
 
@@ -37,3 +38,20 @@ def test_a_key_that_was_never_written_is_made_anew_and_one_that_was_is_kept(home
     made = settings.secret_key()
     assert len(made) >= 50
     assert settings.secret_key() == made
+
+
+def test_processes_on_several_machines_share_the_redaction_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORKPOINT_REDACTION_KEY", raising=False)
+    monkeypatch.setenv("FORKPOINT_SECRET_KEY", "s" * 40)
+    shared_key = settings.redaction_key(is_distributed=True)
+    assert len(shared_key) >= 32
+    assert settings.redaction_key(is_distributed=True) == shared_key
+    assert settings.redaction_key(is_distributed=False) == ""
+    monkeypatch.setenv("FORKPOINT_REDACTION_KEY", "r" * 40)
+    assert settings.redaction_key(is_distributed=True) == "r" * 40
+
+
+def test_short_redaction_key_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKPOINT_REDACTION_KEY", "short")
+    with pytest.raises(ImproperlyConfigured, match="at least 32 characters"):
+        settings.redaction_key(is_distributed=False)
