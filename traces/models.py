@@ -203,6 +203,14 @@ class Judgement(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "key"], name="judgement_identity"),)
+        indexes = (
+            # filter the runs list by a score: read from the index alone
+            models.Index(
+                fields=["name", "kind", "value", "run"],
+                name="judgement_named",
+                condition=models.Q(withdrawn_at__isnull=True),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.name}: {self.kind}"

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from math import isfinite, nan
 from typing import Final
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from traces.core.vocabulary import Label, Outcome, RunSource, RunStatus
+from traces.core.vocabulary import JudgementKind, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
 from traces.http.paging import whole_number
 from traces.http.search_words import words_of
-from traces.models import Run, RunOutcome, RunTag
+from traces.models import Judgement, Run, RunOutcome, RunTag
 from traces.runs.presenters import run_summary
 from traces.schemas import Facet, RunFacets, RunList
 
@@ -76,6 +77,7 @@ class RunFilter:
     words: tuple[str, ...] = ()
     condition: Q = field(default_factory=Q)
     tags: tuple[str, ...] = ()
+    judgement: Q = field(default_factory=Q)
     sort: Sort = Sort.NEWEST
     after: Cursor | None = None
     limit: int = _LIMIT
@@ -102,6 +104,7 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
         words=words_of(query.get("q", "")),
         condition=condition & _ranges(query),
         tags=tuple(_values(query, "tag")),
+        judgement=_judgement(query),
         sort=sort,
         after=_cursor(query.get("cursor", ""), sort),
         limit=whole_number(query, "limit", default=_LIMIT, maximum=MAX_LIMIT),
@@ -155,6 +158,9 @@ def _matches(run_filter: RunFilter) -> QuerySet[Run]:
     runs = Run.objects.filter(run_filter.condition)
     if run_filter.tags:
         runs = runs.filter(id__in=RunTag.objects.filter(tag__in=run_filter.tags).values("run_id"))
+    if run_filter.judgement:
+        judgements = Judgement.objects.filter(run_filter.judgement, withdrawn_at__isnull=True)
+        runs = runs.filter(id__in=judgements.values("run_id"))
     return _filter_by_words(runs, run_filter.words)
 
 
@@ -201,6 +207,30 @@ def _ranges(query: Mapping[str, str]) -> Q:
     if max_cost := query.get("max_cost"):
         condition &= Q(cost_usd__lte=_cost("max_cost", max_cost))
     return condition
+
+
+def _judgement(query: Mapping[str, str]) -> Q:
+    """Return the condition for the one judgement that a run needs."""
+    condition = Q()
+    if names := _values(query, "judgement"):
+        condition &= Q(name__in=names)
+    if kinds := _values(query, "judgement_kind"):
+        condition &= Q(kind__in=_check_choices("judgement_kind", kinds, frozenset(JudgementKind)))
+    if least := query.get("min_score"):
+        condition &= Q(value__gte=_score("min_score", least))
+    if greatest := query.get("max_score"):
+        condition &= Q(value__lte=_score("max_score", greatest))
+    return condition
+
+
+def _score(name: str, text: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = nan
+    if not isfinite(score):
+        raise InvalidQuery(f"{name} is {text!r}: it must be a number", where=f"/{name}")
+    return score
 
 
 def _time(name: str, text: str) -> datetime:

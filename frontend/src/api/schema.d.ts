@@ -8746,14 +8746,22 @@ export interface operations {
                 cursor?: string;
                 /** @description Separate several values by commas. */
                 environment?: string;
+                /** @description Runs with a judgement of any of these names, such as a score. Separate several values by commas. */
+                judgement?: string;
+                /** @description `pass`, `fail`, `score`, `note`: what that judgement is. Separate several values by commas. */
+                judgement_kind?: string;
                 /** @description Runs with a step of any of these labels. Separate several values by commas. */
                 label?: string;
                 /** @description Runs per page; at most 200. */
                 limit?: string;
                 /** @description Maximum cost, in US dollars. */
                 max_cost?: string;
+                /** @description The greatest value of that judgement. */
+                max_score?: string;
                 /** @description Minimum cost, in US dollars. */
                 min_cost?: string;
+                /** @description The least value of that judgement. */
+                min_score?: string;
                 /** @description `passed`, `failed`, `unverified`, `unknown`. Separate several values by commas. */
                 outcome?: string;
                 /** @description Words; a run matches if all occur in its name, ids, app, models, tags or first input. */

@@ -246,3 +246,46 @@ def test_diffs_show_current_outcomes() -> None:
     _judge(candidate, kind="pass")
     assert Client().get(address).json()["outcomes"]["candidate"]["outcome"] == "passed"
     assert "failed → passed" in Client().get(address, {"format": "md"}).content.decode()
+
+
+def _listed(**query: str) -> list[str]:
+    response = Client().get("/api/v1/runs", query)
+    assert response.status_code == 200, response.content
+    return sorted(run["external_id"] for run in response.json()["runs"])
+
+
+def test_list_filters_by_judgements() -> None:
+    _record("low", ("helpful", 0.2))
+    _record("high", ("helpful", 0.9), ("toxic", 0.1))
+    _judge(_record("poor"), name="review", kind="fail")
+    assert _listed(judgement="helpful") == ["high", "low"]
+    assert _listed(judgement="helpful", max_score="0.5") == ["low"]
+    assert _listed(judgement="helpful,toxic", min_score="0.05", max_score="0.3") == ["high", "low"]
+    assert _listed(judgement_kind="fail") == ["poor"]
+    assert _listed(judgement="helpful", judgement_kind="fail") == []
+
+
+def test_withdrawn_judgements_are_not_found() -> None:
+    run = _record("r")
+    judgement = _judge(run, name="review", kind="pass")
+    Client().delete(f"/api/v1/runs/{run.id}/judgements/{judgement['id']}")
+    assert _listed(judgement="review") == []
+
+
+@pytest.mark.parametrize("query", [{"min_score": "high"}, {"max_score": "nan"}, {"judgement_kind": "star"}])
+def test_bad_judgement_filter_is_an_error(query: dict[str, str]) -> None:
+    response = Client().get("/api/v1/runs", query)
+    assert (response.status_code, response.json()["where"]) == (400, f"/{next(iter(query))}")
+
+
+def test_filter_by_judgement_reads_an_index() -> None:
+    _record("low", ("helpful", 0.2))
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        _listed(judgement="helpful", judgement_kind="score", max_score="0.5")
+    statement = next(query["sql"] for query in queries if "judgement" in query["sql"])
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN QUERY PLAN {statement}")
+            assert "judgement_named" in str(cursor.fetchall())
