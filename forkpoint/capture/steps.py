@@ -26,7 +26,8 @@ def step_around(step: StepScope) -> Iterator[StepScope]:
             yield step
     except BaseException as error:
         if own_run is not None:
-            own_run.fail(error)
+            with recorder.suppress_errors():
+                own_run.fail(error)
         raise
     finally:
         if own_run is not None:
@@ -39,7 +40,7 @@ def record_calls(call: Callable[..., Any], describe: Describe, read: Read = lamb
         return _record_async(call, describe, read)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        step = _make_step(describe, args, kwargs)
+        step = make_step(describe, args, kwargs)
         if step is None:
             return call(*args, **kwargs)
         with step_around(step):
@@ -52,7 +53,7 @@ def record_calls(call: Callable[..., Any], describe: Describe, read: Read = lamb
 
 def _record_async(call: Callable[..., Any], describe: Describe, read: Read) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
-        step = _make_step(describe, args, kwargs)
+        step = make_step(describe, args, kwargs)
         if step is None:
             return await call(*args, **kwargs)
         with step_around(step):
@@ -115,9 +116,10 @@ def _fail(step: StepScope, own_run: RunScope | None, error: BaseException) -> No
     if isinstance(error, GeneratorExit):
         step.status = "partial"
         return
-    step.fail(error)
-    if own_run is not None:
-        own_run.fail(error)
+    with recorder.suppress_errors():
+        step.fail(error)
+        if own_run is not None:
+            own_run.fail(error)
 
 
 def _end(step: StepScope, own_run: RunScope | None) -> None:
@@ -126,7 +128,8 @@ def _end(step: StepScope, own_run: RunScope | None) -> None:
         own_run.end()
 
 
-def _make_step(describe: Describe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StepScope | None:
+def make_step(describe: Describe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StepScope | None:
+    """Return the step of a call; None if the call is no step, or cannot be described."""
     with recorder.suppress_errors():
         return describe(args, kwargs)
     return None

@@ -10,7 +10,7 @@ from typing import Any
 
 from forkpoint.capture.model_calls import outer_call, start_model_call
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import is_inside, iterate, iterate_async, record_calls
+from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, record_calls
 from forkpoint.recorder import recorder
 
 
@@ -73,27 +73,26 @@ def _describe_graph(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return step
 
 
-def _is_own_stream(graph: Any) -> bool:
-    """Return whether `invoke` reads the stream, which records the graph already."""
-    return getattr(recorder.enclosing_scope(), "subject", None) is graph
+def _describe_stream(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the step of a streamed graph; None if `invoke` reads the stream, which records the graph already."""
+    is_recorded = getattr(recorder.enclosing_scope(), "subject", None) is args[0]
+    return None if is_recorded else _describe_graph(args, kwargs)
 
 
 def _record_graph_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _is_own_stream(self):
-            return stream(self, *args, **kwargs)
-        step = _describe_graph((self, *args), kwargs)
-        return iterate(step, stream(self, *args, **kwargs))
+        items = stream(self, *args, **kwargs)
+        step = make_step(_describe_stream, (self, *args), kwargs)
+        return items if step is None else iterate(step, items)
 
     return wrapper
 
 
 def _record_graph_astream(stream: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if _is_own_stream(self):
-            return stream(self, *args, **kwargs)
-        step = _describe_graph((self, *args), kwargs)
-        return iterate_async(step, stream(self, *args, **kwargs))
+        items = stream(self, *args, **kwargs)
+        step = make_step(_describe_stream, (self, *args), kwargs)
+        return items if step is None else iterate_async(step, items)
 
     return wrapper
 
