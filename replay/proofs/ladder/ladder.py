@@ -302,8 +302,9 @@ class Ladder:
         return any(result.borrowed_answers for result in self._decisive_results(cause))
 
     def used_derived_code(self, cause: Atoms) -> bool:
-        """True if a decisive probe of this cause took what the agent's code did from the other run."""
-        return any(result.derived for result in self._decisive_results(cause))
+        """True if a decisive probe of this cause, or a repeat, rests on what the agent's code did in a recording."""
+        repeats = [result for side in noise_gate.sides(self.space) for result in side.all()]
+        return any(result.derived for result in (*self._decisive_results(cause), *repeats))
 
     def used_assumption(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause assumed a step to be unaffected."""

@@ -99,6 +99,8 @@ def test_repeats_separate_wording_from_decision() -> None:
 class LearningCode(Code):
     """A prober that knows the wording after four repeats of each side, and then continues."""
 
+    passes_code = False
+
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         result = super().probe(spec, allowance)
         if sum(bool(request.repeat) for request in self.requests) <= 8:
@@ -107,7 +109,22 @@ class LearningCode(Code):
         answer = EXPERT if is_candidate else VOUCHER
         values = outcomes.values("answer", Result(answer=answer))
         outcome = ProbeOutcome.CANDIDATE if is_candidate else ProbeOutcome.BASE
-        return ProbeResult(outcome=outcome, value=values["answer"], values=values, live_calls=1)
+        return ProbeResult(
+            outcome=outcome,
+            value=values["answer"],
+            values=values,
+            live_calls=1,
+            derived=self.passes_code and bool(spec.repeat),
+        )
+
+
+@pytest.mark.parametrize(("passes_code", "confidence"), [(False, "high"), (True, "medium")])
+def test_repeats_past_code_limit_the_confidence(*, passes_code: bool, confidence: str) -> None:
+    """Such repeats rule chance out only if code does with them what it did in the recording."""
+    lab = LearningCode({atoms(): ["B"], atoms("a"): ["A"], atoms("b"): ["B"], atoms("a", "b"): ["A"]})
+    lab.passes_code = passes_code
+    proof = prove_lab(lab, is_sampled=True)
+    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
 
 
 def test_later_repeats_count_once_the_wording_is_known() -> None:
