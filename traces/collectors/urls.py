@@ -1,6 +1,7 @@
 """Addresses outside the API at which tracers find this server, as their protocols fix them."""
 
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from traces.collectors.langfuse import api as langfuse
 from traces.collectors.langfuse import media
@@ -42,5 +43,7 @@ urlpatterns = [
     path("api/public/", include(_LANGFUSE)),
     # Uploads are authorized by their address, not by a key.
     path("langfuse-media/<str:token>", media.UploadView.as_view()),
+    # The link to a trace that Langfuse clients compute.
+    path("project/<str:project>/traces/<str:trace>", RedirectView.as_view(url="/runs/%(trace)s")),
     path("langsmith/", include(_LANGSMITH)),
 ]

@@ -1,5 +1,6 @@
 """Endpoints of Langfuse clients: ingestion events, scores, and what else the SDKs ask."""
 
+from contextlib import ExitStack
 from typing import Any
 
 import orjson
@@ -8,6 +9,7 @@ from django.test import Client
 
 from tests.support.arriving_spans import TRACE, model, request, root
 from tests.support.recorder_time import let_pass
+from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import JudgementKind, RunStatus
 from traces.models import Judgement, Recording, Run, Segment
 
@@ -233,3 +235,20 @@ def test_clients_find_the_server_and_their_project() -> None:
 def test_what_is_not_there_is_missing_in_the_shape_of_langfuse(path: str) -> None:
     response = Client().get(f"/api/public/{path}")
     assert (response.status_code, response.json()["error"]) == (404, "LangfuseNotFoundError")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [("api/public/ingestion", b'{"batch": []}'), ("langsmith/runs/batch", b"{}"), ("api/public/scores", b"[]")],
+)
+def test_overload_asks_the_client_to_send_again(path: str, body: bytes) -> None:
+    with ExitStack() as stack:
+        for _ in range(4):
+            stack.enter_context(slot())
+        response = Client().post(f"/{path}", body, content_type="application/json")
+    assert (response.status_code, response["Retry-After"]) == (503, "1")
+
+
+def test_link_of_the_client_leads_to_the_run() -> None:
+    response = Client().get("/project/forkpoint/traces/t1")
+    assert (response.status_code, response["Location"]) == (302, "/runs/t1")
