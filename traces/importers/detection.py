@@ -16,7 +16,8 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
-from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse_export
+from traces.importers.formats.replay_tools import kurral
+from traces.importers.formats.tracing import forkpoint_events, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.span_documents import find_documents, is_span_document

@@ -32,7 +32,8 @@ from traces.importers.formats.frameworks import (
     langgraph,
     metagpt,
 )
-from traces.importers.formats.tracing import forkpoint_events, kurral, langfuse, langsmith, prela
+from traces.importers.formats.replay_tools import kurral, prela
+from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
 from traces.importers.otlp import spans
 
 # Bundles are read by `traces.imports.portable_runs`, which needs the store.

@@ -34,7 +34,7 @@ def test_only_admins_see_dependency_errors(settings: Settings) -> None:
     checks["nobody"] = Client().get("/api/v1/ready").json()["checks"]
     assert "nowhere" in checks.pop("admin")["storage"]
     hidden = {"database": "ok", "broker": "ok", "storage": "unavailable; see the server log"}
-    assert checks == dict.fromkeys(("viewer", "debugger", "nobody"), hidden)
+    assert checks == dict.fromkeys(("sender", "viewer", "debugger", "nobody"), hidden)
 
 
 def test_database_outage_during_login_is_reported(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ CHECKS: Final = [
     checks.content_type_conformance,
     checks.response_schema_conformance,
 ]
+schemathesis.serializer.alias("application/x-ndjson", "text/plain")
 PROBLEM_FIELDS: Final = {"code", "detail", "where", "retryable", "request_id", "status"}
 
 

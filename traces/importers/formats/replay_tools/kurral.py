@@ -20,8 +20,8 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.tracing.kurral_calls import read_calls
-from traces.importers.formats.tracing.kurral_interactions import Interaction, read_interactions
+from traces.importers.formats.replay_tools.kurral_calls import read_calls
+from traces.importers.formats.replay_tools.kurral_interactions import Interaction, read_interactions
 
 FORMAT = "kurral"
 _METADATA_FIELDS = (

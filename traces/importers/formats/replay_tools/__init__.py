@@ -1,0 +1,1 @@
+"""Recordings of tools that replay agents. Pure."""
