@@ -1,0 +1,26 @@
+"""Models of recordings."""
+
+from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignature, ToolCall
+from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
+from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
+from traces.models.runs import Artifact, Edge, RetentionPass, Run, RunTag, Step
+
+__all__ = [
+    "Artifact",
+    "Edge",
+    "IgnoreList",
+    "Judgement",
+    "OutcomeRule",
+    "RecordAddress",
+    "Recording",
+    "RedactionPolicy",
+    "ReducedSignature",
+    "RequestKey",
+    "RetentionPass",
+    "Run",
+    "RunOutcome",
+    "RunTag",
+    "Segment",
+    "Step",
+    "ToolCall",
+]
