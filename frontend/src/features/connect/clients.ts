@@ -1,6 +1,6 @@
 // How each client is pointed at this server: what to run, set or write.
 
-export interface Server {
+interface Server {
   /** The address of this server, without a slash at the end. */
   url: string;
   /** A token that may record; null on a server that needs none. */
