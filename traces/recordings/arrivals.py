@@ -15,7 +15,7 @@ from django.db.models import Sum
 from traces.core.canonical import digest
 from traces.core.ids import new_id
 from traces.errors import NotFound, ProblemError
-from traces.ingest.sealing import FIRST_LOOK
+from traces.ingest.seal_times import FIRST_LOOK
 from traces.models import Recording, Segment
 from traces.recordings import segment_redaction, wake_up
 from traces.redaction.redactor import Redaction

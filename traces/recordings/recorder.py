@@ -20,7 +20,7 @@ from traces.errors import ProblemError
 from traces.importers.assembly import SegmentContent, assemble
 from traces.importers.registry import get_importer
 from traces.ingest.redaction import with_note
-from traces.ingest.sealing import Patience, next_refresh, seal_time
+from traces.ingest.seal_times import Patience, next_refresh, seal_time
 from traces.judgements import late_judgements
 from traces.models import Recording, Run, Segment
 from traces.recordings.segment_redaction import marker_kinds

@@ -122,6 +122,9 @@ def _is_known(words: list[str]) -> bool:
         return False
     parameters = getattr(command, "params", ())
     options = {name for parameter in parameters for name in (*parameter.opts, *parameter.secondary_opts)}
+    if "--" in words:
+        # What follows is another command.
+        words = words[: words.index("--")]
     used_options = {word.partition("=")[0] for word in words if word.startswith("-") and word != "-"}
     return used_options <= {*options, "--help"}
 

@@ -105,9 +105,20 @@ def test_conflicting_recordings_are_both_kept() -> None:
     assert list(names) == ["Is Dune in stock?", "And Emma?"]
 
 
-def test_bad_file_leaves_nothing_behind() -> None:
+def test_span_with_an_unreadable_time_is_reported_and_kept_without_it() -> None:
     value: Any = fixtures.source("otlp_genai.json").value
     value["resourceSpans"][0]["scopeSpans"][0]["spans"][-1]["startTimeUnixNano"] = "soon"
+    report = import_files.import_files([in_memory("bad.json", orjson.dumps(value))])
+    assert [run.steps for run in report.runs] == [4]
+    [problem] = report.skipped
+    assert problem.where.startswith("/resourceSpans/0/scopeSpans/0/spans/3")
+    step = Run.objects.get().steps.get(external_id=value["resourceSpans"][0]["scopeSpans"][0]["spans"][-1]["spanId"])
+    assert step.started_at is None
+
+
+def test_bad_file_leaves_nothing_behind() -> None:
+    value: Any = fixtures.source("otlp_genai.json").value
+    value["resourceSpans"] = "none"
     session = (fixtures.FOLDER / "session.kurral").read_bytes()
     report = import_files.import_files(
         [in_memory("bad.json", orjson.dumps(value)), in_memory("cut.kurral", session[:900]), in_memory("empty", b"")]
@@ -116,7 +127,7 @@ def test_bad_file_leaves_nothing_behind() -> None:
     assert [(skipped.path, skipped.where) for skipped in report.skipped] == [
         ("cut.kurral", "line 44 column 17"),
         ("empty", "byte 0"),
-        ("bad.json", "/resourceSpans/0/scopeSpans/0/spans/3"),
+        ("bad.json", "/resourceSpans"),
     ]
     assert (Run.objects.count(), Artifact.objects.count()) == (0, 0)
 

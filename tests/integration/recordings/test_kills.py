@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.faults.ingestion import kill_while_receiving
 from tests.services.server import Server
+
+pytestmark = pytest.mark.own_store
 
 
 def test_killed_server_loses_nothing_acknowledged(tmp_path: Path) -> None:

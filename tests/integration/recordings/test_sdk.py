@@ -13,6 +13,7 @@ import pytest
 from tests.services.server import Server
 from tests.support.patience import wait_until
 
+pytestmark = pytest.mark.own_store
 AGENT = """
 import sys, forkpoint
 recorder = forkpoint.init(app="desk", instrument=False)

@@ -58,6 +58,8 @@ class Trace:
     spans: dict[str, RawSpan | WireSpan] = field(default_factory=dict)
     logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
     resource: JSONObject = field(default_factory=dict)
+    # Of spans whose contents cannot be read; the run contains them without their contents.
+    problems: list[BadFile] = field(default_factory=list)
     _log_records: set[bytes] = field(default_factory=set)
 
     def add(self, record: RawSpan | WireSpan | WireLog) -> None:
@@ -150,6 +152,7 @@ def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str], reader
     try:
         return build_span_step(span, logs, tool_names, reader)
     except BadFile as problem:
+        trace.problems.append(problem)
         return build_bare_step(span, problem)
 
 

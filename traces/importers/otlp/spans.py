@@ -23,7 +23,9 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         for record in _records(source):
             traces.setdefault(record.trace_id, Trace(trace_id=record.trace_id)).add(record)
     for trace in traces.values():
-        yield build_trace(trace)
+        run = build_trace(trace)
+        sources[-1].problems.extend(trace.problems)
+        yield run
 
 
 def keys(source: Source) -> set[str]:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from traces.ingest.sealing import Patience, next_refresh, seal_time
+from traces.ingest.seal_times import Patience, next_refresh, seal_time
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PATIENCE = Patience(quiet=timedelta(seconds=5), idle=timedelta(minutes=15))
