@@ -1,13 +1,12 @@
 """The thread that turns arriving segments into runs, and seals them."""
 
 import threading
-from typing import Any
 
 import structlog
-from celery import bootsteps
 from django.conf import settings
 from django.db import Error, connection
 
+from cockpit.process.worker_threads import ThreadStep
 from traces.recordings import recorder, wake_up
 
 log = structlog.get_logger("cockpit.process.recording")
@@ -49,22 +48,7 @@ class RecorderThread(threading.Thread):
         return _AFTER_ERROR_S
 
 
-class Recording(bootsteps.StartStopStep):
+class Recording(ThreadStep):
     """Runs the recorder in the main process of a Celery worker."""
 
-    requires = ("celery.worker.components:Pool",)
-
-    def __init__(self, parent: Any, **options: Any) -> None:
-        super().__init__(parent, **options)
-        self._thread: RecorderThread | None = None
-
-    def start(self, parent: Any) -> None:
-        self._thread = RecorderThread()
-        self._thread.start()
-
-    def stop(self, parent: Any) -> None:
-        if self._thread is not None:
-            self._thread.stop()
-            self._thread = None
-
-    terminate = stop
+    thread_type = RecorderThread

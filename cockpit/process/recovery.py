@@ -2,14 +2,13 @@
 
 import threading
 from datetime import timedelta
-from typing import Any
 
 import structlog
-from celery import bootsteps
 from django.conf import settings
 from django.db import Error, connection
 from kombu.exceptions import KombuError, OperationalError
 
+from cockpit.process.worker_threads import ThreadStep
 from diffing import services as diffs
 from replay.bisection import services as bisections
 from replay.calibration import services as calibrations
@@ -79,22 +78,7 @@ class RecoveryThread(threading.Thread):
             connection.close()
 
 
-class Recovery(bootsteps.StartStopStep):
+class Recovery(ThreadStep):
     """Runs the recovery thread in the main process of a Celery worker."""
 
-    requires = ("celery.worker.components:Pool",)
-
-    def __init__(self, parent: Any, **options: Any) -> None:
-        super().__init__(parent, **options)
-        self._thread: RecoveryThread | None = None
-
-    def start(self, parent: Any) -> None:
-        self._thread = RecoveryThread()
-        self._thread.start()
-
-    def stop(self, parent: Any) -> None:
-        if self._thread is not None:
-            self._thread.stop()
-            self._thread = None
-
-    terminate = stop
+    thread_type = RecoveryThread

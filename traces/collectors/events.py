@@ -1,7 +1,5 @@
 """Canonical events of the SDK: check each one, and store those of a run as a segment."""
 
-from dataclasses import dataclass
-
 import orjson
 
 from traces.core.json_types import JSONObject
@@ -10,14 +8,7 @@ from traces.importers.files.json_reader import json_value, require_object
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing.forkpoint_events import FORMAT, CheckedEvent, check
 from traces.recordings.arrivals import NewSegment
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RejectedEvent:
-    """An event that cannot be stored; `line` counts from 1."""
-
-    line: int
-    reason: str
+from traces.schemas import RejectedEvent
 
 
 def split(data: bytes, *, run_id: str | None = None) -> tuple[list[NewSegment], list[RejectedEvent]]:

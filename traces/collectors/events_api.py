@@ -12,7 +12,7 @@ from traces.collectors.back_pressure import slot
 from traces.collectors.encoded_bodies import read_body
 from traces.http.responses import PROBLEMS, path
 from traces.recordings import arrivals
-from traces.schemas import EventReceipt, RejectedEvent
+from traces.schemas import EventReceipt
 
 _BODY = {"application/x-ndjson": OpenApiTypes.STR}
 
@@ -71,5 +71,5 @@ def _record(request: Request, run_id: str | None) -> EventReceipt:
         arrivals.accept(segments)
     return EventReceipt(
         accepted=sum(segment.data.count(b"\n") for segment in segments),
-        rejected=[RejectedEvent(line=event.line, reason=event.reason) for event in rejected],
+        rejected=rejected,
     )

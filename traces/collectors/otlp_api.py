@@ -21,15 +21,14 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 from traces.collectors import otlp
 from traces.collectors.back_pressure import slot
 from traces.collectors.encoded_bodies import read_body
+from traces.collectors.json_view import project_of
 from traces.errors import ProblemError
 from traces.importers.otlp.raw_spans import Signal
 from traces.recordings import arrivals
 
 logger = structlog.get_logger("traces.collectors")
-PROJECT_HEADER: Final = "X-Forkpoint-App"
 _PROTOBUF: Final = "application/x-protobuf"
 _JSON: Final = "application/json"
-_MAX_PROJECT: Final = 120
 # google.rpc.Code
 _INVALID_ARGUMENT: Final = 3
 _UNAVAILABLE: Final = 14
@@ -63,7 +62,7 @@ class OtlpView(View):
             return _answer(b"{}" if is_json else b"", is_json=is_json)
         with slot():
             parts = otlp.split(body, self.signal)
-            arrivals.accept(parts.segments, project=request.headers.get(PROJECT_HEADER, "")[:_MAX_PROJECT])
+            arrivals.accept(parts.segments, project=project_of(request))
         if parts.rejections:
             logger.warning("records_rejected", count=parts.rejections, reasons=parts.reasons)
         return _answer(_RESPONSES[self.signal](parts, is_json), is_json=is_json)

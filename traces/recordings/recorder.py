@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 import zstandard
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import Q, Sum
 
 from traces.core.json_types import JSONObject
@@ -191,15 +191,32 @@ def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
 
 
 def _store(jobs: Sequence[_Job]) -> None:
-    """Write the assembled runs and the results of all jobs, or those of none."""
+    """Write the assembled runs and the results of all jobs; one that cannot be written does not stop the others.
+
+    Raises `OperationalError` and `InterfaceError`: a database that is away concerns all of them.
+    """
     try:
         _write(jobs)
-    except IntegrityError:
-        # Another writer stored a run with the identity of one of them meanwhile.
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever is wrong with one recording must not stop the others
         if len(jobs) == 1:
-            raise
-        for job in jobs:
-            _store([job])
+            _postpone(jobs[0], error)
+        else:
+            for job in jobs:
+                _store([job])
+
+
+def _postpone(job: _Job, error: Exception) -> None:
+    """Leave a recording that cannot be written to the next attempt."""
+    if isinstance(error, IntegrityError):
+        # Another writer stored a run with its identity meanwhile.
+        _release([job])
+        return
+    logger.error("recording_failed", recording=str(job.recording.id), exc_info=error)
+    job.run, job.branches = None, ()
+    job.problem = f"its run could not be stored ({type(error).__name__})"
+    _write([job])
 
 
 def _write(jobs: Sequence[_Job]) -> None:

@@ -10,12 +10,15 @@ from django.db import OperationalError
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
 from tests.support.recorder_time import let_pass
+from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Outcome, RunStatus
 from traces.imports import import_files
+from traces.ingest.prepare import PreparedRun, prepare
 from traces.models import Judgement, Recording, Run, Segment, Step
 from traces.reading.progress import NamedFile
 from traces.recordings import arrivals
 from traces.recordings.arrivals import NewSegment
+from traces.redaction.redactor import Redaction
 from traces.runs import growing_runs
 from traces.runs.growing_runs import PreparedStates
 
@@ -165,6 +168,20 @@ def test_failure_leaves_nothing_half_written_and_is_tried_again(monkeypatch: pyt
     Recording.objects.update(leased_until=None)
     let_pass(0)
     assert _run().sealed_at is not None
+
+
+def test_recording_that_cannot_be_stored_does_not_stop_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail_for_one(run: RecordedRun, redaction: Redaction) -> PreparedRun:
+        if run.external_id == RUN:
+            raise ValueError("unforeseen")
+        return prepare(run, redaction)
+
+    monkeypatch.setattr(growing_runs, "prepare", fail_for_one)
+    _send(beginning(RUN), has_ended=True)
+    arrivals.accept([NewSegment(external_id="run-2", format="forkpoint", data=lines(beginning("run-2")))])
+    let_pass(1)
+    assert [run.external_id for run in Run.objects.all()] == ["run-2"]
+    assert Recording.objects.get(external_id=RUN).problem == "its run could not be stored (ValueError)"
 
 
 def test_project_of_the_client_is_the_app() -> None:

@@ -39,9 +39,15 @@ def stored(run: RecordedRun, *rules: dict[str, Any]) -> str:
     prepared = prepare(run, redaction(*rules))
     provenance = prepared.provenance()
     return "\n".join(
-        [*(data.decode() for data in prepared.parts.values()), repr(prepared.columns), repr(prepared.rows),
-         repr(prepared.calls), repr(prepared.judgements), repr(provenance)]
-    )  # fmt: skip
+        [
+            *(data.decode() for data in prepared.parts.values()),
+            repr(prepared.columns),
+            repr(prepared.rows),
+            repr(prepared.calls),
+            repr(prepared.judgements),
+            repr(provenance),
+        ]
+    )
 
 
 def test_no_secret_reaches_rows_parts_or_judgements() -> None:
