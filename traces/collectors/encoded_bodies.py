@@ -1,6 +1,5 @@
 """Request bodies of collectors: read and decompressed, with limits."""
 
-import io
 import zlib
 from collections.abc import Iterator
 from typing import Final
@@ -13,6 +12,8 @@ from traces.errors import ProblemError, TooLarge
 
 _CHUNK: Final = 256 * 1024
 _MIB: Final = 1024 * 1024
+# A block of zstd takes four bytes for up to 128 KiB, so that a slice decompresses to 32 MiB at most.
+_ZSTD_SLICE: Final = 1024
 # zlib's number for a header of gzip or zlib, whichever there is.
 _ANY_HEADER: Final = zlib.MAX_WBITS | 32
 
@@ -48,12 +49,10 @@ def _chunks(request: HttpRequest) -> Iterator[bytes]:
 
 def _decompress(request: HttpRequest, encoding: str, limit: int) -> Iterator[bytes]:
     """Yield decompressed pieces of bounded size: a small body may decompress to gigabytes."""
-    if encoding == "zstd":
-        source = io.BufferedReader(_Body(request), _CHUNK)
-        with zstandard.ZstdDecompressor(max_window_size=limit).stream_reader(source, read_across_frames=True) as reader:
-            while chunk := reader.read(_CHUNK):
-                yield chunk
-        return
+    return _unpack_zstd(request, limit) if encoding == "zstd" else _inflate(request)
+
+
+def _inflate(request: HttpRequest) -> Iterator[bytes]:
     decompressor = zlib.decompressobj(_ANY_HEADER)
     for chunk in _chunks(request):
         data = chunk
@@ -65,19 +64,20 @@ def _decompress(request: HttpRequest, encoding: str, limit: int) -> Iterator[byt
         raise EOFError("it ends too early")
 
 
-class _Body(io.RawIOBase):
-    """The body of a request as a stream."""
-
-    def __init__(self, request: HttpRequest) -> None:
-        self._request = request
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        data = self._request.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+def _unpack_zstd(request: HttpRequest, limit: int) -> Iterator[bytes]:
+    # A stream reader does not tell a body that was cut off from a whole one.
+    frames = zstandard.ZstdDecompressor(max_window_size=limit)
+    frame = frames.decompressobj()
+    for chunk in _chunks(request):
+        for start in range(0, len(chunk), _ZSTD_SLICE):
+            data = chunk[start : start + _ZSTD_SLICE]
+            while data:
+                if frame.eof:
+                    frame = frames.decompressobj()
+                yield frame.decompress(data)
+                data = frame.unused_data
+    if not frame.eof:
+        raise EOFError("it ends too early")
 
 
 def _join(pieces: Iterator[bytes], limit: int) -> bytes:

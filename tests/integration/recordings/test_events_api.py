@@ -2,6 +2,7 @@
 
 import gzip
 import zlib
+from collections.abc import Callable
 
 import orjson
 import pytest
@@ -80,10 +81,24 @@ def test_broken_encoding_is_an_error(encoding: str) -> None:
     assert encoding in str(problem["detail"])
 
 
-def test_truncated_gzip_is_an_error() -> None:
-    status, problem = _post(gzip.compress(lines(beginning("a")))[:-12], **{"Content-Encoding": "gzip"})
+@pytest.mark.parametrize(
+    ("encoding", "encode"), [("gzip", gzip.compress), ("zstd", zstandard.ZstdCompressor().compress)]
+)
+def test_truncated_body_is_an_error(encoding: str, encode: Callable[[bytes], bytes]) -> None:
+    status, problem = _post(encode(lines(beginning("a")) * 100)[:-12], **{"Content-Encoding": encoding})
     assert status == 400
     assert "ends too early" in str(problem["detail"])
+
+
+def test_body_of_several_zstd_frames_is_read_whole() -> None:
+    compress = zstandard.ZstdCompressor().compress
+    body = compress(lines(beginning("a"))) + compress(lines(beginning("b")))
+    assert _post(body, **{"Content-Encoding": "zstd"})[1]["accepted"] == 4
+
+
+def test_zstd_bomb_is_refused_before_it_is_unpacked() -> None:
+    bomb = zstandard.ZstdCompressor().compress(bytes(200 * 1024 * 1024))
+    assert _post(bomb, **{"Content-Encoding": "zstd"})[0] == 413
 
 
 def test_unknown_encoding_is_an_error() -> None:

@@ -52,7 +52,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "langfuse",
     name: "Langfuse",
-    note: "Python SDK 2 to 5 and JavaScript 5, with their scores.",
+    note: "Python SDK 2 to 5, with scores and media. JavaScript sends the same spans, but was not tried yet.",
     lines: ({ url, token }) => [
       `${env("LANGFUSE_HOST", url)} ${env("LANGFUSE_BASE_URL", url)}`,
       `${env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint")} ${env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY)}`,
