@@ -1,6 +1,6 @@
 """Texts of payloads: messages, tool calls and final answers as words. Pure."""
 
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONValue
 
 
@@ -28,10 +28,9 @@ def call_text(call: JSONValue) -> str:
     """A tool call in the notation `name(argument=value)`."""
     if not isinstance(call, dict):
         return str(call)
-    arguments = call.get("arguments")
-    if isinstance(arguments, dict):
-        return f"{call.get('name')}({', '.join(f'{key}={value}' for key, value in arguments.items())})"
-    return f"{call.get('name')}({arguments or ''})"
+    fields = as_object(call.get("arguments"))
+    arguments = ", ".join(f"{key}={value}" for key, value in fields.items()) if fields else call.get("arguments") or ""
+    return f"{call.get('name')}({arguments})"
 
 
 def answer_text(value: JSONValue) -> str:

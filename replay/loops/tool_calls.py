@@ -15,7 +15,7 @@ from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import as_rerun
 from replay.overrides.edits import NO_EDITS
 from replay.resolution.tool_matching import Match, RecordedCalls, exact_key
-from traces.core.json_access import as_list, as_object, has_string, member
+from traces.core.json_access import as_boolean, as_list, as_object, has_string, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.payloads.messages import Message
@@ -278,8 +278,8 @@ class TurnCalls:
         """What the request's tool schemas declare about idempotency; None if nothing."""
         for schema in map(as_object, self._tools):
             if schema.get("name") == tool:
-                idempotent = schema.get("idempotent", member(schema, "annotations", "idempotentHint"))
-                return ToolSpec(name=tool, idempotent=idempotent) if isinstance(idempotent, bool) else None
+                idempotent = as_boolean(schema.get("idempotent", member(schema, "annotations", "idempotentHint")))
+                return None if idempotent is None else ToolSpec(name=tool, idempotent=idempotent)
         return None
 
     def _key(self, tool: str, arguments: JSONValue) -> str:

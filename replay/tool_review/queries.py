@@ -177,8 +177,7 @@ def _complete_entries(lists: list[JSONValue]) -> Iterator[JSONValue]:
 def _offer(tool: JSONValue) -> tuple[str, _Offer]:
     """Return name and definition of a tool, from either of the two formats."""
     outer: JSONObject = as_object(tool)
-    function = outer.get("function")
-    inner: JSONObject = function if isinstance(function, dict) else outer
+    inner = as_object(outer.get("function")) or outer
     parameters = inner.get("parameters", inner.get("input_schema"))
     return str(inner.get("name") or ""), _Offer(description=str(inner.get("description") or ""), parameters=parameters)
 

@@ -55,6 +55,16 @@ def is_integer(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def as_integer(value: object) -> int | None:
+    """Return `value` if it is an integer; booleans are none."""
+    return value if is_integer(value) else None
+
+
+def as_boolean(value: object) -> bool | None:
+    """Return `value` if it is a boolean."""
+    return value if isinstance(value, bool) else None
+
+
 def as_number(value: object) -> int | float | None:
     """Return `value` if it is a number; booleans are none."""
     return value if is_number(value) else None

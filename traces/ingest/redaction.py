@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from traces.core.json_access import as_object
+from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.redaction.redactor import Redaction, Redactor
@@ -63,8 +63,7 @@ def block_reason(metadata: JSONObject) -> str:
 
 
 def _kinds(metadata: JSONObject) -> list[JSONValue]:
-    kinds = as_object(metadata.get(REDACTION)).get("kinds")
-    return kinds if isinstance(kinds, list) else []
+    return as_list(member(metadata, REDACTION, "kinds"))
 
 
 def _redact(run: RecordedRun, redactor: Redactor) -> RecordedRun:

@@ -110,7 +110,6 @@ def _pick(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
 def _drop_fields(value: JSONObject, ignored_names: Collection[str]) -> JSONObject:
     """Return `value` without the ignored names among its own fields and those of `parameters`."""
     fields = {key: item for key, item in value.items() if key not in ignored_names}
-    parameters = fields.get("parameters")
-    if isinstance(parameters, dict):
+    if parameters := as_object(fields.get("parameters")):
         fields["parameters"] = {key: item for key, item in parameters.items() if key not in ignored_names}
     return fields

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
-from traces.core.json_access import as_objects, member
+from traces.core.json_access import as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import ModelRequest
 
@@ -266,7 +266,7 @@ def _content(content: JSONValue) -> list[dict[str, Any]]:
 
 def _block(block: JSONObject) -> dict[str, Any]:
     image = block.get("image_url")
-    url = image.get("url") if isinstance(image, dict) else image
+    url = as_object(image).get("url", image)
     if block.get("type") == "image_url" and isinstance(url, str):
         inline = _DATA_URL.fullmatch(url)
         if inline is None:

@@ -8,7 +8,7 @@ from replay.live.providers.configuration import api_key
 from replay.live.providers.types import ProviderError
 from replay.live.retrieval.transport import Server
 from replay.live.retrieval.types import Embedding, Vector
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_integer, as_list, member
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -52,5 +52,4 @@ def _values(server: Server, answer: JSONValue) -> list[float]:
 
 
 def _tokens(answer: JSONValue) -> int | None:
-    tokens = member(answer, "usage", "prompt_tokens")
-    return tokens if isinstance(tokens, int) else None
+    return as_integer(member(answer, "usage", "prompt_tokens"))

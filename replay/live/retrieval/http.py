@@ -55,7 +55,5 @@ def _document(server: Server, store: HttpSearch, item: JSONValue) -> JSONObject:
         document["score"] = score
     own_fields = {store.id, store.content, store.score, "metadata"}
     rest = {name: value for name, value in fields.items() if name not in own_fields}
-    metadata = fields.get("metadata")
-    if isinstance(metadata, dict):
-        rest = {**metadata, **rest}
+    rest = {**as_object(fields.get("metadata")), **rest}
     return {**document, "metadata": rest} if rest else document

@@ -11,7 +11,7 @@ from diffing.sentences.atoms.obstacles import Obstacle
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, has_string
+from traces.core.json_access import as_integer, as_list, as_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import Message
 
@@ -106,8 +106,8 @@ def _by_entry(runs: RunPair, pair: Pair, side: int, edits: Sequence[JSONObject])
 
 def _entry(runs: RunPair, pair: Pair, side: int, edit: JSONObject) -> int | None:
     """The step at which an edit has to be made; a message is inserted into the request that lacks it."""
-    index = edit["index"]
-    if edit["op"] == "insert" or not isinstance(index, int):
+    index = as_integer(edit["index"])
+    if edit["op"] == "insert" or index is None:
         return number(pair, side)
     return runs.entry_step(pair, side, index)
 

@@ -6,7 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.models import ReplaySession
-from traces.core.json_access import as_objects, has_list, member
+from traces.core.json_access import as_integer, as_object, as_objects, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label
 from traces.models import Run, Step
@@ -184,8 +184,7 @@ def _limit_entries(entries: Sequence[JSONObject], start: int, fork: int) -> list
 
 
 def _limit_entry(entry: JSONObject, start: int) -> JSONObject:
-    match = entry["match"]
-    if not isinstance(match, dict) or "step" in match:
+    match = as_object(entry["match"])
+    if "step" in match:
         return entry
-    start_at = match.get("since")
-    return {**entry, "match": {**match, "since": max(start, start_at) if isinstance(start_at, int) else start}}
+    return {**entry, "match": {**match, "since": max(start, as_integer(match.get("since")) or start)}}

@@ -15,7 +15,7 @@ from traces.collectors.json_bodies import read_json
 from traces.collectors.json_view import answer, project_of
 from traces.collectors.langfuse.api import LangfuseView
 from traces.collectors.langfuse.events import BadRequest, media_segment
-from traces.core.json_access import as_object, as_text
+from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
 from traces.errors import ProblemError, TooLarge
 from traces.recordings import arrivals
@@ -40,8 +40,8 @@ class MediaView(LangfuseView):
         digest, trace_id, media_type = (as_text(body.get(name)) for name in ("sha256Hash", "traceId", "contentType"))
         if not digest or not trace_id or not media_type:
             raise BadRequest("expected `sha256Hash`, `traceId` and `contentType`")
-        length = body.get("contentLength")
-        if isinstance(length, int) and length > settings.MAX_BODY_BYTES:
+        length = as_integer(body.get("contentLength"))
+        if length is not None and length > settings.MAX_BODY_BYTES:
             raise TooLarge(f"the file has {length} bytes; the limit is {settings.MAX_BODY_BYTES}")
         id = digest.replace("+", "-").replace("/", "_")[:_ID_LENGTH]
         upload: JSONObject = {"id": id, "traceId": trace_id, "contentType": media_type, "digest": digest}
