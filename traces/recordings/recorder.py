@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import structlog
@@ -50,7 +50,17 @@ _RESULT_COLUMNS: Final = (
 )
 
 
-@dataclass(kw_only=True, slots=True)
+class _SegmentRow(NamedTuple):
+    """A stored segment."""
+
+    id: int
+    format: str
+    file: str
+    data: bytes
+
+
+# Compared by identity: comparing two jobs would compare their runs.
+@dataclass(kw_only=True, slots=True, eq=False)
 class _Job:
     """One recording in a batch, and what became of it."""
 
@@ -88,9 +98,11 @@ def work() -> bool:
     if not jobs:
         return False
     try:
-        for job in jobs:
-            if job.needs_assembly:
-                _assemble(job)
+        pending = [job for job in jobs if job.needs_assembly]
+        segments = _segments([job.recording.id for job in pending])
+        for job in pending:
+            # Released one by one: the records of a long run take much memory.
+            _assemble(job, segments.pop(job.recording.id, []))
         _store(jobs)
     except BaseException:
         _release(jobs)
@@ -142,11 +154,11 @@ def _seal_time(recording: Recording) -> datetime:
     return seal_time(recording.arrived_at, patience(), has_ended=recording.has_ended, is_final=recording.is_final)
 
 
-def _assemble(job: _Job) -> None:
+def _assemble(job: _Job, rows: Sequence[_SegmentRow]) -> None:
     start = time.thread_time()
     recording = job.recording
     try:
-        segments = _segments(recording.id)
+        segments = _contents(rows)
         assembly = assemble(recording.external_id, segments)
     except Exception as error:  # noqa: BLE001  # one unreadable recording must not stop the others
         logger.error("assembly_failed", recording=str(recording.id), exc_info=error)
@@ -165,13 +177,22 @@ def _assemble(job: _Job) -> None:
     job.cost = timedelta(seconds=time.thread_time() - start)
 
 
-def _segments(recording_id: UUID) -> list[SegmentContent]:
-    """Return the segments in the order of their arrival; those of a file joined."""
-    rows = Segment.objects.filter(recording=recording_id).order_by("id").values_list("id", "format", "file", "data")
+def _segments(recording_ids: Sequence[UUID]) -> dict[UUID, list[_SegmentRow]]:
+    """Return the compressed segments of recordings in the order of their arrival, read with one query."""
+    segments: dict[UUID, list[_SegmentRow]] = {}
+    rows = Segment.objects.filter(recording__in=recording_ids).order_by("id")
+    for recording_id, *row in rows.values_list("recording", *_SegmentRow._fields):
+        segments.setdefault(recording_id, []).append(_SegmentRow(*row))
+    return segments
+
+
+def _contents(rows: Sequence[_SegmentRow]) -> list[SegmentContent]:
+    """Return the records of segments in the order of their arrival; those of a file joined."""
     decompressor = zstandard.ZstdDecompressor()
     pieces: dict[tuple[str, str, int], list[bytes]] = {}
-    for id, format, file, data in rows:
-        pieces.setdefault((format, file, 0 if file else id), []).append(decompressor.decompress(bytes(data)))
+    for row in rows:
+        key = (row.format, row.file, 0 if row.file else row.id)
+        pieces.setdefault(key, []).append(decompressor.decompress(bytes(row.data)))
     return [
         SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
     ]
@@ -247,6 +268,8 @@ def _release(jobs: Sequence[_Job]) -> None:
 
 def _store_branches(job: _Job) -> None:
     """Store the further runs of a recording that is being sealed."""
+    if not job.branches:
+        return
     problems = [outcome for outcome in services.record_all(job.branches) if isinstance(outcome, ProblemError)]
     if problems and not job.problem:
         job.problem = problems[0].detail[:_LONGEST_PROBLEM]
@@ -257,11 +280,11 @@ def _finish(jobs: Sequence[_Job]) -> None:
     now = datetime.now(UTC)
     recordings = Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
     arrival_states = {id: (version, has_ended) for id, version, has_ended in recordings.values_list(*_ARRIVAL_COLUMNS)}
-    current = [job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version]
+    current = {job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version}
     for job in jobs:
         if job not in current and job.recording.id in arrival_states:
             job.recording.has_ended = arrival_states[job.recording.id][1]
-    ends = [job for job in current if job.is_due_to_seal]
+    ends = [job for job in jobs if job in current and job.is_due_to_seal]
     growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
     rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
     bulk.update(Recording, _RESULT_COLUMNS, rows)

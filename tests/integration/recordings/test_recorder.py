@@ -1,11 +1,12 @@
 """Recordings that arrive in parts: how they grow, when they are sealed, and what arrives afterwards."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from django.test.utils import CaptureQueriesContext
 
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
@@ -208,3 +209,19 @@ def test_judgements_of_a_complete_run_are_stored_once() -> None:
     let_pass(10)
     assert Judgement.objects.count() == 1
     assert _run().verdict.outcome == Outcome.PASSED
+
+
+def test_recordings_of_a_batch_share_their_queries() -> None:
+    _queries_of_batch(["first"])
+    assert _queries_of_batch(["a", "b"]) == _queries_of_batch(["c", "d", "e", "f", "g"])
+    assert Run.objects.filter(sealed_at__isnull=False).count() == 8
+
+
+def _queries_of_batch(names: Sequence[str]) -> int:
+    """Record finished runs in one batch, and return the number of queries."""
+    for name in names:
+        events = [*beginning(name), *answer(name), *ending(name)]
+        arrivals.accept([NewSegment(external_id=name, format="forkpoint", data=lines(events), is_final=True)])
+    with CaptureQueriesContext(connection) as queries:
+        let_pass(1)
+    return len(queries)
