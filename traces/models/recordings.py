@@ -44,6 +44,7 @@ class Segment(models.Model):
     format = models.CharField(max_length=40)
     file = models.CharField(max_length=200, blank=True, help_text="the segments of a file are its parts, in order")
     size = models.PositiveIntegerField(help_text="bytes before compression")
+    checks = models.CharField(max_length=200, blank=True, help_text="versions of the detectors that looked at it")
     data = models.BinaryField(help_text="zstd")
 
     class Meta:

@@ -24,7 +24,7 @@ from traces.storage import bulk
 
 _RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
 _DEFAULTS: Final = {"version": 0, "assembled_version": 0, "is_complete": False, "problem": ""}
-_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "data")
+_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "checks", "data")
 _local = threading.local()
 
 
@@ -52,6 +52,8 @@ class NewSegment:
     offset: int = 0
     # As it arrived; redaction may change its length.
     original_size: int | None = None
+    # Versions of the detectors that looked at it. A part of a file may end inside a value, so that it has none.
+    checks: str = ""
 
     @property
     def size(self) -> int:
@@ -147,8 +149,9 @@ def finalize(external_id: str, *, project: str = "") -> None:
 
 def _redact(segment: NewSegment, redaction: Redaction) -> NewSegment:
     data = segment_redaction.redact_data(segment.data, redaction)
+    checks = "" if segment.file else segment_redaction.detector_versions(data, redaction)
     external_id = redaction.redactor().text(segment.external_id)
-    return replace(segment, external_id=external_id, data=data, original_size=segment.size)
+    return replace(segment, external_id=external_id, data=data, original_size=segment.size, checks=checks)
 
 
 def _safe_id(external_id: str, project: str) -> str:
@@ -186,11 +189,15 @@ def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, S
         existing.update(same.values_list("recording_id", "digest"))
     new = {identity: arrival for identity, arrival in arrivals.items() if identity not in existing}
     rows = (
-        (recording_id, name, segment.format, segment.file, segment.size, _compressor().compress(segment.data))
+        (recording_id, name, *_values(segment), _compressor().compress(segment.data))
         for (recording_id, name), (_, segment) in new.items()
     )
     bulk.insert(Segment, _SEGMENT_COLUMNS, rows)
     return list(dict.fromkeys(key for key, _ in new.values()))
+
+
+def _values(segment: NewSegment) -> tuple[object, ...]:
+    return segment.format, segment.file, segment.size, segment.checks
 
 
 def _schedule(arrivals: Sequence[tuple[Recording, Sequence[NewSegment]]], now: datetime) -> None:

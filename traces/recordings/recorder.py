@@ -56,6 +56,7 @@ class _SegmentRow(NamedTuple):
     id: int
     format: str
     file: str
+    checks: str
     data: bytes
 
 
@@ -68,6 +69,8 @@ class _Job:
     time: datetime
     run: RecordedRun | None = None
     branches: Sequence[RecordedRun] = ()
+    # Versions of the detectors that looked at all of its records.
+    checks: frozenset[str] = frozenset()
     result: WriteResult | None = None
     problem: str = ""
     kinds: Sequence[str] = ()
@@ -164,6 +167,7 @@ def _assemble(job: _Job, rows: Sequence[_SegmentRow]) -> None:
         logger.error("assembly_failed", recording=str(recording.id), exc_info=error)
         job.problem = f"its records could not be read ({type(error).__name__})"
         return
+    job.checks = frozenset.intersection(*(frozenset(row.checks.split()) for row in rows)) if rows else frozenset()
     job.kinds = sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
     job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
     if assembly.has_ended is not None:
@@ -245,7 +249,10 @@ def _write(jobs: Sequence[_Job]) -> None:
     start = time.thread_time()
     # Outside the transaction, which keeps other writers waiting.
     prepared_states = growing_runs.prepare_states(
-        [RunState(recording=run, run_id=job.recording.run_id, is_complete=job.is_complete) for job, run in runs]
+        [
+            RunState(recording=run, run_id=job.recording.run_id, is_complete=job.is_complete, checks=job.checks)
+            for job, run in runs
+        ]
     )
     for job, _ in runs:
         job.cost += timedelta(seconds=time.thread_time() - start) / len(runs)

@@ -20,7 +20,7 @@ from traces.core.json_access import as_object, as_string
 from traces.core.json_types import JSONValue
 from traces.importers.otlp.batches import is_json, read_spans
 from traces.importers.otlp.raw_spans import Signal
-from traces.redaction.markers import MARKER_BYTES
+from traces.redaction.markers import FAILURE_MARKER, MARKER_BYTES
 from traces.redaction.redactor import Redaction, Redactor
 from traces.redaction.secret_rules import NAMES
 
@@ -29,6 +29,8 @@ _LONG: Final = 64 * 1024
 # What each message of a conversation contains, and hardly any secret.
 _BORDER: Final = b"role"
 _MARK: Final = b"[redacted:"
+# Escapes of JSON for characters that need none: they may hide a value from the first look.
+_NEEDLESS_ESCAPES: Final = r"\\/|\\u00[2-7]"
 _REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
 
 
@@ -43,6 +45,13 @@ def redact_data(data: bytes, redaction: Redaction) -> bytes:
     return _rewrite(result, redactor.for_literals()) if redactor.literals else result
 
 
+def detector_versions(data: bytes, redaction: Redaction) -> str:
+    """Return the versions of the detectors whose result is redacted records; none if one of them failed."""
+    if FAILURE_MARKER.encode() in data:
+        return ""
+    return " ".join(detector.version for detector in redaction.detectors)
+
+
 def marker_kinds(data: bytes) -> set[str]:
     """Return the kinds of the values that were redacted in records."""
     return {(match[1] or match[2]).decode() for match in MARKER_BYTES.finditer(data)} if _MARK in data else set()
@@ -51,7 +60,7 @@ def marker_kinds(data: bytes) -> set[str]:
 def _is_suspicious(data: bytes, redactor: Redactor) -> bool:
     """Return whether records need a closer look. Requests repeat their messages, so each piece is looked at once."""
     pieces = set(data.split(_BORDER)) if len(data) > _LONG else [data]
-    return any(redactor.suspects(piece) or _names().search(piece) is not None for piece in pieces)
+    return any(redactor.suspects(piece) or _disguises().search(piece) is not None for piece in pieces)
 
 
 def _rewrite(data: bytes, redactor: Redactor) -> bytes:
@@ -124,6 +133,8 @@ def _text(text: str, name: str, redactor: Redactor) -> str:
 
 
 @cache
-def _names() -> Any:
-    """Return the expression for names of credentials, whose values have no shape of their own."""
-    return re2.compile(NAMES.encode())
+def _disguises() -> Any:
+    """Return the expression for what hides a value from detectors: names of credentials, whose values have no shape of
+    their own, and escapes.
+    """
+    return re2.compile(f"{NAMES}|{_NEEDLESS_ESCAPES}".encode())

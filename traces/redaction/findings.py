@@ -15,7 +15,13 @@ class Finding:
 
 
 class Detector(Protocol):
-    """Finds values of some kinds. Any exception of a detector blocks the payload that it was looking at."""
+    """Finds values of some kinds. Any exception of a detector blocks the payload that it was looking at.
+
+    `version` names the detector with its rules, without spaces: what it has looked at, it need not look at again.
+    """
+
+    @property
+    def version(self) -> str: ...
 
     def suspects(self, data: bytes) -> bool:
         """Return whether the texts in marshalled data may contain a value: the quick first look."""

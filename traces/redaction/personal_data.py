@@ -41,6 +41,7 @@ class PersonalDataDetector:
 
     def __init__(self, kinds: Iterable[PersonalData]) -> None:
         self._kinds = sorted(kinds)
+        self.version = ",".join(self._kinds)
 
     def suspects(self, data: bytes) -> bool:
         return _HINT.search(data) is not None

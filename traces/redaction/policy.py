@@ -99,10 +99,6 @@ class Policy:
     rules: tuple[FieldRule, ...] = ()
 
     @property
-    def is_off(self) -> bool:
-        return not (self.secrets or self.personal_data or self.rules)
-
-    @property
     def denies_fields(self) -> bool:
         return any(rule.action is not Action.RAW for rule in self.rules)
 

@@ -6,8 +6,8 @@ A run repeats its history in every request, so each message is looked at once: b
 import marshal
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
@@ -43,7 +43,12 @@ class Redaction:
 
     @property
     def is_off(self) -> bool:
-        return self.policy.is_off
+        return not self.detectors and not self.policy.rules
+
+    def without(self, versions: Collection[str]) -> "Redaction":
+        """Return this redaction without the detectors of these versions."""
+        detectors = tuple(detector for detector in self.detectors if detector.version not in versions)
+        return self if len(detectors) == len(self.detectors) else replace(self, detectors=detectors)
 
     def redactor(self) -> "Redactor":
         return Redactor(self.policy, self.detectors, self.digester)
@@ -51,6 +56,8 @@ class Redaction:
 
 class LiteralDetector:
     """Finds values that a detector found elsewhere in the run, where their context does not give them away."""
+
+    version = "literals"
 
     def __init__(self, kinds: dict[bytes, str]) -> None:
         options = re2.Options()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from hashlib import sha256
 from typing import Final
 
 import re2
@@ -30,6 +31,8 @@ class SecretDetector:
         self._rules = secret_rules()
         hints = "|".join(f"(?:{rule.hint or rule.pattern})" for rule in self._rules)
         hints += rf"|\[{FAILURE}\]"
+        patterns = "\n".join(rule.pattern for rule in self._rules)
+        self.version = f"secrets:{sha256(patterns.encode()).hexdigest()[:8]}"
         self._hint = re2.compile(_without_groups(hints).encode(), _options(captures=False))
         self._patterns = [re2.compile(rule.pattern.encode(), _options(captures=True)) for rule in self._rules]
         self._groups = [pattern.groupindex[b"value"] for pattern in self._patterns]

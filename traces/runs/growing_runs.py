@@ -1,6 +1,6 @@
 """Runs that are still arriving: written again as they grow, until they are sealed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from uuid import UUID
@@ -30,12 +30,13 @@ class RunState:
     """A recording as far as it has arrived; `run_id` is the run that its previous state was written to.
 
     A complete state is written in full, with provenance and outcome, so that it can be sealed. Any other state is shown
-    while it grows.
+    while it grows. `checks` are versions of detectors that looked at its records when they arrived.
     """
 
     recording: RecordedRun
     run_id: UUID | None
     is_complete: bool
+    checks: Collection[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,7 +113,7 @@ def seal(run_ids: Iterable[UUID]) -> None:
 def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | ProblemError:
     """Prepare a state. Its digest is that of its final status, by which a sealed run with equal content is found."""
     try:
-        run = prepare(state.recording, redactions[state.recording.app])
+        run = prepare(state.recording, redactions[state.recording.app].without(state.checks))
     except ProblemError as problem:
         return problem
     return run if state.is_complete else replace(run, columns=run.columns | {"status": RunStatus.RUNNING})

@@ -13,6 +13,7 @@ from tests.support.redactions import secrets
 from traces.models import Recording, Run, Segment
 from traces.recordings import arrivals, recorder
 from traces.recordings.arrivals import NewSegment
+from traces.redaction.markers import FAILURE_MARKER
 from traces.redaction.policy import PolicyContent
 from traces.redaction_policies import services as policies
 from traces.storage import artifacts
@@ -103,3 +104,38 @@ def test_size_of_a_file_counts_what_arrived() -> None:
     assert arrivals.append(part) == len(line)
     assert arrivals.file_size("session", "a.jsonl") == len(line)
     assert SECRET not in stored()
+
+
+def test_escapes_of_json_hide_no_secret_in_a_segment() -> None:
+    url = json.dumps({"url": f"postgres://desk:{PASSWORD}@db.example.com/desk"}).replace("/", "\\/")
+    step = span("00000000000000aa", "query", parent=ROOT, second=2, openinference__span__kind="TOOL", input__value=url)
+    Client().post("/v1/traces", protobuf(request(root(), step)), content_type="application/x-protobuf")
+    seal_all()
+    assert PASSWORD not in stored()
+
+
+def test_run_is_looked_at_again_under_detectors_that_have_not_seen_its_segments() -> None:
+    policies.set_policy("", PolicyContent(secrets=False), by="test")
+    Client().post("/v1/traces", request(root(), leaky_span()), content_type="application/json")
+    assert list(Segment.objects.values_list("checks", flat=True)) == [""]
+    policies.set_policy("", PolicyContent(secrets=True), by="test")
+    run = seal_all()
+    parts = b"".join(item.data for item in artifacts.verify_all() if isinstance(item, artifacts.StoredBytes))
+    assert SECRET.encode() not in parts
+    assert run.metadata["redaction"]["status"] == "redacted"
+
+
+def test_blocked_value_of_a_client_blocks_the_run() -> None:
+    events = [*beginning("run-1"), *answer("run-1"), *ending("run-1")]
+    events[1]["payload"]["request"]["messages"][0]["content"] = FAILURE_MARKER
+    arrivals.accept([NewSegment(external_id="run-1", format="forkpoint", data=lines(events), has_ended=True)])
+    assert seal_all().metadata["redaction"]["status"] == "blocked"
+
+
+def test_value_that_two_parts_of_a_file_share_is_found() -> None:
+    line = json.dumps({"type": "user", "text": SECRET}).encode() + b"\n"
+    middle = line.index(SECRET.encode()) + 12
+    arrivals.append(NewSegment(external_id="s", format="claude-code", data=line[:middle], file="a.jsonl"))
+    rest = NewSegment(external_id="s", format="claude-code", data=line[middle:], file="a.jsonl", offset=middle)
+    arrivals.append(rest)
+    assert list(Segment.objects.values_list("checks", flat=True)) == ["", ""]

@@ -34,6 +34,8 @@ _VALUES = st.recursive(
 class FailingDetector:
     """Fails on every text."""
 
+    version = "failing"
+
     def suspects(self, data: bytes) -> bool:
         return True
 
@@ -146,3 +148,11 @@ def test_key_of_an_object_is_redacted() -> None:
     secret = secrets()["GitHub"]
     (key,) = apply({secret: 1})
     assert MARKER.fullmatch(key)
+
+
+def test_detectors_that_looked_before_do_not_look_again() -> None:
+    failing = redaction(rule("drop", "/input/a"), detectors=(FailingDetector(),))
+    remainder = failing.without({"failing"})
+    assert remainder.redactor().field(StepType.TOOL, "input", {"a": 1, "b": "x"}) == {"a": "[dropped:drop]", "b": "x"}
+    assert not remainder.is_off
+    assert failing.without({"another"}) is failing
