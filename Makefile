@@ -173,10 +173,10 @@ api: .make/dev .make/npm ## regenerate the TypeScript types and docs/schemas
 # Resolves for every Python from 3.11.0 on and every platform, not only for this machine.
 COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes --quiet
 lock: .make/venv ## resolve and pin the dependencies
-	$(COMPILE) --extra server --extra s3 -o requirements.lock
+	$(COMPILE) --extra server --extra grpc --extra s3 -o requirements.lock
 	$(COMPILE) --extra node -o requirements-node.lock
 	$(COMPILE) --extra engines --no-deps -o requirements-engines.lock
-	$(COMPILE) --extra server --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) --extra server --extra grpc --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
 
 clean: ## remove environments, stamps and builds
 	rm -rf .venv .make frontend/node_modules frontend/dist

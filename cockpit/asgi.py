@@ -14,7 +14,7 @@ from django.urls import path
 from cockpit.wsgi import application as http
 
 from cockpit.http import auth, slow_clients  # isort: skip
-from cockpit.serving import embedded_worker  # isort: skip
+from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.process import recording, recovery  # isort: skip
 from traces.recordings import recorder  # isort: skip
@@ -45,13 +45,20 @@ class _Workers:
 
 async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:
     workers = _Workers() if settings.EMBEDDED else None
+    listener = otlp_grpc.GrpcListener()
     while True:
         message = await receive()
         if message["type"] == "lifespan.startup":
+            try:
+                listener.start()
+            except otlp_grpc.CannotListen as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
             if workers is not None:
                 await asyncio.to_thread(workers.start)
             await send({"type": "lifespan.startup.complete"})
         else:
+            await asyncio.to_thread(listener.stop)
             # In a thread, because finishing tasks still send wake-ups through this loop.
             if workers is not None:
                 await asyncio.to_thread(workers.stop)

@@ -35,6 +35,23 @@ def _port() -> int:
     return int(text)
 
 
+def _otlp_grpc_port() -> int | None:
+    """Return the port of OTLP/gRPC, or None: it is off."""
+    text = env.str("FORKPOINT_OTLP_GRPC_PORT", default="")
+    if not text:
+        return None
+    if not text.isdecimal() or not 0 < int(text) < 65536 or int(text) == PORT:
+        raise ImproperlyConfigured(
+            f"FORKPOINT_OTLP_GRPC_PORT is {text!r}: set it to a port number from 1 to 65535 other than FORKPOINT_PORT; "
+            "4317 is usual."
+        )
+    if not find_spec("grpc"):
+        raise ImproperlyConfigured(
+            "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install forkpoint[grpc]`."
+        )
+    return int(text)
+
+
 def _takeover_s() -> float:
     text = env.str("FORKPOINT_TAKEOVER_S", default="15")
     try:
@@ -221,6 +238,7 @@ def _switch(name: str) -> bool:
 
 _check_shape()
 PORT = _port()
+OTLP_GRPC_PORT = _otlp_grpc_port()
 TAKEOVER_S = _takeover_s()
 # Largest decompressed body of a batch of events or spans.
 MAX_BODY_BYTES = env.int("FORKPOINT_MAX_BODY_MB", default=64) * 1024 * 1024

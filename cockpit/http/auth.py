@@ -18,8 +18,9 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from cockpit.http import tokens
-from cockpit.http.errors import ErrorDescription, problem_page
+from cockpit.http.errors import describe, problem_page
 from cockpit.http.schemas import Role
+from traces.errors import ProblemError
 from traces.http.throttling import TooManyRequests, Window
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -117,42 +118,62 @@ def foreign_origin(origin: str | None, host: str) -> bool:
     return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
 
 
-def _has_key(request: HttpRequest) -> bool:
-    return "authorization" in request.headers or "x-api-key" in request.headers
+class LoginRequired(ProblemError):
+    """A request without a valid token or login."""
+
+    code = "auth_required"
+    status = 401
 
 
-def _csrf_refusal(request: HttpRequest) -> str | None:
-    """Check the CSRF token, because a cookie alone does not prove that the user made the request."""
-    if not settings.LOGIN_REQUIRED or _has_key(request) or SESSION_KEY not in request.session:
-        return None
+class NotAllowed(ProblemError):
+    """A request that its caller may not make."""
+
+    code = "auth_forbidden"
+    status = 403
+
+
+def authenticate(headers: Mapping[str, str], session: Any, *, role: Role, address: str) -> Caller:
+    """Return the caller; raise `LoginRequired`, `NotAllowed`, or `TooManyRequests` after too many wrong tokens."""
+    caller = caller_of(headers, session)
+    if caller is None:
+        if _has_key(headers):
+            GUESSES.count(address, _TOO_MANY_GUESSES)
+        raise LoginRequired("Log in, or send a token as `Authorization: Bearer …`.")
+    if not may(caller, role):
+        raise NotAllowed(f"This needs the role {role}; {caller.name} is {caller.role}.")
+    return caller
+
+
+def _has_key(headers: Mapping[str, str]) -> bool:
+    return "authorization" in headers or "x-api-key" in headers
+
+
+def _check_origin(request: HttpRequest, headers: Mapping[str, str]) -> None:
+    if foreign_origin(headers.get("origin"), request.get_host()):
+        raise NotAllowed("This request came from a page of another site.")
+    # A cookie alone does not prove that the user made the request.
+    if not settings.LOGIN_REQUIRED or _has_key(headers) or SESSION_KEY not in request.session:
+        return
     check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)
-    refusal = check.process_view(request, lambda *_: HttpResponse(), (), {})
-    return None if refusal is None else "The CSRF token is missing or wrong: send it back as X-CSRFToken."
+    if check.process_view(request, lambda *_: HttpResponse(), (), {}) is not None:
+        raise NotAllowed("The CSRF token is missing or wrong: send it back as X-CSRFToken.")
 
 
-def _refusal(request: HttpRequest) -> ErrorDescription | None:
+def _check(request: HttpRequest) -> None:
+    """Raise a `ProblemError` if the caller may not make this request; else note the caller's name."""
     method = request.method or "GET"
+    headers = {key.lower(): value for key, value in request.headers.items()}
     if method not in _SAFE:
-        if foreign_origin(request.headers.get("Origin"), request.get_host()):
-            return ErrorDescription("auth_forbidden", 403, "This request came from a page of another site.")
-        if csrf := _csrf_refusal(request):
-            return ErrorDescription("auth_forbidden", 403, csrf)
+        _check_origin(request, headers)
     role = required_role(method, request.path)
-    if role is None and not request.path.startswith(_KNOWN_CALLER):
-        return None
-    caller = caller_of({key.lower(): value for key, value in request.headers.items()}, request.session)
-    if role is None:
-        request.caller_name = caller.name if caller else ""  # type: ignore[attr-defined]  # used by links for signed-in users
-        return None
-    if caller is None:
-        if _has_key(request):
-            count_guess(request)
-        return ErrorDescription("auth_required", 401, "Log in, or send a token as `Authorization: Bearer …`.")
-    request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author
-    if not may(caller, role):
-        return ErrorDescription("auth_forbidden", 403, f"This needs the role {role}; {caller.name} is {caller.role}.")
-    return None
+    if role is not None:
+        caller = authenticate(headers, request.session, role=role, address=address_of(request))
+        request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author
+    elif request.path.startswith(_KNOWN_CALLER):
+        visitor = caller_of(headers, request.session)
+        # Used by links for signed-in users.
+        request.caller_name = visitor.name if visitor else ""  # type: ignore[attr-defined]
 
 
 def access_control(get_response: Handler) -> Handler:
@@ -182,17 +203,13 @@ def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]]
 
 def _refusal_response(request: HttpRequest) -> HttpResponse | None:
     try:
-        refusal = _refusal(request)
-    except TooManyRequests as error:
-        response = problem_page(request, ErrorDescription("rate_limited", error.status, error.detail, retryable=True))
-        response["Retry-After"] = str(error.wait)
+        _check(request)
+    except ProblemError as problem:
+        response = problem_page(request, describe(problem))
+        if problem.status == 401:
+            response["WWW-Authenticate"] = "Bearer"
         return response
-    if refusal is None:
-        return None
-    response = problem_page(request, refusal)
-    if refusal.status == 401:
-        response["WWW-Authenticate"] = "Bearer"
-    return response
+    return None
 
 
 def address_of(request: HttpRequest) -> str:

@@ -31,6 +31,7 @@ def effective() -> Configuration:
         home=str(settings.HOME),
         host=settings.HOST,
         port=settings.PORT,
+        otlp_grpc_port=settings.OTLP_GRPC_PORT,
         # Applies to the server: local commands need no login.
         login_required=not (settings.EMBEDDED and settings.LOOPBACK),
         sharing=settings.SHARING,

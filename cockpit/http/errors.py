@@ -28,6 +28,8 @@ class ErrorDescription(NamedTuple):
     detail: str
     location: str = ""
     retryable: bool = False
+    # Seconds until the client should send the request again; 0 if that is unknown.
+    wait: int = 0
 
 
 def _from_own(error: Exception) -> ErrorDescription | None:
@@ -35,9 +37,12 @@ def _from_own(error: Exception) -> ErrorDescription | None:
     code, status = getattr(error, "code", None), getattr(error, "status", None)
     if code not in _CODES or not isinstance(status, int):
         return None
-    return ErrorDescription(
-        cast(ErrorCode, code), status, str(error), getattr(error, "where", ""), bool(getattr(error, "retryable", False))
-    )
+    location, retryable = getattr(error, "where", ""), bool(getattr(error, "retryable", False))
+    return ErrorDescription(cast(ErrorCode, code), status, str(error), location, retryable, _wait_of(error))
+
+
+def _wait_of(error: Exception) -> int:
+    return int(getattr(error, "wait", None) or 0)
 
 
 def _from_drf(error: drf.APIException) -> ErrorDescription:
@@ -57,6 +62,7 @@ def _from_drf(error: drf.APIException) -> ErrorDescription:
         str(error.detail),
         "",
         error.status_code in (429, 503),
+        _wait_of(error),
     )
 
 
@@ -114,14 +120,15 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpRespon
     description = describe(error)
     if description.status >= 500:
         log.error("request_failed", code=description.code, exc_info=error)
-    response = problem_page(getattr(context["request"], "_request", None), description)
-    if wait := getattr(error, "wait", None):
-        response["Retry-After"] = str(int(wait))
-    return response
+    return problem_page(getattr(context["request"], "_request", None), description)
 
 
 def problem_page(request: HttpRequest | None, description: ErrorDescription) -> HttpResponse:
-    return HttpResponse(in_json(description, request_id(request)), status=description.status, content_type=CONTENT_TYPE)
+    content = in_json(description, request_id(request))
+    response = HttpResponse(content, status=description.status, content_type=CONTENT_TYPE)
+    if description.wait:
+        response["Retry-After"] = str(description.wait)
+    return response
 
 
 def in_json(description: ErrorDescription, request_id: str = "") -> bytes:

@@ -103,6 +103,8 @@ class Configuration(Schema):
     home: str
     host: str
     port: int
+    # The port of OTLP/gRPC; null if it is off.
+    otlp_grpc_port: int | None
     login_required: bool
     sharing: bool
     database: str

@@ -30,14 +30,19 @@ class BrokenBody(ProblemError):
 
 def read_body(request: HttpRequest) -> bytes:
     """Return the decompressed body; raise `UnknownEncoding`, `BrokenBody` or `TooLarge`."""
-    limit = settings.MAX_BODY_BYTES
     encoding = request.headers.get("Content-Encoding", "identity").strip().lower()
+    return decompress(_chunks(request), encoding)
+
+
+def decompress(chunks: Iterator[bytes], encoding: str) -> bytes:
+    """Join the pieces of a body, decompressed; raise `UnknownEncoding`, `BrokenBody` or `TooLarge`."""
+    limit = settings.MAX_BODY_BYTES
     if encoding in ("", "identity"):
-        return _join(_chunks(request), limit)
+        return _join(chunks, limit)
     if encoding not in ("gzip", "x-gzip", "deflate", "zstd"):
         raise UnknownEncoding(f"the encoding {encoding[:40]!r} is unknown: send gzip, deflate, zstd or none")
     try:
-        return _join(_decompress(request, encoding, limit), limit)
+        return _join(_decompress(chunks, encoding, limit), limit)
     except (zlib.error, zstandard.ZstdError, EOFError) as error:
         raise BrokenBody(f"the body is not valid {encoding}: {error}") from error
 
@@ -47,14 +52,14 @@ def _chunks(request: HttpRequest) -> Iterator[bytes]:
         yield chunk
 
 
-def _decompress(request: HttpRequest, encoding: str, limit: int) -> Iterator[bytes]:
+def _decompress(chunks: Iterator[bytes], encoding: str, limit: int) -> Iterator[bytes]:
     """Yield decompressed pieces of bounded size: a small body may decompress to gigabytes."""
-    return _unpack_zstd(request, limit) if encoding == "zstd" else _inflate(request)
+    return _unpack_zstd(chunks, limit) if encoding == "zstd" else _inflate(chunks)
 
 
-def _inflate(request: HttpRequest) -> Iterator[bytes]:
+def _inflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
     decompressor = zlib.decompressobj(_ANY_HEADER)
-    for chunk in _chunks(request):
+    for chunk in chunks:
         data = chunk
         while data:
             yield decompressor.decompress(data, _CHUNK)
@@ -64,11 +69,11 @@ def _inflate(request: HttpRequest) -> Iterator[bytes]:
         raise EOFError("it ends too early")
 
 
-def _unpack_zstd(request: HttpRequest, limit: int) -> Iterator[bytes]:
+def _unpack_zstd(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
     # A stream reader does not tell a body that was cut off from a whole one.
     frames = zstandard.ZstdDecompressor(max_window_size=limit)
     frame = frames.decompressobj()
-    for chunk in _chunks(request):
+    for chunk in chunks:
         for start in range(0, len(chunk), _ZSTD_SLICE):
             data = chunk[start : start + _ZSTD_SLICE]
             while data:

@@ -40,4 +40,8 @@ def answer(content: object, status: int = 200) -> HttpResponse:
 
 
 def project_of(request: HttpRequest) -> str:
-    return request.headers.get(PROJECT_HEADER, "")[:_MAX_PROJECT]
+    return shorten_project(request.headers.get(PROJECT_HEADER, ""))
+
+
+def shorten_project(name: str) -> str:
+    return name[:_MAX_PROJECT]

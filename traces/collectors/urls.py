@@ -6,7 +6,7 @@ from django.views.generic import RedirectView
 from traces.collectors.langfuse import api as langfuse
 from traces.collectors.langfuse import media
 from traces.collectors.langsmith import api as langsmith
-from traces.collectors.otlp_api import OtlpView
+from traces.collectors.otlp.http_api import OtlpView
 from traces.importers.otlp.raw_spans import Signal
 
 _PREFIXES = ("", "otel/", "api/public/otel/", "langsmith/otel/")

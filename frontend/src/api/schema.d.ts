@@ -2234,6 +2234,8 @@ export interface components {
             host: string;
             /** Port */
             port: number;
+            /** Otlp Grpc Port */
+            otlp_grpc_port: number | null;
             /** Login Required */
             login_required: boolean;
             /** Sharing */

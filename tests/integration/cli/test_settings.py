@@ -27,6 +27,8 @@ def test_check_reports_unreachable_dependencies(tmp_path: Path) -> None:
     ("environment", "name"),
     [
         ({"FORKPOINT_PORT": "eighty"}, "FORKPOINT_PORT"),
+        ({"FORKPOINT_OTLP_GRPC_PORT": "on"}, "FORKPOINT_OTLP_GRPC_PORT"),
+        ({"FORKPOINT_OTLP_GRPC_PORT": "8700"}, "FORKPOINT_OTLP_GRPC_PORT"),
         ({"FORKPOINT_HOME": "/dev/null/home"}, "FORKPOINT_HOME"),
         ({"FORKPOINT_PROVIDERS": "{"}, "FORKPOINT_PROVIDERS"),
         ({"FORKPOINT_PROVIDERS": '{"mine": {"protocol": "grpc"}}'}, "protocol"),
@@ -36,3 +38,9 @@ def test_invalid_setting_is_named(tmp_path: Path, environment: dict[str, str], n
     result = Shell(tmp_path)("check", **environment)
     assert result.code == 2
     assert name in result.err
+
+
+def test_check_names_the_port_of_grpc(tmp_path: Path) -> None:
+    assert Shell(tmp_path)("check", "--json").json["otlp_grpc_port"] is None
+    result = Shell(tmp_path)("check", FORKPOINT_OTLP_GRPC_PORT="4317")
+    assert "4317" in result.out

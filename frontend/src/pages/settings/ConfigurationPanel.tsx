@@ -25,6 +25,7 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
         </Fact>
         <Fact name="Listens on">
           {settings.host}:{settings.port}
+          {settings.otlp_grpc_port === null ? "" : `, OTLP/gRPC on port ${settings.otlp_grpc_port}`}
         </Fact>
         <Fact name="Login">
           {settings.login_required

@@ -1,0 +1,1 @@
+"""OpenTelemetry's protocol, over HTTP and over gRPC: traces and logs are recorded, metrics accepted and not stored."""
