@@ -19,6 +19,7 @@ from replay.proofs.probes import session_probe
 from replay.trials import runner as trying
 from traces import enqueue
 from traces.call_index import ignore_lists
+from traces.judgements import rule_changes
 
 observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver(), session_probe.ProofObserver()])
 
@@ -70,6 +71,12 @@ def try_out(trial_id: str) -> None:
 def sign_calls(list_id: str) -> None:
     """Sign the recorded calls of an app under a new ignore list, and activate the list."""
     ignore_lists.sign_by_id(int(list_id))
+
+
+@shared_task
+def apply_outcome_rule(rule_id: str) -> None:
+    """Update the outcomes of an app's runs after its outcome rule changed."""
+    rule_changes.apply(int(rule_id))
 
 
 def _startable_sessions(session: UUID) -> list[UUID]:

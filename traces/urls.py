@@ -2,6 +2,7 @@ from django.urls import path
 
 from traces.collectors import events_api, sessions_api
 from traces.imports import api as imports_api
+from traces.judgements import rules_api
 from traces.redaction_policies import api as redaction_api
 from traces.runs import api, full_steps, judgements_api, usage
 
@@ -26,7 +27,8 @@ urlpatterns = [
     path("artifacts/<str:sha256>", api.ArtifactView.as_view()),
     path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
     path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
-    path("outcome-rules/<path:app>", judgements_api.OutcomeRuleDetailView.as_view()),
+    path("outcome-rules/<path:app>", rules_api.OutcomeRuleDetailView.as_view()),
+    path("judgement-names", rules_api.JudgementNamesView.as_view()),
     path("redaction-policies", redaction_api.RedactionPoliciesView.as_view()),
     path("redaction-policies/history", redaction_api.RedactionHistoryView.as_view()),
     path("redaction-policies/try", redaction_api.RedactionTrialEndpoint.as_view()),

@@ -19,6 +19,7 @@ from replay.langfuse import export_worker
 from replay.proofs import services as proofs
 from replay.sessions import services as replays
 from traces import enqueue
+from traces.judgements import rule_changes as outcome_rules
 
 log = structlog.get_logger("cockpit.process.recovery")
 
@@ -35,6 +36,7 @@ def look_after(observer: leases.Observer) -> None:
     diffs.requeue_unfinished()
     export_worker.requeue_unfinished()
     calibrations.requeue_unfinished()
+    outcome_rules.requeue_unfinished()
 
 
 def at_start() -> None:
@@ -44,6 +46,7 @@ def at_start() -> None:
     count += proofs.requeue_unfinished(waiting_for=timedelta(0))
     count += diffs.requeue_unfinished(waiting_for=timedelta(0))
     count += export_worker.requeue_unfinished() + calibrations.requeue_unfinished()
+    count += outcome_rules.requeue_unfinished()
     if count:
         log.info("requeued", count=count)
 

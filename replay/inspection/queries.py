@@ -27,8 +27,8 @@ from replay.resolution.side_effects import looks_like_write
 from replay.tool_review import queries
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, StepStatus, StepType
-from traces.ingest.outcome_rules import Verdict, adverse
-from traces.judgements import services
+from traces.ingest.outcome_rules import DEFAULT_CRITERIA, Verdict, adverse
+from traces.judgements.queries import criteria_of
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
 from traces.storage import artifacts
 
@@ -167,7 +167,7 @@ def _judgement_places(run: Run) -> Iterator[Place]:
         )
         for row in rows
     ]
-    for verdict in adverse(verdicts, services.thresholds_of([run.app]).get(run.app, {})):
+    for verdict in adverse(verdicts, criteria_of([run.app]).get(run.app, DEFAULT_CRITERIA)):
         yield Place(kind=PlaceKind.JUDGEMENT, step=verdict.step_no, title=_title(verdict), text=quote(verdict.text))
 
 

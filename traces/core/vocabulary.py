@@ -116,13 +116,14 @@ class JudgementKind(StrEnum):
 
 
 class JudgementSource(StrEnum):
-    """Author of a judgement."""
+    """Author of a judgement. `tag`: a tag of the run decides by the app's outcome rule; it is not stored separately."""
 
     PERSON = "person"
     CHECK = "check"
     IMPORT = "import"
     VALIDATOR = "validator"
     MODEL = "model"
+    TAG = "tag"
 
 
 class Outcome(StrEnum):

@@ -1,32 +1,42 @@
 """Outcome of a run: the rule that derives it from judgements. Pure.
 
-The first source that decides wins:
+The first decider that applies wins. By default these are:
 
 1. a person's newest pass or fail;
-2. imported verdicts and scores: a single failing one fails the run; a termination reason counts only if there is no
-   other judgement;
+2. imported verdicts and scores, and tags that the app's rule names: a single failing one fails the run; a termination
+   reason counts only if there is no other judgement;
 3. checks, validators and judging models: any fail fails the run; then a failed run fails; then one that did not run
-   leaves the run unverified; otherwise they pass it;
-4. the run's status: a failed run failed. A completed run has not necessarily succeeded.
+   leaves the run unverified; otherwise they pass it.
+
+An app may order them differently, leave some out, or limit each to judgements with one name. If none applies, the run's
+status decides: a failed run failed. A completed run has not necessarily succeeded.
 
 A score decides only if its name has a threshold: the app's own, else one of `DEFAULT_THRESHOLDS`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal
 
 from traces.core.json_access import as_string
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
 
+DecidingSource = Literal["person", "import", "check"]
 TERMINATION: Final = "termination_reason"
 _REASON_LENGTH: Final = 200
 # Rewards may be products of floats.
 _TOLERANCE: Final = 1e-6
 _BEGINNING: Final = datetime(1, 1, 2, tzinfo=UTC)
-_AUTOMATIC: Final = frozenset({JudgementSource.CHECK, JudgementSource.VALIDATOR, JudgementSource.MODEL})
+_GROUPS: Final[Mapping[JudgementSource, str]] = {
+    JudgementSource.PERSON: "person",
+    JudgementSource.IMPORT: "import",
+    JudgementSource.TAG: "import",
+    JudgementSource.CHECK: "check",
+    JudgementSource.VALIDATOR: "check",
+    JudgementSource.MODEL: "check",
+}
 _PASSED_WORDS: Final = frozenset({"pass", "passed", "ok", "success", "valid", "true"})
 _FAILED_WORDS: Final = frozenset({"fail", "failed", "error", "failure", "invalid", "false"})
 _DECISION_FIELDS: Final = ("decision", "passed", "valid", "success")
@@ -52,6 +62,45 @@ DEFAULT_THRESHOLDS: Final[Thresholds] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Decider:
+    """A group of judgements that may decide; with a `name`, only those with that name.
+
+    `import` includes tags, and `check` includes validators and judging models.
+    """
+
+    source: DecidingSource
+    name: str = ""
+
+    def covers(self, verdict: "Verdict") -> bool:
+        return _GROUPS[verdict.source] == self.source and self.name in ("", verdict.name)
+
+
+DEFAULT_DECIDERS: Final = (Decider(source="person"), Decider(source="import"), Decider(source="check"))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OutcomeCriteria:
+    """The outcome rule of an app: bounds of scores by name, outcomes by tag, and what decides, in order."""
+
+    thresholds: Thresholds = field(default_factory=dict)
+    tags: Mapping[str, bool] = field(default_factory=dict)
+    deciders: Sequence[Decider] = DEFAULT_DECIDERS
+
+    def tag_verdicts(self, tags: Iterable[str]) -> "list[Verdict]":
+        """Return the verdicts of a recording's tags."""
+        return [
+            Verdict(
+                name=tag, kind=JudgementKind.PASS if self.tags[tag] else JudgementKind.FAIL, source=JudgementSource.TAG
+            )
+            for tag in tags
+            if tag in self.tags
+        ]
+
+
+DEFAULT_CRITERIA: Final = OutcomeCriteria()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
     """A judgement as the outcome rule reads it; `at` is when it was made, else when it was stored."""
 
@@ -74,24 +123,40 @@ class Conclusion:
     reason: str = ""
 
 
-def conclude(status: RunStatus, judgements: Iterable[Verdict], thresholds: Thresholds) -> Conclusion:
-    """Apply the outcome rule with the app's thresholds."""
+def conclude(status: RunStatus, judgements: Iterable[Verdict], criteria: OutcomeCriteria) -> Conclusion:
+    """Apply an app's outcome rule."""
     newest = _newest(judgements)
-    effective = _effective(thresholds)
-    return (
-        _by_person(newest, effective)
-        or _by_import(newest, effective)
-        or _by_checks(status, newest, effective)
-        or _by_status(status)
-    )
+    thresholds = _effective(criteria.thresholds)
+    for decider in criteria.deciders:
+        verdicts = [verdict for verdict in newest if decider.covers(verdict)]
+        if conclusion := _conclude_from(decider.source, status, verdicts, thresholds):
+            return conclusion
+    return _by_status(status)
 
 
-def adverse(judgements: Iterable[Verdict], thresholds: Thresholds) -> list[Verdict]:
+def passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:
+    """Return whether a judgement passes the run under an app's thresholds; None if it does not decide."""
+    return _passes(verdict, _effective(thresholds))
+
+
+def _conclude_from(
+    source: DecidingSource, status: RunStatus, verdicts: Sequence[Verdict], thresholds: Thresholds
+) -> Conclusion | None:
+    match source:
+        case "person":
+            return _by_person(verdicts, thresholds)
+        case "import":
+            return _by_import(verdicts, thresholds)
+        case "check":
+            return _by_checks(status, verdicts, thresholds)
+
+
+def adverse(judgements: Iterable[Verdict], criteria: OutcomeCriteria) -> list[Verdict]:
     """Return the judgements against a run or one of its steps: failed, below the app's threshold, or not run.
 
     Of several with the same step, source and name, the newest counts.
     """
-    effective = _effective(thresholds)
+    effective = _effective(criteria.thresholds)
     by_step: dict[int | None, list[Verdict]] = {}
     for judgement in judgements:
         by_step.setdefault(judgement.step_no, []).append(judgement)
@@ -127,26 +192,24 @@ def _newest(judgements: Iterable[Verdict]) -> list[Verdict]:
     return list(newest.values())
 
 
-def _decisive(newest: Sequence[Verdict], source: JudgementSource, thresholds: Thresholds) -> list[Verdict]:
-    """Return the judgements of a source that pass or fail the run."""
-    return [verdict for verdict in newest if verdict.source is source and _passes(verdict, thresholds) is not None]
+def _decisive(verdicts: Sequence[Verdict], thresholds: Thresholds) -> list[Verdict]:
+    """Return the judgements that pass or fail the run."""
+    return [verdict for verdict in verdicts if _passes(verdict, thresholds) is not None]
 
 
-def _by_person(newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    verdicts = _decisive(newest, JudgementSource.PERSON, thresholds)
-    return _conclusion(verdicts[-1], thresholds) if verdicts else None
+def _by_person(verdicts: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
+    decisive = _decisive(verdicts, thresholds)
+    return _conclusion(decisive[-1], thresholds) if decisive else None
 
 
-def _by_import(newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    verdicts = _decisive(newest, JudgementSource.IMPORT, thresholds)
-    verdicts = [verdict for verdict in verdicts if verdict.name != TERMINATION] or verdicts
-    return _worst(verdicts, thresholds)
+def _by_import(verdicts: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
+    decisive = _decisive(verdicts, thresholds)
+    return _worst([verdict for verdict in decisive if verdict.name != TERMINATION] or decisive, thresholds)
 
 
-def _by_checks(status: RunStatus, newest: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
-    checks = [check for check in newest if check.source in _AUTOMATIC]
+def _by_checks(status: RunStatus, checks: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | None:
     missing = next((check for check in checks if check.kind is JudgementKind.NOT_RUN), None)
-    verdict = _worst([check for check in checks if _passes(check, thresholds) is not None], thresholds)
+    verdict = _worst(_decisive(checks, thresholds), thresholds)
     if (verdict is not None and verdict.outcome is Outcome.FAILED) or status is RunStatus.FAILED:
         return verdict if verdict is not None and verdict.outcome is Outcome.FAILED else None
     if missing is not None:
@@ -175,7 +238,8 @@ def _worst(verdicts: Sequence[Verdict], thresholds: Thresholds) -> Conclusion | 
 def _conclusion(verdict: Verdict, thresholds: Thresholds) -> Conclusion:
     outcome = Outcome.PASSED if _passes(verdict, thresholds) else Outcome.FAILED
     detail = f" {verdict.value:g}" if verdict.value is not None else f": {verdict.text}" if verdict.text else ""
-    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{verdict.name}{detail}"))
+    name = f"tag {verdict.name}" if verdict.source is JudgementSource.TAG else verdict.name
+    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{name}{detail}"))
 
 
 def _passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:

@@ -8,10 +8,11 @@ from pydantic import Field, StringConstraints, model_validator
 
 from traces.core.schema import Schema
 from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome
-from traces.ingest.outcome_rules import Threshold
+from traces.ingest.outcome_rules import DEFAULT_DECIDERS, Decider, DecidingSource, OutcomeCriteria, Threshold
 
 _NO_NUL = r"^[^\x00]*$"
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=120, pattern=_NO_NUL)]
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_NO_NUL)]
 Comment = Annotated[str, StringConstraints(strip_whitespace=True, max_length=10_000, pattern=_NO_NUL)]
 Score = Annotated[float, Field(allow_inf_nan=False)]
 
@@ -77,17 +78,64 @@ class ThresholdView(Schema):
         return Threshold(at_least=self.at_least, at_most=self.at_most)
 
 
-class OutcomeRuleRequest(Schema):
-    """The bounds at which scores pass, by name; omitted names return to the default."""
+class DeciderView(Schema):
+    """Judgements that decide: of people, imported ones and tags, or checks, validators and judging models.
 
-    thresholds: Annotated[dict[Name, ThresholdView], Field(max_length=100)]
+    With a `name`, only the judgements with that name.
+    """
+
+    source: DecidingSource
+    name: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120, pattern=_NO_NUL)] = ""
+
+
+class OutcomeRuleRequest(Schema):
+    """What decides whether runs pass. Whatever is omitted returns to its default."""
+
+    # The bounds at which scores pass, by name.
+    thresholds: Annotated[dict[Name, ThresholdView], Field(max_length=100)] = {}
+    # The outcome of runs with a tag.
+    tags: Annotated[dict[Tag, Literal["passed", "failed"]], Field(max_length=100)] = {}
+    # The first one that applies decides, else the status of the run.
+    deciders: Annotated[list[DeciderView], Field(min_length=1, max_length=20)] | None = None
+
+    @property
+    def criteria(self) -> OutcomeCriteria:
+        return OutcomeCriteria(
+            thresholds={name: view.threshold for name, view in self.thresholds.items()},
+            tags={tag: outcome == "passed" for tag, outcome in self.tags.items()},
+            deciders=DEFAULT_DECIDERS
+            if self.deciders is None
+            else tuple(Decider(source=decider.source, name=decider.name) for decider in self.deciders),
+        )
 
 
 class OutcomeRuleView(Schema):
-    """The outcome rule of an app: its own thresholds, and the defaults for other names."""
+    """The outcome rule of an app, and the defaults of what it does not set."""
 
     app: str
     thresholds: dict[str, ThresholdView]
+    tags: dict[str, Literal["passed", "failed"]]
+    deciders: list[DeciderView]
     defaults: dict[str, ThresholdView]
+    default_deciders: list[DeciderView]
     by: str
     at: datetime | None
+    # Whether the outcomes of all stored runs follow this rule.
+    is_applied: bool
+
+
+class JudgementName(Schema):
+    """Judgements that an app's runs have under one name. `lowest` and `highest` are of scores."""
+
+    name: str
+    source: JudgementSource
+    kinds: list[JudgementKind]
+    count: int
+    lowest: float | None
+    highest: float | None
+
+
+class JudgementNames(Schema):
+    """The names under which runs are judged, the most frequent first."""
+
+    names: list[JudgementName]

@@ -5,7 +5,7 @@ The outcome is stored in the same transaction as a judgement, under the run's lo
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any, Final
@@ -13,7 +13,6 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
-from django.db.models import Max
 
 from traces import notify
 from traces.core.ids import new_id
@@ -28,14 +27,23 @@ from traces.core.vocabulary import (
     StepType,
 )
 from traces.errors import NotSealed, NotYours
-from traces.ingest.judgement_rows import NAME_LENGTH, STATEMENT_COLUMNS, JudgementRow, validator_row
-from traces.ingest.outcome_rules import Conclusion, Threshold, Thresholds, Verdict, conclude, validator_kind
-from traces.models import Judgement, OutcomeRule, Run, RunOutcome, Step
+from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow, validator_row
+from traces.ingest.outcome_rules import (
+    DEFAULT_CRITERIA,
+    Conclusion,
+    OutcomeCriteria,
+    Verdict,
+    conclude,
+    validator_kind,
+)
+from traces.judgements.queries import criteria_of
+from traces.models import Judgement, Run, RunOutcome, RunTag, Step
 from traces.storage import artifacts, bulk
 
 logger = structlog.get_logger("traces")
 _statement_values: Final = attrgetter(*STATEMENT_COLUMNS)
 _COLUMNS: Final = ("id", "run", "key", "created_at", *STATEMENT_COLUMNS)
+_STORED_COLUMNS: Final = ("run_id", "outcome", "basis", "reason")
 _OUTCOME: Final = ("run", "outcome", "basis", "reason", "is_probe")
 
 
@@ -47,6 +55,7 @@ class NewRunJudgements:
     app: str
     status: RunStatus
     source: RunSource
+    tags: Sequence[str]
     judgements: Sequence[JudgementRow]
 
 
@@ -60,13 +69,14 @@ def insert_judgements(runs: Sequence[NewRunJudgements]) -> None:
     """Store the judgements and outcomes of runs that are not committed yet; call it inside a transaction."""
     now = datetime.now(UTC)
     _insert({(run.run_id, row.key): row for run in runs for row in run.judgements}, now)
-    rules = thresholds_of({run.app for run in runs})
-    bulk.insert(RunOutcome, _OUTCOME, (_outcome_values(run, rules.get(run.app, {}), now) for run in runs))
+    rules = criteria_of({run.app for run in runs})
+    outcomes = (_outcome_values(run, rules.get(run.app, DEFAULT_CRITERIA), now) for run in runs)
+    bulk.insert(RunOutcome, _OUTCOME, outcomes)
 
 
-def _outcome_values(run: NewRunJudgements, thresholds: Thresholds, now: datetime) -> tuple[object, ...]:
+def _outcome_values(run: NewRunJudgements, criteria: OutcomeCriteria, now: datetime) -> tuple[object, ...]:
     verdicts = [verdict for row in run.judgements if (verdict := _verdict(row, now))]
-    conclusion = conclude(run.status, verdicts, thresholds)
+    conclusion = _conclusion(run.status, verdicts, run.tags, criteria)
     basis = conclusion.basis or ""
     return run.run_id, conclusion.outcome, basis, conclusion.reason, run.source is RunSource.PROBE
 
@@ -78,7 +88,7 @@ def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collecti
     """
     affected_runs = sorted({*new_runs, *(run_id for run_id, rows in judgements.items() if rows)})
     for run_ids in bulk.chunks(affected_runs):
-        _lock(run_ids)
+        lock(run_ids)
         existing = set(Judgement.objects.filter(run_id__in=run_ids).values_list("run_id", "key"))
         added = {
             (run_id, row.key): row
@@ -93,7 +103,7 @@ def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collecti
 
 def retract(run_id: UUID, rows: Sequence[JudgementRow]) -> None:
     """Withdraw judgements that their source corrected or deleted; call it inside a transaction."""
-    _lock([run_id])
+    lock([run_id])
     rows_to_withdraw = Judgement.objects.filter(
         run_id=run_id, key__in=[row.key for row in rows], withdrawn_at__isnull=True
     )
@@ -112,7 +122,7 @@ def judge(run: Run, row: JudgementRow) -> Judgement:
         run=run, source=JudgementSource.PERSON, by=row.by, name=row.name, step_no=row.step_no, withdrawn_at__isnull=True
     )
     with transaction.atomic():
-        _lock([run.id])
+        lock([run.id])
         if row.kind is not JudgementKind.NOTE:
             own.exclude(kind=JudgementKind.NOTE).update(withdrawn_at=datetime.now(UTC))
         add({run.id: [row]})
@@ -128,7 +138,7 @@ def withdraw(judgement: Judgement, *, by: str) -> None:
         author = judgement.by if judgement.source == JudgementSource.PERSON else f"the {judgement.source}"
         raise NotYours(f"this judgement was made by {author or 'another user'}: only its author can withdraw it")
     with transaction.atomic():
-        _lock([judgement.run_id])
+        lock([judgement.run_id])
         now = datetime.now(UTC)
         if Judgement.objects.filter(id=judgement.id, withdrawn_at__isnull=True).update(withdrawn_at=now):
             refresh([judgement.run_id])
@@ -174,16 +184,24 @@ def validator_judgements(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRo
 
 
 def refresh(run_ids: Sequence[UUID]) -> None:
-    """Compute and store the outcomes of locked runs."""
+    """Compute the outcomes of locked runs, and store those that changed."""
     runs = list(Run.objects.filter(id__in=run_ids).values_list("id", "app", "status", "source"))
-    rules = thresholds_of({app for _, app, _, _ in runs})
-    verdicts = _verdicts(run_ids)
+    rules = criteria_of({app for _, app, _, _ in runs})
+    verdicts, tags = _verdicts(run_ids), _tags(run_ids, rules.values())
     outcomes = [
-        _outcome_row(run_id, RunSource(source), conclude(RunStatus(status), verdicts[run_id], rules.get(app, {})))
+        _outcome_row(
+            run_id,
+            RunSource(source),
+            _conclusion(RunStatus(status), verdicts[run_id], tags[run_id], rules.get(app, DEFAULT_CRITERIA)),
+        )
         for run_id, app, status, source in runs
     ]
+    stored_outcomes = {
+        row[0]: row[1:] for row in RunOutcome.objects.filter(run_id__in=run_ids).values_list(*_STORED_COLUMNS)
+    }
+    new_outcomes = [row for row in outcomes if stored_outcomes.get(row.run_id) != (row.outcome, row.basis, row.reason)]
     RunOutcome.objects.bulk_create(
-        outcomes, update_conflicts=True, unique_fields=["run"], update_fields=["outcome", "basis", "reason"]
+        new_outcomes, update_conflicts=True, unique_fields=["run"], update_fields=["outcome", "basis", "reason"]
     )
 
 
@@ -194,27 +212,20 @@ def notify_views(run_ids: Iterable[UUID]) -> None:
         notify.touch(f"run.{run_id}")
 
 
-def thresholds_of(apps: Collection[str]) -> dict[str, Thresholds]:
-    """Return the thresholds of the apps that have an outcome rule."""
-    newest = OutcomeRule.objects.filter(app__in=apps).values("app").annotate(newest=Max("id")).values("newest")
-    rules = OutcomeRule.objects.filter(id__in=newest).values_list("app", "thresholds")
-    return {app: {name: Threshold(**threshold) for name, threshold in bounds.items()} for app, bounds in rules}
+def _conclusion(
+    status: RunStatus, verdicts: Sequence[Verdict], tags: Sequence[str], criteria: OutcomeCriteria
+) -> Conclusion:
+    return conclude(status, [*verdicts, *criteria.tag_verdicts(tags)], criteria)
 
 
-def set_thresholds(app: str, thresholds: Thresholds, *, by: str) -> OutcomeRule:
-    """Store the outcome rule of an app, and update the outcomes of its runs that have scores."""
-    document = {
-        name: {k: v for k, v in asdict(threshold).items() if v is not None} for name, threshold in thresholds.items()
-    }
-    with transaction.atomic():
-        rule = OutcomeRule.objects.create(app=app, thresholds=document, by=by[:NAME_LENGTH])
-        scores = Judgement.objects.filter(run__app=app, kind=JudgementKind.SCORE, step_no__isnull=True)
-        for run_ids in bulk.chunks(scores.order_by("run_id").values_list("run_id", flat=True).distinct()):
-            _lock(run_ids)
-            refresh(run_ids)
-        notify_views([])
-    logger.info("outcome_rule_set", app=app, thresholds=document, by=by)
-    return rule
+def _tags(run_ids: Sequence[UUID], rules: Iterable[OutcomeCriteria]) -> Mapping[UUID, list[str]]:
+    """Return the tags of runs that an outcome rule names. A fork does not have its source's tags."""
+    tags: dict[UUID, list[str]] = defaultdict(list)
+    rule_tags = {tag for criteria in rules for tag in criteria.tags}
+    rows = RunTag.objects.filter(run_id__in=run_ids, tag__in=rule_tags) if rule_tags else ()
+    for row in rows:
+        tags[row.run_id].append(row.tag)
+    return tags
 
 
 def _verdicts(run_ids: Sequence[UUID]) -> dict[UUID, list[Verdict]]:
@@ -258,6 +269,6 @@ def _insert(added: Mapping[tuple[UUID, str], JudgementRow], now: datetime) -> No
     bulk.insert(Judgement, _COLUMNS, rows, ignore_conflicts=True)
 
 
-def _lock(run_ids: Sequence[UUID]) -> None:
+def lock(run_ids: Sequence[UUID]) -> None:
     """Lock the runs in one order for all writers, so that no outcome misses a judgement."""
     list(Run.objects.select_for_update(no_key=True).filter(id__in=run_ids).order_by("id").values_list("id"))

@@ -32,9 +32,9 @@ class Judgement(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "key"], name="judgement_identity"),)
         indexes = (
-            # filter the runs list by a score: read from the index alone
+            # filter the runs list by judgements, and count their names: read from the index alone
             models.Index(
-                fields=["name", "kind", "value", "run"],
+                fields=["name", "kind", "value", "source", "run"],
                 name="judgement_named",
                 condition=models.Q(withdrawn_at__isnull=True),
             ),
@@ -66,12 +66,15 @@ class RunOutcome(models.Model):
 
 
 class OutcomeRule(models.Model):
-    """Thresholds at which an app's runs pass. A row never changes; the newest of an app is active."""
+    """What decides whether an app's runs pass. A rule never changes; the newest of an app is active."""
 
     app = models.CharField(max_length=120)
     thresholds = models.JSONField(help_text="by score name: {at_least} or {at_most}")
+    tags = models.JSONField(default=dict, help_text="by tag: whether runs with it pass")
+    deciders = models.JSONField(default=list, help_text="{source, name}, the first first; empty: the default")
     by = models.CharField(max_length=120, blank=True)
     at = models.DateTimeField(auto_now_add=True)
+    applied_at = models.DateTimeField(null=True, help_text="when the stored runs had been updated")
 
     class Meta:
         indexes = (models.Index(fields=["app", "id"], name="outcome_rule_newest"),)

@@ -1,7 +1,6 @@
-"""REST endpoints of judgements and outcome rules."""
+"""REST endpoints of judgements."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -17,23 +16,14 @@ from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.paging import whole_number, yes_or_no
 from traces.http.responses import PROBLEMS, caller_of, path, query
-from traces.ingest.judgement_rows import NAME_LENGTH, JudgementRow
-from traces.ingest.outcome_rules import DEFAULT_THRESHOLDS, Thresholds
+from traces.ingest.judgement_rows import JudgementRow
 from traces.judgements import services
-from traces.judgements.schemas import (
-    JudgementList,
-    JudgementRequest,
-    JudgementView,
-    OutcomeRuleRequest,
-    OutcomeRuleView,
-    ThresholdView,
-)
-from traces.models import Judgement, OutcomeRule, Run
+from traces.judgements.schemas import JudgementList, JudgementRequest, JudgementView
+from traces.models import Judgement, Run
 from traces.redaction_policies import services as policies
 from traces.runs.queries import as_uuid, by_id, find_run, find_step
 
 _RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
-_APP: Final = path("app", "The app's name.")
 _MAX_LIMIT: Final = 1_000
 _FILTERS: Final = [
     _RUN,
@@ -84,27 +74,6 @@ class JudgementDetailView(APIView):
         return Response(status=204)
 
 
-class OutcomeRuleDetailView(APIView):
-    @extend_schema(operation_id="get_outcome_rule", parameters=[_APP], responses={200: OutcomeRuleView, **PROBLEMS})
-    def get(self, request: Request, app: str) -> Response:
-        """Return the thresholds at which the scores of an app's runs pass."""
-        return Response(_rule(app, OutcomeRule.objects.filter(app=app).order_by("-id").first()))
-
-    @extend_schema(
-        operation_id="set_outcome_rule",
-        parameters=[_APP],
-        request=OutcomeRuleRequest,
-        responses={200: OutcomeRuleView, **PROBLEMS},
-    )
-    def put(self, request: Request, app: str) -> Response:
-        """Set the thresholds of an app, and update the outcomes of its runs that have scores."""
-        body = parse_body(OutcomeRuleRequest, request.data)
-        if len(app) > NAME_LENGTH or "\x00" in app:
-            raise InvalidQuery(f"an app's name has at most {NAME_LENGTH} characters, none of them NUL", where="/app")
-        bounds = {name: threshold.threshold for name, threshold in body.thresholds.items()}
-        return Response(_rule(app, services.set_thresholds(app, bounds, by=caller_of(request))))
-
-
 def _listing(run: Run, params: Mapping[str, str], caller: str) -> JudgementList:
     limit = whole_number(params, "limit", default=_MAX_LIMIT, maximum=_MAX_LIMIT)
     rows = Judgement.objects.filter(_after(params.get("after", "")), run=run).order_by("id")
@@ -144,17 +113,3 @@ def _view(row: Judgement, caller: str) -> JudgementView:
         mine=row.source == JudgementSource.PERSON and row.by == caller,
         withdrawn_at=row.withdrawn_at,
     )
-
-
-def _rule(app: str, rule: OutcomeRule | None) -> OutcomeRuleView:
-    return OutcomeRuleView(
-        app=app,
-        thresholds=_thresholds(services.thresholds_of([app]).get(app, {})),
-        defaults=_thresholds(DEFAULT_THRESHOLDS),
-        by=rule.by if rule else "",
-        at=rule.at if rule else None,
-    )
-
-
-def _thresholds(bounds: Thresholds) -> dict[str, ThresholdView]:
-    return {name: ThresholdView(**asdict(threshold)) for name, threshold in bounds.items()}

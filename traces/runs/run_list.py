@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.dateparse import parse_datetime
 
-from traces.core.vocabulary import JudgementKind, Label, Outcome, RunSource, RunStatus
+from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
 from traces.http.paging import whole_number
 from traces.http.search_words import words_of
@@ -216,6 +216,8 @@ def _judgement(query: Mapping[str, str]) -> Q:
         condition &= Q(name__in=names)
     if kinds := _values(query, "judgement_kind"):
         condition &= Q(kind__in=_check_choices("judgement_kind", kinds, frozenset(JudgementKind)))
+    if sources := _values(query, "judgement_source"):
+        condition &= Q(source__in=_check_choices("judgement_source", sources, frozenset(JudgementSource)))
     if least := query.get("min_score"):
         condition &= Q(value__gte=_score("min_score", least))
     if greatest := query.get("max_score"):

@@ -308,6 +308,7 @@ def run_judgements(run: PreparedRun) -> services.NewRunJudgements:
         app=columns["app"],
         status=columns["status"],
         source=columns["source"],
+        tags=columns["tags"],
         judgements=run.judgements,
     )
 

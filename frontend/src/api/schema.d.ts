@@ -476,6 +476,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/judgement-names": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the names under which runs are judged, with their sources and the range of their scores. */
+        get: operations["list_judgement_names"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/krabs/events": {
         parameters: {
             query?: never;
@@ -534,9 +551,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Return the thresholds at which the scores of an app's runs pass. */
+        /** @description Return what decides whether an app's runs pass. */
         get: operations["get_outcome_rule"];
-        /** @description Set the thresholds of an app, and update the outcomes of its runs that have scores. */
+        /** @description Set what decides whether an app's runs pass, and update their outcomes; for many runs, in the background. */
         put: operations["set_outcome_rule"];
         post?: never;
         delete?: never;
@@ -2283,6 +2300,24 @@ export interface components {
             ignore_case: boolean;
         };
         /**
+         * DeciderView
+         * @description Judgements that decide: of people, imported ones and tags, or checks, validators and judging models.
+         *
+         *     With a `name`, only the judgements with that name.
+         */
+        DeciderView: {
+            /**
+             * Source
+             * @enum {string}
+             */
+            source: "person" | "import" | "check";
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+        };
+        /**
          * Deltas
          * @description Candidate minus base; null if one side is unknown.
          */
@@ -3434,6 +3469,31 @@ export interface components {
             next: string | null;
         };
         /**
+         * JudgementName
+         * @description Judgements that an app's runs have under one name. `lowest` and `highest` are of scores.
+         */
+        JudgementName: {
+            /** Name */
+            name: string;
+            source: components["schemas"]["JudgementSource"];
+            /** Kinds */
+            kinds: components["schemas"]["JudgementKind"][];
+            /** Count */
+            count: number;
+            /** Lowest */
+            lowest: number | null;
+            /** Highest */
+            highest: number | null;
+        };
+        /**
+         * JudgementNames
+         * @description The names under which runs are judged, the most frequent first.
+         */
+        JudgementNames: {
+            /** Names */
+            names: components["schemas"]["JudgementName"][];
+        };
+        /**
          * JudgementRequest
          * @description A new judgement: `value` is the number of a score, `text` a note or comment, `step` a sequence number.
          */
@@ -3466,10 +3526,10 @@ export interface components {
         };
         /**
          * JudgementSource
-         * @description Author of a judgement.
+         * @description Author of a judgement. `tag`: a tag of the run decides by the app's outcome rule; it is not stored separately.
          * @enum {string}
          */
-        JudgementSource: "person" | "check" | "import" | "validator" | "model";
+        JudgementSource: "person" | "check" | "import" | "validator" | "model" | "tag";
         /**
          * JudgementView
          * @description A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
@@ -3856,17 +3916,32 @@ export interface components {
         Outcome: "passed" | "failed" | "unverified" | "unknown";
         /**
          * OutcomeRuleRequest
-         * @description The bounds at which scores pass, by name; omitted names return to the default.
+         * @description What decides whether runs pass. Whatever is omitted returns to its default.
          */
         OutcomeRuleRequest: {
-            /** Thresholds */
+            /**
+             * Thresholds
+             * @default {}
+             */
             thresholds: {
                 [key: string]: components["schemas"]["ThresholdView"];
             };
+            /**
+             * Tags
+             * @default {}
+             */
+            tags: {
+                [key: string]: "passed" | "failed";
+            };
+            /**
+             * Deciders
+             * @default null
+             */
+            deciders: components["schemas"]["DeciderView"][] | null;
         };
         /**
          * OutcomeRuleView
-         * @description The outcome rule of an app: its own thresholds, and the defaults for other names.
+         * @description The outcome rule of an app, and the defaults of what it does not set.
          */
         OutcomeRuleView: {
             /** App */
@@ -3875,14 +3950,24 @@ export interface components {
             thresholds: {
                 [key: string]: components["schemas"]["ThresholdView"];
             };
+            /** Tags */
+            tags: {
+                [key: string]: "passed" | "failed";
+            };
+            /** Deciders */
+            deciders: components["schemas"]["DeciderView"][];
             /** Defaults */
             defaults: {
                 [key: string]: components["schemas"]["ThresholdView"];
             };
+            /** Default Deciders */
+            default_deciders: components["schemas"]["DeciderView"][];
             /** By */
             by: string;
             /** At */
             at: string | null;
+            /** Is Applied */
+            is_applied: boolean;
         };
         /**
          * Override
@@ -6482,6 +6567,7 @@ export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
+export type DeciderView = components['schemas']['DeciderView'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -6543,6 +6629,8 @@ export type JsonValue = components['schemas']['JSONValue'];
 export type JsonSchemaCheck = components['schemas']['JsonSchemaCheck'];
 export type JudgementKind = components['schemas']['JudgementKind'];
 export type JudgementList = components['schemas']['JudgementList'];
+export type JudgementName = components['schemas']['JudgementName'];
+export type JudgementNames = components['schemas']['JudgementNames'];
 export type JudgementRequest = components['schemas']['JudgementRequest'];
 export type JudgementSource = components['schemas']['JudgementSource'];
 export type JudgementView = components['schemas']['JudgementView'];
@@ -7716,6 +7804,36 @@ export interface operations {
             };
         };
     };
+    list_judgement_names: {
+        parameters: {
+            query?: {
+                /** @description Only the runs of this app. */
+                app?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JudgementNames"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     record_krabs_events: {
         parameters: {
             query?: never;
@@ -8750,8 +8868,10 @@ export interface operations {
                 environment?: string;
                 /** @description Runs with a judgement of any of these names, such as a score. Separate several values by commas. */
                 judgement?: string;
-                /** @description `pass`, `fail`, `score`, `note`: what that judgement is. Separate several values by commas. */
+                /** @description `pass`, `fail`, `score`, `note`, `not_run`: what that judgement is. Separate several values by commas. */
                 judgement_kind?: string;
+                /** @description `person`, `import`, `check`, `validator`, `model`: who made that judgement. Separate several values by commas. */
+                judgement_source?: string;
                 /** @description Runs with a step of any of these labels. Separate several values by commas. */
                 label?: string;
                 /** @description Runs per page; at most 200. */

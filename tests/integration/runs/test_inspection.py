@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind, JudgementSource, StepStatus
-from traces.ingest.outcome_rules import Threshold
-from traces.judgements.services import set_thresholds
+from traces.ingest.outcome_rules import OutcomeCriteria, Threshold
+from traces.judgements.rule_changes import set_rule
 from traces.models import Artifact, Step
 from traces.runs.services import record, retention
 
@@ -54,7 +54,7 @@ def test_scores_below_app_threshold_are_places(client: Client) -> None:
     judgement = replace(run("judged", "It is lost.", passed=True), judgements=(reward(1.0), helpful))
     run_id = record(judgement).run_id
     assert "judgement" not in [place["kind"] for place in places(client, run_id)["places"]]
-    set_thresholds("desk", {"helpful": Threshold(at_least=0.7)}, by="ops")
+    set_rule("desk", OutcomeCriteria(thresholds={"helpful": Threshold(at_least=0.7)}), by="ops")
     titles = [place["title"] for place in places(client, run_id)["places"] if place["kind"] == "judgement"]
     assert titles == ["helpful (import): 0.4"]
 

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
 from traces.importers.common.judgements import judgement, termination
-from traces.ingest.outcome_rules import Conclusion, Threshold, Verdict, adverse, conclude, validator_kind
+from traces.ingest.outcome_rules import (
+    DEFAULT_CRITERIA,
+    DEFAULT_DECIDERS,
+    Conclusion,
+    Decider,
+    OutcomeCriteria,
+    Threshold,
+    Verdict,
+    adverse,
+    conclude,
+    validator_kind,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PERSON, IMPORT = JudgementSource.PERSON, JudgementSource.IMPORT
@@ -24,7 +35,7 @@ def verdict(source: JudgementSource, kind: JudgementKind, name: str = "verdict",
 
 
 def outcome(*verdicts: Verdict, status: RunStatus = RunStatus.COMPLETED, **thresholds: Threshold) -> Outcome:
-    return conclude(status, verdicts, thresholds).outcome
+    return conclude(status, verdicts, OutcomeCriteria(thresholds=thresholds)).outcome
 
 
 def test_status_alone_never_passes() -> None:
@@ -84,7 +95,7 @@ def test_termination_counts_without_score() -> None:
     cut_off = verdict(IMPORT, FAIL, "termination_reason", text="max_steps")
     assert outcome(cut_off) is Outcome.FAILED
     assert outcome(cut_off, verdict(IMPORT, SCORE, "reward", value=1.0)) is Outcome.PASSED
-    assert conclude(RunStatus.COMPLETED, [cut_off], {}).reason == "termination_reason: max_steps"
+    assert conclude(RunStatus.COMPLETED, [cut_off], DEFAULT_CRITERIA).reason == "termination_reason: max_steps"
 
 
 def test_unrun_check_leaves_unverified() -> None:
@@ -106,7 +117,7 @@ def test_retried_validator_counts_once() -> None:
 def test_conclusion_names_its_basis() -> None:
     reward = verdict(IMPORT, SCORE, "reward", value=0.0)
     expected = Conclusion(outcome=Outcome.FAILED, basis=IMPORT, reason="reward 0")
-    assert conclude(RunStatus.COMPLETED, [reward], {}) == expected
+    assert conclude(RunStatus.COMPLETED, [reward], DEFAULT_CRITERIA) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,6 +161,26 @@ def test_termination_reasons() -> None:
     assert termination("user_stop").kind is NOTE
 
 
+def test_tag_decides_like_an_import() -> None:
+    criteria = OutcomeCriteria(tags={"outcome:failed": False, "outcome:passed": True})
+    verdicts = criteria.tag_verdicts(["eu", "outcome:failed"])
+    expected = Conclusion(outcome=Outcome.FAILED, basis=JudgementSource.TAG, reason="tag outcome:failed")
+    assert conclude(RunStatus.COMPLETED, [*verdicts, verdict(VALIDATOR, PASS)], criteria) == expected
+    assert conclude(RunStatus.COMPLETED, [*verdicts, verdict(PERSON, PASS)], criteria).outcome is Outcome.PASSED
+
+
+def test_app_orders_its_deciders() -> None:
+    verdicts = [verdict(PERSON, PASS), verdict(VALIDATOR, FAIL, "schema"), verdict(IMPORT, PASS, "graded")]
+    assert _outcome_by(verdicts, Decider(source="check"), Decider(source="person")) is Outcome.FAILED
+    assert _outcome_by(verdicts, Decider(source="import", name="graded")) is Outcome.PASSED
+    assert _outcome_by(verdicts, Decider(source="import", name="elsewhere")) is Outcome.UNKNOWN
+    assert _outcome_by(verdicts, Decider(source="check", name="schema"), status=RunStatus.FAILED) is Outcome.FAILED
+
+
+def _outcome_by(verdicts: list[Verdict], *deciders: Decider, status: RunStatus = RunStatus.COMPLETED) -> Outcome:
+    return conclude(status, verdicts, OutcomeCriteria(deciders=deciders)).outcome
+
+
 VERDICTS = st.builds(
     Verdict,
     name=st.sampled_from(["reward", "schema", "tone"]),
@@ -163,15 +194,42 @@ VERDICTS = st.builds(
 
 @given(st.sampled_from(RunStatus), st.lists(VERDICTS, max_size=6))
 def test_passing_needs_a_passing_judgement(status: RunStatus, verdicts: list[Verdict]) -> None:
-    conclusion = conclude(status, verdicts, {})
+    conclusion = conclude(status, verdicts, DEFAULT_CRITERIA)
     if conclusion.outcome is Outcome.PASSED:
         assert any(each.kind is PASS or (each.value or 0) > 0.9 for each in verdicts)
     if conclusion.outcome is Outcome.UNVERIFIED:
         assert any(each.kind is NOT_RUN for each in verdicts)
 
 
+DECIDERS = st.builds(
+    Decider, source=st.sampled_from(["person", "import", "check"]), name=st.sampled_from(["", "reward", "schema"])
+)
+CRITERIA = st.builds(
+    OutcomeCriteria,
+    thresholds=st.dictionaries(st.sampled_from(["reward", "tone"]), st.just(Threshold(at_least=0.5))),
+    deciders=st.lists(DECIDERS, max_size=4).map(tuple) | st.just(DEFAULT_DECIDERS),
+)
+
+
+@given(st.sampled_from(RunStatus), st.lists(VERDICTS, max_size=6), CRITERIA)
+def test_only_covered_judgements_decide(status: RunStatus, verdicts: list[Verdict], criteria: OutcomeCriteria) -> None:
+    covered = [each for each in verdicts if any(decider.covers(each) for decider in criteria.deciders)]
+    conclusion = conclude(status, verdicts, criteria)
+    assert conclusion == conclude(status, covered, criteria)
+    if conclusion.basis is None:
+        assert conclusion.outcome in (Outcome.FAILED, Outcome.UNKNOWN)
+        assert (conclusion.outcome is Outcome.FAILED) is (status is RunStatus.FAILED)
+
+
+@given(st.lists(VERDICTS, max_size=6), CRITERIA)
+def test_persons_veto_fails_by_default(verdicts: list[Verdict], criteria: OutcomeCriteria) -> None:
+    veto = verdict(PERSON, FAIL, at=NOON + timedelta(hours=1))
+    by_default = OutcomeCriteria(thresholds=criteria.thresholds)
+    assert conclude(RunStatus.COMPLETED, [*verdicts, veto], by_default).outcome is Outcome.FAILED
+
+
 def _adverse_names(*verdicts: Verdict, **thresholds: Threshold) -> list[str]:
-    return [verdict.name for verdict in adverse(verdicts, thresholds)]
+    return [verdict.name for verdict in adverse(verdicts, OutcomeCriteria(thresholds=thresholds))]
 
 
 def test_whatever_fails_is_adverse() -> None:

@@ -7,6 +7,7 @@ const sources: Record<JudgementView["source"], string> = {
   import: "imported",
   validator: "validator",
   model: "model",
+  tag: "tag",
 };
 
 /** The source of a judgement: "ada", "imported", "imported, from ada". */

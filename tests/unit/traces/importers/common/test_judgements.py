@@ -14,7 +14,7 @@ from traces.core.vocabulary import JudgementKind, JudgementSource, RunStatus
 from traces.importers import registry
 from traces.importers.common.benchmark_scores import read_judgements
 from traces.importers.files.source import Source
-from traces.ingest.outcome_rules import Verdict, conclude
+from traces.ingest.outcome_rules import DEFAULT_CRITERIA, Verdict, conclude
 
 Brief = tuple[str, str, float | None, str, str | None]
 
@@ -37,7 +37,7 @@ def outcome(run: RecordedRun) -> str:
         for judgement in run.judgements
         if judgement.step is None
     ]
-    return conclude(run.status, verdicts, {}).outcome
+    return conclude(run.status, verdicts, DEFAULT_CRITERIA).outcome
 
 
 # Benchmarks
