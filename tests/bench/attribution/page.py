@@ -50,6 +50,9 @@ developed further, and measured before and after; their failures have been exami
 written by someone who had not read the method, and measured once before (top-1 89.8 %, `high` right in 96 of 98); their
 failures have been examined since. *Blind* programs were written later, by an author who had read neither the method nor
 its results. *Later* programs were written after these in the same way, as 15 kinds of agents that the others lack.
+*Field* programs were written last, by an author who had read this page and the harness but not the method, after the
+manner of agents in production; in two of them, a model decides at random at a rate, and the truth is about its usual
+answers.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.

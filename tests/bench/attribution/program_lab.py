@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Final
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
@@ -24,6 +25,7 @@ from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import Model
 from tests.bench.attribution.mechanisms.settings import Settings
+from tests.bench.attribution.programs.chance import with_chance
 from tests.bench.attribution.programs.rewording import with_rewording
 from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
@@ -40,12 +42,20 @@ OverrideSource = tuple[Source, JSONObject]
 
 @dataclass
 class ProgramBench(Bench):
-    """Both recordings of a case. A model that rewords phrases each of them differently."""
+    """Both recordings of a case. A model that rewords phrases each of them differently.
+
+    Of a model that decides at random, the recordings are repeated until they show the case: the usual answers if there
+    is a cause, otherwise two different answers.
+    """
 
     def __post_init__(self) -> None:
         program, before, after = self.program, self.settings(()), self.settings(self.case.by_id)
-        self.base = Source.record(program.program, before, self.model("base"))
-        self.candidate = Source.record(program.program, after, self.model("candidate"))
+        for attempt in count():
+            suffix = f" {attempt}" if attempt else ""
+            self.base = Source.record(program.program, before, self.model(f"base{suffix}"))
+            self.candidate = Source.record(program.program, after, self.model(f"candidate{suffix}"))
+            if program.chance is None or self._shows_case():
+                break
 
     @property
     def program(self) -> Program:
@@ -54,7 +64,14 @@ class ProgramBench(Bench):
 
     def model(self, sample_key: str) -> Model:
         number = f"{self.case.number} {sample_key}"
-        return with_rewording(self.program.model, number) if self.program.rewords else self.program.model
+        model = self.program.model
+        if self.program.chance:
+            model = with_chance(model, self.program.chance, number)
+        return with_rewording(model, number) if self.program.rewords else model
+
+    def _shows_case(self) -> bool:
+        answers, truth = (self.base.answer, self.candidate.answer), self.case.truth
+        return answers == (truth.base, truth.full) if truth.sets else answers[0] != answers[1]
 
 
 @dataclass
@@ -91,7 +108,7 @@ class ProgramLab(UnaidedLab):
             super().case(),
             question=self.question,
             differs=values[0] != values[1],
-            is_sampled=self.bench.program.rewords,
+            is_sampled=self.bench.program.is_sampled,
             coarser=outcomes.coarser(kind),
             values={
                 "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),

@@ -9,6 +9,7 @@ from tests.bench.attribution.cases import BenchCase
 from tests.bench.attribution.mechanisms.pipelines import Category, Pipeline
 from tests.bench.attribution.mechanisms.running import Runtime, result_text
 from tests.bench.attribution.mechanisms.settings import system
+from tests.bench.attribution.programs.chance import Chance
 from tests.bench.attribution.truth import Injection, Truth
 from traces.core.json_types import JSONObject, JSONValue
 
@@ -29,13 +30,20 @@ class Edit:
 class Program(Pipeline):
     """An agent with its own model. Programs of one `group` are reported together.
 
-    A model that `rewords` makes the same decision at each call, worded differently. Cases have one to `most` edits.
+    A model that `rewords` makes the same decision at each call, worded differently. One with `chance` decides
+    differently at times. Cases have one to `most` edits.
     """
 
     group: str
     rewords: bool = False
+    chance: Chance | None = None
     most: int = 4
     edits: tuple[Edit, ...]
+
+    @property
+    def is_sampled(self) -> bool:
+        """Return whether the same request can get different answers."""
+        return self.rewords or self.chance is not None
 
 
 def edit(category: Category, path: str, *values: JSONValue, decoy: bool = False) -> Edit:
