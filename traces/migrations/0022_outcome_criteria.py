@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('traces', '0020_judgements_by_name'),
+        ('traces', '0021_checked_segments'),
     ]
 
     operations = [
