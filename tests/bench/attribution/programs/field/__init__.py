@@ -1,9 +1,9 @@
 """FIELD: programs in the manner of production agents, by an author who had not read the method.
 
 Written on 23 November 2026, after `later`. The author had read the harness of track P (shapes, runtimes, truth, probe
-runner), two small modules of older sets, and some lines of the benchmark page with figures of older sets; and had run no
-attribution on these programs. Each program has 32 cases at full size, so there are 448, and eight of each program have
-no cause.
+runner), two small modules of older sets, and some lines of the benchmark page with figures of older sets; and had run
+no attribution on these programs. Each program has 32 cases at full size, so there are 448, and eight of each program
+have no cause.
 
 | program | agent |
 |---|---|
