@@ -13,6 +13,7 @@ from traces.payloads.parts import references
 
 _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK: Final = b"\x00"
+_PACKED: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
 _PART_KEY: Final = b'{"$part":"'
 _LITERAL_KEY: Final = b'{"$literal":'
@@ -32,13 +33,9 @@ def pack(data: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """Restore packed JSON text."""
-    pieces: list[bytes] = []
-    position = 0
-    while (mark := data.find(_MARK, position)) >= 0:
-        end = mark + 1 + _BYTES
-        pieces += (data[position:mark], b'{"$part":"', data[mark + 1 : end].hex().encode(), b'"}')
-        position = end
-    return b"".join([*pieces, data[position:]])
+    pieces = _PACKED.split(data)
+    pieces[1::2] = [b'{"$part":"%b"}' % digest.hex().encode() for digest in pieces[1::2]]
+    return b"".join(pieces)
 
 
 def part_digests(data: bytes) -> list[str]:

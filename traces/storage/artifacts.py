@@ -1,9 +1,8 @@
 """Content-addressed store: small artifacts in the database, large ones in the artifact storage."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import local
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 import structlog
@@ -15,7 +14,7 @@ from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact
 from traces.payloads import missing_parts
-from traces.payloads.digest_packing import pack, unpack
+from traces.payloads.digest_packing import pack, part_digests, unpack
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
@@ -36,12 +35,12 @@ _MAX_COMPRESSION: Final = 0.9
 _COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
 # Artifacts in memory at a time during a full scan.
 _SCAN_BATCH: Final = 500
+_StoredRow = tuple[str, int, str, str, bytes | memoryview | None]
 _local = local()
 log = structlog.get_logger("traces.storage.artifacts")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredBytes:
+class StoredBytes(NamedTuple):
     """The decoded bytes of an artifact."""
 
     sha256: str
@@ -94,16 +93,20 @@ def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
 
 def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
     """Yield the artifacts that exist: their bytes, or the error that makes them unreadable."""
-    table = connection.ops.quote_name(Artifact._meta.db_table)
-    columns = ", ".join(bulk.column_names(Artifact, _COLUMNS))
-    for chunk in bulk.chunks(digests):
-        places = ", ".join(["%s"] * len(chunk))
-        with connection.cursor() as cursor:
-            # Raw SQL as in `present`: replays verify tens of thousands of artifacts.
-            cursor.execute(f"SELECT {columns} FROM {table} WHERE sha256 IN ({places})", chunk)
-            rows = cursor.fetchall()
-        for row in rows:
-            yield _verify(*row)
+    for row in _rows(digests):
+        yield _verify(*row)
+
+
+def references(digests: Iterable[str]) -> Iterator[tuple[str, Sequence[str] | None]]:
+    """Yield the artifacts that exist, verified, with the digests that each refers to; None for a damaged one."""
+    for sha256, size, _, encoding, data in _rows(digests):
+        try:
+            content = _decode(sha256, size, encoding, data)
+        except ArtifactCorrupt:
+            yield sha256, None
+        else:
+            # References are always stored packed.
+            yield sha256, part_digests(content) if encoding.startswith(_PACKED_REFS) else ()
 
 
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
@@ -172,6 +175,17 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
         return
 
 
+def _rows(digests: Iterable[str]) -> Iterator[_StoredRow]:
+    table = connection.ops.quote_name(Artifact._meta.db_table)
+    columns = ", ".join(bulk.column_names(Artifact, _COLUMNS))
+    for chunk in bulk.chunks(digests):
+        places = ", ".join(["%s"] * len(chunk))
+        with connection.cursor() as cursor:
+            # Raw SQL as in `present`: replays verify tens of thousands of artifacts.
+            cursor.execute(f"SELECT {columns} FROM {table} WHERE sha256 IN ({places})", chunk)
+            yield from cursor.fetchall()
+
+
 def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str, bytes | None]:
     encoding, content = _encode(data, media_type)
     kind = "" if media_type == JSON_TYPE else media_type
@@ -199,15 +213,14 @@ def _verify(
         content = _decode(sha256, size, encoding, data)
     except ArtifactCorrupt as problem:
         return problem
-    return StoredBytes(sha256=sha256, media_type=kind or JSON_TYPE, data=content)
+    return StoredBytes(sha256, kind or JSON_TYPE, content)
 
 
 def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
     content = _file(sha256, encoding) if data is None else bytes(data)
-    if encoding.endswith(_ZSTD):
-        content = _decompress(sha256, content, size)
-    if encoding.startswith(_PACKED_REFS):
-        content = unpack(content)
+    if encoding:
+        content = _decompress(sha256, content, size) if encoding.endswith(_ZSTD) else content
+        content = unpack(content) if encoding.startswith(_PACKED_REFS) else content
     if digest_bytes(content) != sha256:
         raise ArtifactCorrupt(sha256, "its bytes do not match its digest")
     return content

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 from uuid import UUID
 
@@ -87,25 +88,18 @@ class Inspector:
             self._whole |= (existing := artifact_store.present(new))
             self._lost_artifacts |= _missing_artifacts(new - existing)
             return
-        contains: dict[str, list[str]] = {}
+        contains: dict[str, Sequence[str]] = {}
         losses: dict[str, LostArtifact] = {}
-        level = {digest for digest in digests if digest not in self._whole and digest not in self._lost_artifacts}
+        level = set(digests) - self._whole - self._lost_artifacts.keys()
         while level:
-            for artifact in artifact_store.verify(sorted(level)):
-                if isinstance(artifact, ArtifactCorrupt):
-                    losses[artifact.sha256] = LostArtifact(digest=artifact.sha256, loss=Loss.CORRUPT)
-                    contains[artifact.sha256] = []
-                else:
-                    contains[artifact.sha256] = part_digests(artifact.data)
-            for digest in level - contains.keys():
-                losses[digest] = LostArtifact(digest=digest, loss=Loss.MISSING)
-                contains[digest] = []
-            level = {
-                part
-                for digest in level
-                for part in contains[digest]
-                if part not in contains and part not in self._whole and part not in self._lost_artifacts
-            }
+            found = dict(artifact_store.references(sorted(level)))
+            for digest in (digest for digest, parts in found.items() if parts is None):
+                losses[digest] = LostArtifact(digest=digest, loss=Loss.CORRUPT)
+            losses |= _missing_artifacts(level - found.keys())
+            contains |= dict.fromkeys(losses, ())
+            contains |= {digest: parts for digest, parts in found.items() if parts is not None}
+            parts = set(chain.from_iterable(parts for parts in found.values() if parts))
+            level = parts - contains.keys() - self._whole - self._lost_artifacts.keys()
         if losses or self._lost_artifacts:
             self._lost_artifacts |= losses | _affected_containers(contains, {**self._lost_artifacts, **losses})
         self._whole.update(contains.keys() - self._lost_artifacts.keys())
