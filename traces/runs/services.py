@@ -169,6 +169,7 @@ def truncate_steps(run_id: UUID, after: int) -> int:
         return count
 
 
+@without_pauses()
 def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = None) -> None:
     """Finish a run: compute totals and provenance, and make it immutable. Does nothing for a sealed run."""
     with transaction.atomic():

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 
+from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import ArtifactCorrupt
 from traces.models import Artifact, Step
@@ -54,6 +55,7 @@ class Inspector:
         # By the lost artifact itself, and by the artifacts that contain it.
         self._lost_artifacts: dict[str, LostArtifact] = {}
 
+    @without_pauses()
     def steps(self, run_id: UUID, first: int, last: int) -> dict[int, LostPayloads]:
         """Return the lost payloads of the steps `first` to `last` by sequence number; intact steps are absent."""
         rows = list(
