@@ -30,6 +30,9 @@ _ROLES: Final = {
     "model": "assistant",
     "function": "tool",
     "developer": "system",
+    # smolagents
+    "tool-call": "assistant",
+    "tool-response": "user",
     "HumanMessage": "user",
     "AIMessage": "assistant",
     "AIMessageChunk": "assistant",

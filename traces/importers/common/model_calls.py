@@ -34,6 +34,13 @@ _NOT_PARAMETERS: Final = frozenset(
         "invocation_params",
     }
 )
+# Fields of a request body that a model step's input has no place for, and of a response. They become attributes.
+REQUEST_ATTRIBUTES: Final = frozenset(
+    {"stream", "stream_options", "metadata", "user", "store", "include", "conversation", "background", "truncation"}
+    | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
+    | {"safetySettings", "cachedContent", "labels"}
+)
+RESPONSE_ATTRIBUTES: Final = ("id", "responseId", "service_tier", "system_fingerprint", "modelVersion")
 _PARAMETER_NAMES: Final = {
     "maxTokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
@@ -114,12 +121,14 @@ def normalize_request(body: JSONObject) -> JSONObject:
 
 def request_input(body: JSONObject, messages: list[JSONObject], tools: list[JSONValue]) -> JSONObject:
     """Build a model step's input from the normalized messages and tools of a request and its other fields."""
-    system = [
-        {**message, "role": "system"}
-        for message in normalize_messages(first_member(body, "system", "instructions"), "system")
-    ]
     parameters = normalize_parameters({key: value for key, value in body.items() if key not in _NOT_PARAMETERS})
-    return model_input([*_join_instructions(system), *messages], tools, parameters, body.get("response_format"))
+    return model_input([*system_messages(body), *messages], tools, parameters, body.get("response_format"))
+
+
+def system_messages(body: JSONObject) -> list[JSONObject]:
+    """Return the instructions that a request states beside its messages, as one message."""
+    instructions = normalize_messages(first_member(body, "system", "instructions"), "system")
+    return _join_instructions([{**message, "role": "system"} for message in instructions])
 
 
 def model_input(

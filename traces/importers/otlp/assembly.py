@@ -46,6 +46,7 @@ _ASSOCIATIONS: Final = (
     "langsmith.metadata.",
 )
 _ASSOCIATION: Final = re.compile(r"\.(session|user)(?:_id|Id)?$")
+_OBJECTS: Final = ("langfuse.trace.metadata", "metadata")
 _TAGS: Final = ("langfuse.trace.tags", "tag.tags")
 _NO_LOGS: Final[list[SpanEvent]] = []
 
@@ -179,7 +180,10 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
     for span in (*spans, root):
         resource |= span.resource
     session: JSONObject = {
-        name: value for span in spans for key, value in span.attributes.items() if (name := _session_name(key))
+        name: parse_embedded(value) if name in _OBJECTS else value
+        for span in spans
+        for key, value in span.attributes.items()
+        if (name := _session_name(key))
     }
     tags = [
         tag for span in spans for tag_field in _TAGS for tag in as_list(parse_embedded(span.attributes.get(tag_field)))

@@ -86,16 +86,21 @@ def normalize_response_request(response: JSONObject, input_items: JSONValue) -> 
 
 def normalize_openai_request(body: JSONObject) -> JSONObject:
     """Convert the body of a request to either OpenAI API into the input of a model step."""
-    schema = as_object(body.get("text")).get("format")
-    request_fields: JSONObject = {
-        key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None
-    }
-    if as_object(schema).get("type") not in (None, "text"):
-        request_fields["response_format"] = schema
-    request = normalize_request(request_fields)
+    request = normalize_request(shaping_fields(body))
     if "input" in body:
         request["messages"] = [*as_list(request["messages"]), *normalize_items(body["input"])]
     return request
+
+
+def shaping_fields(body: JSONObject) -> JSONObject:
+    """Return the fields of a request that shape the answer, with the settings of its text under their own names."""
+    fields: JSONObject = {key: value for key, value in body.items() if key not in _NOT_SAMPLING and value is not None}
+    text = as_object(body.get("text"))
+    if as_object(text.get("format")).get("type") not in (None, "text"):
+        fields["response_format"] = text["format"]
+    if text.get("verbosity"):
+        fields["verbosity"] = text["verbosity"]
+    return fields
 
 
 def normalize_openai_answer(body: JSONObject) -> Answer:

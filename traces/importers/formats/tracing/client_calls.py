@@ -6,6 +6,8 @@ from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
+    REQUEST_ATTRIBUTES,
+    RESPONSE_ATTRIBUTES,
     Answer,
     model_input,
     normalize_answer,
@@ -14,13 +16,6 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.formats.chats.openai_items import normalize_openai_answer, normalize_openai_request
 
-# Fields of a request body that a model step's input has no place for. They become attributes.
-_REQUEST_ATTRIBUTES: Final = frozenset(
-    {"stream", "stream_options", "metadata", "user", "store", "include", "conversation", "background", "truncation"}
-    | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
-    | {"safetySettings", "cachedContent", "labels"}
-)
-_RESPONSE_ATTRIBUTES: Final = ("id", "responseId", "service_tier", "system_fingerprint", "modelVersion")
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
 _GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
 
@@ -30,7 +25,7 @@ def model_request(payload: JSONObject) -> JSONValue:
     request, api = payload.get("request"), as_text(payload.get("api"))
     body = as_object(request)
     if api:
-        return _client_request(api, {key: value for key, value in body.items() if key not in _REQUEST_ATTRIBUTES})
+        return _client_request(api, {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES})
     if "messages" not in body:
         return request
     parameters = normalize_parameters(as_object(body.get("parameters")))
@@ -51,8 +46,8 @@ def client_attributes(payload: JSONObject) -> JSONObject:
         return {}
     request, response = as_object(payload.get("request")), as_object(payload.get("response"))
     fields: JSONObject = {
-        "request": {key: value for key, value in request.items() if key in _REQUEST_ATTRIBUTES},
-        "response": {key: response[key] for key in _RESPONSE_ATTRIBUTES if key in response},
+        "request": {key: value for key, value in request.items() if key in REQUEST_ATTRIBUTES},
+        "response": {key: response[key] for key in RESPONSE_ATTRIBUTES if key in response},
         "usage": first_member(response, *_USAGE_FIELDS),
     }
     return {key: value for key, value in fields.items() if value}

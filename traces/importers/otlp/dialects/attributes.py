@@ -41,14 +41,16 @@ class Attributes:
         return None
 
     def take(self, *names: str) -> JSONValue:
-        """Return the first of these that is neither null nor empty, and mark all of them as used."""
+        """Return the first of these that is neither null nor empty; mark it as used, and those that are equal to it."""
         first: JSONValue = None
         for name in names:
             value = self._values.get(name)
-            if value is not None:
+            if value is None:
+                continue
+            if first is None and value != "":
+                first = value
+            if value in ("", first) or parse(value) == parse(first):
                 self._used_names.add(name)
-                if first is None and value != "":
-                    first = value
         return first
 
     def take_json(self, *names: str) -> JSONValue:
@@ -65,16 +67,25 @@ class Attributes:
             self._bodies[name] = self._reader.bodies.body(self._values.get(name))
         return self._bodies[name]
 
-    def take_indexed(self, prefix: str) -> JSONValue:
-        """Take the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
+    def has_indexed(self, prefix: str) -> bool:
+        """Return whether there are attributes `prefix.0.…`."""
+        return bool(self._copies and prefix == PREFIX) or any(name.startswith(prefix + ".") for name in self._values)
+
+    def look_indexed(self, prefix: str) -> JSONValue:
+        """Return the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
         if prefix == PREFIX:
             self._decode_copies()
         names = [name for name in self._values if name.startswith(prefix + ".")]
         tree: JSONObject = {}
         for name in names:
             insert(tree, name[len(prefix) + 1 :], self._values[name])
-        self._used_names.update(names)
         return to_lists(tree) if names else None
+
+    def take_indexed(self, prefix: str) -> JSONValue:
+        """Like `look_indexed`, and mark the attributes as used."""
+        items = self.look_indexed(prefix)
+        self.drop(prefix + ".")
+        return items
 
     def drop(self, *prefixes: str) -> None:
         """Mark attributes as used that only repeat others."""

@@ -105,12 +105,13 @@ def _messages_of(copy: JSONValue) -> list[JSONObject]:
 def _is_contained(copy: JSONObject, index: str, messages: Sequence[JSONObject], start: int) -> bool:
     """Return whether a message states all that its copy does; most copies are at the same index."""
     position = int(index) if index.isdecimal() and len(index) < 9 else len(messages)
-    if position < len(messages) and _states(messages[position], copy):
+    if position < len(messages) and states(messages[position], copy):
         return True
-    return any(_states(message, copy) for message in messages[start:])
+    return any(states(message, copy) for message in messages[start:])
 
 
-def _states(message: JSONObject, copy: JSONObject) -> bool:
+def states(message: JSONObject, copy: JSONObject) -> bool:
+    """Return whether a message states all that its copy does."""
     content, calls = copy.get("content"), as_list(message.get("tool_calls"))
     has_content = content in (None, "", message.get("content")) or message_text(copy) == message_text(message)
     return (

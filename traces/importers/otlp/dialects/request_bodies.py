@@ -65,8 +65,11 @@ class BodyReader:
             conversation = fields.pop(names[0])
             if bytes(memoryview(conversation)[:1]) != b"[":
                 return None
+            items = _decode_list(conversation)
+            if names[0] == "messages" and any(bytes(memoryview(item)[:1]) == b'"' for item in items):
+                return None
             return RequestBody(
-                messages=self._normalize(_decode_list(conversation), are_items=names[0] == "input"),
+                messages=self._normalize(items, are_items=names[0] == "input"),
                 tools=_tools_of(fields),
                 fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
             )

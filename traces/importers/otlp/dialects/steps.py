@@ -1,5 +1,6 @@
 """Steps of spans, in any tracer's dialect."""
 
+from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
@@ -13,12 +14,14 @@ from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.dialects.attributes import Attributes, TraceReader
-from traces.importers.otlp.dialects.model_calls import (
-    extract_answer,
-    extract_request,
-    extract_usage,
-    find_requested_model,
+from traces.importers.otlp.dialects.message_events import (
+    MessageEvents,
+    details_attributes,
+    events_in_attribute,
+    without_details,
 )
+from traces.importers.otlp.dialects.model_calls import read_model_call
+from traces.importers.otlp.dialects.tool_calls import tool_arguments
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -26,6 +29,7 @@ _KINDS: Final = {
     "llm": StepType.MODEL,
     "generation": StepType.MODEL,
     "chat": StepType.MODEL,
+    "completion": StepType.MODEL,
     "tool": StepType.TOOL,
     "agent": StepType.AGENT,
     "chain": StepType.AGENT,
@@ -77,7 +81,14 @@ _PROVIDERS: Final = (
 )
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 # These are always the arguments.
-_CALL_INPUTS: Final = ("langfuse.observation.input", "gen_ai.tool.call.arguments", "ai.toolCall.args")
+_CALL_INPUTS: Final = (
+    "langfuse.observation.input",
+    "gen_ai.tool.call.arguments",
+    "ai.toolCall.args",
+    "ai.toolCall.input",
+    # pydantic-ai's first formats
+    "tool_arguments",
+)
 _INPUTS: Final = (
     *_CALL_INPUTS,
     "gen_ai.retrieval.query.text",
@@ -90,12 +101,18 @@ _INPUTS: Final = (
     "ai.prompt",
     "chain.input",
 )
+_QUERIES: Final = (*_INPUTS, "reranker.query")
+_TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
+_DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
+_PYDANTIC_AI: Final = "pydantic-ai"
 _PARAMETERS: Final = "tool.parameters"
 _SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
 _OUTPUTS: Final = (
     "langfuse.observation.output",
     "gen_ai.tool.call.result",
     "ai.toolCall.result",
+    "ai.toolCall.output",
+    "tool_response",
     "gen_ai.retrieval.documents",
     "output.value",
     "traceloop.entity.output",
@@ -104,6 +121,7 @@ _OUTPUTS: Final = (
     "langfuse.trace.output",
     "ai.response.text",
     "chain.output",
+    "final_result",
 )
 
 
@@ -111,16 +129,28 @@ def build_span_step(
     wire: WireSpan, logs: list[SpanEvent], tool_names: frozenset[str], reader: TraceReader
 ) -> RecordedStep:
     """Build the step of a span and its log records. `tool_names` are the tools that the trace's models call."""
-    attributes = Attributes(wire, reader)
-    events = [*wire.events, *sorted(logs, key=lambda log: (as_text(log.time), log.name))]
+    wire, events = _unpack_events(wire, [*wire.events, *sorted(logs, key=lambda log: (as_text(log.time), log.name))])
+    attributes, messages = Attributes(wire, reader), MessageEvents(events)
     times = parse_span(wire.start, wire.end, wire.location)
     type = _step_type(wire, attributes, tool_names)
     facts = {
         StepType.MODEL: _model,
         StepType.TOOL: _tool,
         StepType.RETRIEVAL: _retrieval,
-    }.get(type, _container)(wire, attributes, events, times)
-    return build_step(_complete_facts(facts, wire, type, attributes, events))
+    }.get(type, _container)(wire, attributes, messages, times)
+    return build_step(_complete_facts(facts, wire, type, attributes, messages))
+
+
+def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, list[SpanEvent]]:
+    """Move the attributes that an event of the whole call has to the span, and events in an attribute to the events."""
+    attributes = wire.attributes
+    if details := details_attributes(events):
+        attributes = {**details, **attributes}
+        events = without_details(events, attributes)
+    if wire.scope.get("name") == _PYDANTIC_AI and (attribute_events := events_in_attribute(attributes.get("events"))):
+        attributes = {name: value for name, value in attributes.items() if name != "events"}
+        events = [*events, *attribute_events]
+    return (wire if attributes is wire.attributes else replace(wire, attributes=attributes)), events
 
 
 def is_type_from_name(wire: WireSpan, reader: TraceReader) -> bool:
@@ -169,29 +199,30 @@ def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str
     return container_type(wire.name)
 
 
-def _model(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
-    requested_model = find_requested_model(attributes)
-    model = requested_model or as_text(attributes.look(*_MODEL_NAMES))
-    request, answer = extract_request(attributes, events), extract_answer(attributes, events)
+def _model(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: Span) -> SpanFacts:
+    call = read_model_call(attributes, events, wire.location)
+    model = call.model or as_text(attributes.look(*_MODEL_NAMES))
     return SpanFacts(
         key=wire.span_id,
         name=wire.name,
         type=StepType.MODEL,
         times=times,
-        request=request,
-        answer=answer,
+        request=call.request,
+        answer=call.answer,
         provider=normalize_provider(attributes.take(*_PROVIDERS), model),
         model=model,
-        usage=extract_usage(attributes, wire.location),
+        usage=call.usage,
+        attributes=call.attributes,
     )
 
 
-def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+def _tool(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: Span) -> SpanFacts:
     name = as_text(attributes.take(*_TOOL_NAMES)) or wire.name.removeprefix("execute_tool ")
     # Some tracers write the schema of the arguments here instead of the arguments.
-    arguments = None if _is_schema(attributes.look_json(_PARAMETERS)) else attributes.take(_PARAMETERS)
+    schema = attributes.look_json(_PARAMETERS)
     call_input = attributes.look(*_CALL_INPUTS)
-    recorded_input = attributes.take(*_INPUTS)
+    names = _INPUTS if call_input is not None or _is_schema(schema) else (_PARAMETERS, *_INPUTS)
+    arguments = tool_arguments(attributes.take(*names), as_object(schema) if _is_schema(schema) else {})
     return SpanFacts(
         key=wire.span_id,
         name=name,
@@ -199,8 +230,9 @@ def _tool(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times
         times=times,
         tool_name=name,
         call_id=as_text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
-        input=recorded_input if arguments is None or call_input is not None else arguments,
+        input=arguments.value,
         output=attributes.take(*_OUTPUTS),
+        attributes={"call": arguments.other} if arguments.other else {},
     )
 
 
@@ -213,21 +245,35 @@ def _is_schema(value: JSONValue) -> bool:
     return bool(schemas) and all(not _SCHEMA_KEYS.isdisjoint(schema) for schema in schemas)
 
 
-def _retrieval(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
-    documents = [as_object(item).get("document") for item in as_list(attributes.take_indexed("retrieval.documents"))]
-    query_input: JSONValue = parse_embedded(attributes.take(*_INPUTS))
-    top_k = parse_token_count(attributes.take("gen_ai.retrieval.top_k", "retrieval.top_k"), wire.location)
+def _retrieval(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: Span) -> SpanFacts:
+    query_input: JSONValue = parse_embedded(attributes.take(*_QUERIES))
+    top_k = parse_token_count(attributes.take(*_TOP_K), wire.location)
     if top_k is not None and query_input is not None:
         query_input = {"top_k": top_k, **(query_input if isinstance(query_input, dict) else {"query": query_input})}
-    output = attributes.take(*_OUTPUTS)
-    if documents:
-        output = {"documents": normalize_documents(documents)}
     return SpanFacts(
-        key=wire.span_id, name=wire.name, type=StepType.RETRIEVAL, times=times, input=query_input, output=output
+        key=wire.span_id,
+        name=wire.name,
+        type=StepType.RETRIEVAL,
+        times=times,
+        input=query_input,
+        output=_search_result(attributes),
     )
 
 
-def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], times: Span) -> SpanFacts:
+def _search_result(attributes: Attributes) -> JSONValue:
+    """Return the documents of a search, or those that a reranker selected; an output that repeats them is left out."""
+    for prefix in _DOCUMENTS:
+        items = [as_object(item).get("document") for item in as_list(attributes.take_indexed(prefix))]
+        if documents := normalize_documents(items):
+            copies = normalize_documents(attributes.look(*_OUTPUTS))
+            contents = [as_object(document).get("content") for document in documents]
+            if copies and all(as_object(copy).get("content") in contents for copy in copies):
+                attributes.take(*_OUTPUTS)
+            return {"documents": documents}
+    return attributes.take(*_OUTPUTS)
+
+
+def _container(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: Span) -> SpanFacts:
     name = as_text(attributes.look("gen_ai.agent.name", "agent.name")) or wire.name
     return SpanFacts(
         key=wire.span_id,
@@ -240,22 +286,17 @@ def _container(wire: WireSpan, attributes: Attributes, events: list[SpanEvent], 
 
 
 def _complete_facts(
-    facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: list[SpanEvent]
+    facts: SpanFacts, wire: WireSpan, type: StepType, attributes: Attributes, events: MessageEvents
 ) -> SpanFacts:
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = as_text(attributes.look("langfuse.observation.level"))
     exception_message = next(
-        (as_text(event.body.get("exception.message")) for event in events if event.name == "exception"), ""
+        (as_text(event.body.get("exception.message")) for event in wire.events if event.name == "exception"), ""
     )
     error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or exception_message
-    rest = attributes.rest()
-    if facts.type is not StepType.MODEL or facts.request is None or facts.answer is None or facts.answer.output is None:
-        extra_events = events
-    else:
-        extra_events = [event for event in events if not event.name.startswith("gen_ai.")]
     event_list: list[JSONValue] = [
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
-        for event in extra_events
+        for event in events.rest()
     ]
     scope = as_text(wire.scope.get("name"))
     facts.type = type
@@ -264,7 +305,8 @@ def _complete_facts(
     facts.error = error or "error"
     facts.links = tuple(link for link in wire.links if link)
     facts.attributes = {
-        **rest,
+        **attributes.rest(),
+        **facts.attributes,
         **({"events": event_list} if event_list else {}),
         **({"scope": scope} if scope else {}),
     }

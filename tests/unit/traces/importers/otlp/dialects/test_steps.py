@@ -117,3 +117,37 @@ def test_reasoning_tokens_of_langfuse_are_retained(reasoning: int) -> None:
     step = step_of({"langfuse.observation.type": "generation", name: json.dumps(details)})
     assert (step.tokens_in, step.tokens_out) == (40, 20)
     assert (name in step.attributes) is (reasoning > 0)
+
+
+def test_reranker_is_a_search() -> None:
+    documents = {
+        "reranker.output_documents.0.document.id": "d1",
+        "reranker.output_documents.0.document.content": "Dune",
+    }
+    step = step_of(
+        {"openinference.span.kind": "RERANKER", "reranker.query": "sand", "reranker.top_k": "1", **documents}
+    )
+    assert (step.type, step.input) == (StepType.RETRIEVAL, {"query": "sand", "top_k": 1})
+    assert step.output == {"documents": [{"id": "d1", "content": "Dune"}]}
+
+
+@pytest.mark.parametrize("text", ["Dune", "Emma"])
+def test_output_beside_documents_is_retained_if_it_differs(text: str) -> None:
+    documents = {"retrieval.documents.0.document.content": "Dune"}
+    output = {"output.value": json.dumps({"documents": [{"content": text}]})}
+    step = step_of({"openinference.span.kind": "RETRIEVER", "input.value": "sand", **documents, **output})
+    assert step.output == {"documents": [{"id": "1", "content": "Dune"}]}
+    assert ("output.value" in step.attributes) is (text == "Emma")
+
+
+@pytest.mark.parametrize("output", ["3 copies", "4 copies"])
+def test_second_result_is_retained_if_it_differs(output: str) -> None:
+    call = {"gen_ai.tool.name": "find", "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": "3 copies"}
+    step = step_of({**call, "output.value": output})
+    assert step.output == "3 copies"
+    assert ("output.value" in step.attributes) is (output == "4 copies")
+
+
+def test_first_formats_of_pydantic_ai_name_arguments_and_response() -> None:
+    step = step_of({"gen_ai.tool.name": "find", "tool_arguments": '{"id": "A-1"}', "tool_response": "ok"})
+    assert (step.input, step.output) == ({"id": "A-1"}, "ok")

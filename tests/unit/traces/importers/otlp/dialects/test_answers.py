@@ -1,0 +1,60 @@
+import json
+from typing import Any
+
+from tests.unit.traces.importers.otlp.dialects.test_steps import step_of
+
+MODEL = {"openinference.span.kind": "LLM"}
+CHAT = {"gen_ai.operation.name": "chat"}
+
+
+def choice(text: str, reason: str = "stop", **fields: Any) -> Any:
+    return {"message": {"role": "assistant", "content": text, **fields}, "finish_reason": reason}
+
+
+def test_copies_of_answer_are_left_out_only_if_equal() -> None:
+    for text in ("Two.", "Three."):
+        copy = {"llm.output_messages.0.message.role": "assistant", "llm.output_messages.0.message.content": text}
+        step = step_of({**MODEL, "output.value": json.dumps({"choices": [choice("Two.")]}), **copy})
+        assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+        assert ("llm.output_messages.0.message.content" in step.attributes) is (text == "Three.")
+
+
+def test_fields_of_response_become_attributes() -> None:
+    usage = {"prompt_tokens": 4, "completion_tokens": 3, "completion_tokens_details": {"reasoning_tokens": 2}}
+    response = {"id": "r1", "model": "m", "choices": [choice("Two.", refusal=None, reasoning_content="1+1")]}
+    step = step_of({**MODEL, "output.value": json.dumps({**response, "usage": usage})})
+    assert (step.tokens_in, step.tokens_out) == (4, 3)
+    assert step.attributes["usage"] == usage
+    assert step.attributes["response"] == {"id": "r1"}
+    assert step.attributes["answer"] == {"reasoning_content": "1+1"}
+
+
+def test_other_choices_become_attributes() -> None:
+    response = {"choices": [choice("Two."), choice("Too.", "length")]}
+    step = step_of({**MODEL, "output.value": json.dumps(response)})
+    assert step.attributes["choices"] == [choice("Too.", "length")]
+    parts = [{"role": "assistant", "parts": [{"type": "text", "content": text}]} for text in ("Two.", "Too.")]
+    messages = [{**message, "finish_reason": "stop"} for message in parts]
+    step = step_of({**CHAT, "gen_ai.output.messages": json.dumps(messages)})
+    assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+    assert step.attributes["choices"] == [{"message": messages[1], "finish_reason": "stop"}]
+
+
+def test_reason_of_message_is_recorded() -> None:
+    completion = {"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Two."}
+    step = step_of({"llm.request.type": "chat", **completion, "gen_ai.completion.0.finish_reason": "end_turn"})
+    assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+
+
+def test_reason_of_response_precedes_that_of_tracer() -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": "{}"}
+    step = step_of({**MODEL, "output.value": json.dumps({"output": [call]}), "llm.finish_reason": "stop"})
+    assert isinstance(step.output, dict)
+    assert step.output["finish_reason"] == "tool_calls"
+
+
+def test_call_without_arguments_is_an_answer() -> None:
+    for function in ({"name": "list_orders", "arguments": "{}"}, {"name": "list_orders"}):
+        message = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
+        step = step_of({**MODEL, "output.value": json.dumps({"choices": [{"message": message}]})})
+        assert (step.output is not None) is ("arguments" in function)

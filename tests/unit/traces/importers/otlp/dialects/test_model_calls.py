@@ -1,0 +1,88 @@
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.traces.importers.otlp.dialects.test_steps import run_of, step_of
+
+MODEL = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-5-mini"}
+USER: Any = {"role": "user", "content": "Where are they?"}
+ITEMS: Any = [
+    USER,
+    {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"id":"A-1"}'},
+    {"type": "function_call", "call_id": "c2", "name": "find", "arguments": '{"id":"B-2"}'},
+    {"type": "function_call_output", "call_id": "c1", "output": "in transit"},
+    {"type": "function_call_output", "call_id": "c2", "output": "lost"},
+]
+
+
+def body(value: Any) -> Any:
+    return value
+
+
+def copies(*messages: tuple[str, str]) -> dict[str, str]:
+    return {
+        f"llm.input_messages.{index}.message.{name}": value
+        for index, message in enumerate(messages)
+        for name, value in zip(("role", "content"), message, strict=True)
+    }
+
+
+def test_instructions_beside_messages_are_compared_with_copies() -> None:
+    request = {"model": "gpt-5-mini", "instructions": "Be brief.", "input": [USER]}
+    attributes = {**MODEL, "input.value": json.dumps(request)}
+    step = step_of({**attributes, **copies(("system", "Be brief."), ("user", "Where are they?"))})
+    assert body(step.input)["messages"] == [{"role": "system", "content": "Be brief."}, USER]
+    assert not any("input_messages" in name for name in step.attributes)
+    other = step_of({**attributes, **copies(("system", "Be polite."), ("user", "Where are they?"))})
+    assert other.attributes["llm.input_messages.0.message.content"] == "Be polite."
+
+
+def test_request_recorded_as_items_has_parallel_calls_in_one_message() -> None:
+    system = copies(("system", "Be brief."), ("user", "Where are they?"))
+    step = step_of({**MODEL, "input.value": json.dumps(ITEMS), **system})
+    messages = body(step.input)["messages"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "tool", "tool"]
+    assert [call["id"] for call in messages[2]["tool_calls"]] == ["c1", "c2"]
+    assert "input.value" not in step.attributes
+    assert not any("input_messages" in name for name in step.attributes)
+
+
+def test_printed_messages_are_replaced_by_their_copies() -> None:
+    printed = json.dumps({"messages": ["ChatMessage(role='user', content='Where are they?')"]})
+    step = step_of({**MODEL, "input.value": printed, **copies(("user", "Where are they?"))})
+    assert body(step.input)["messages"] == [USER]
+    assert step.attributes["input.value"] == printed
+
+
+@pytest.mark.parametrize("other", ["Where is it?", "Where are they?"])
+def test_second_record_of_request_is_retained_if_it_differs(other: str) -> None:
+    messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Where are they?"}]}])
+    prompt = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": other}
+    step = step_of({"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages, **prompt})
+    assert body(step.input)["messages"] == [USER]
+    assert ("gen_ai.prompt.0.content" in step.attributes) is (other == "Where is it?")
+
+
+def test_blocks_of_older_traceloop_are_parsed() -> None:
+    result = [{"type": "tool_result", "tool_use_id": "c1", "content": "in transit"}]
+    prompt = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": json.dumps(result)}
+    step = step_of({"llm.request.type": "completion", **prompt})
+    assert body(step.input)["messages"] == [{"role": "tool", "content": "in transit", "tool_call_id": "c1"}]
+
+
+def test_instructions_of_an_agent_come_first_once() -> None:
+    system, user = {"type": "text", "content": "Be brief."}, {"type": "text", "content": "Where are they?"}
+    for messages in ([("user", user)], [("system", system), ("user", user)]):
+        step = step_of(
+            {
+                "gen_ai.operation.name": "chat",
+                "gen_ai.system_instructions": json.dumps([system]),
+                "gen_ai.input.messages": json.dumps([{"role": role, "parts": [part]} for role, part in messages]),
+            }
+        )
+        assert body(step.input)["messages"] == [{"role": "system", "content": "Be brief."}, USER]
+
+
+def test_metadata_of_run_is_parsed() -> None:
+    assert run_of({"metadata": '{"team": "blue"}'}).metadata["metadata"] == {"team": "blue"}

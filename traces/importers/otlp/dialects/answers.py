@@ -1,0 +1,179 @@
+"""Answers of model calls in a span's attributes and events, in the dialects of the tracers, most specific first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.messages import message_text
+from traces.importers.common.model_calls import (
+    RESPONSE_ATTRIBUTES,
+    Answer,
+    normalize_answer,
+    normalize_finish_reason,
+    usage_details,
+)
+from traces.importers.formats.chats.openai_items import is_response_output, normalize_response
+from traces.importers.otlp.dialects.attributes import Attributes
+from traces.importers.otlp.dialects.message_copies import flat_message, states
+from traces.importers.otlp.dialects.message_events import MessageEvents
+from traces.importers.otlp.dialects.request_bodies import parse
+from traces.importers.otlp.dialects.sources import Source, attribute, json_attribute
+
+_ENVELOPE: Final = frozenset({"choices", "candidates", "content"})
+_ARGUMENTS: Final = ("arguments", "args", "input")
+# Of a message, a choice, or the response that is itself the message.
+_KNOWN_FIELDS: Final = frozenset(
+    {"role", "content", "contents", "parts", "tool_calls", "function_call", "name", "finish_reason", "stop_reason"}
+    | {"message", "index", "model", "type", "usage", *RESPONSE_ATTRIBUTES}
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CallAnswer:
+    """The answer of a model call, and what the response contains besides."""
+
+    answer: Answer
+    attributes: JSONObject
+
+
+def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
+    """Return a model step's output. Other records of the same answer are left out if they state nothing more."""
+    reason = _finish_reason(attributes)
+    selection: CallAnswer | None = None
+    for source in _sources(attributes, events):
+        candidate = _read(source.value, reason)
+        if not _has_content(candidate.answer.output, source.value):
+            continue
+        if selection is None or states(_message(selection.answer), _message(candidate.answer)):
+            source.use()
+            selection = selection or candidate
+    return selection or CallAnswer(answer=Answer(output=None), attributes={})
+
+
+def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
+    yield attribute(attributes, "langfuse.observation.output")
+    body = json_attribute(attributes, "output.value")
+    is_envelope = _is_response(body.value) or not as_object(body.value).keys().isdisjoint(_ENVELOPE)
+    if is_envelope:
+        yield body
+    yield _indexed(attributes, "llm.output_messages")
+    if not is_envelope:
+        yield attribute(attributes, "output.value")
+    yield json_attribute(attributes, "gen_ai.output.messages")
+    yield _indexed(attributes, "gen_ai.completion")
+    yield json_attribute(attributes, "gen_ai.completion")
+    yield events.answer()
+    yield _vercel_answer(attributes)
+    yield attribute(attributes, "traceloop.entity.output")
+
+
+def _indexed(attributes: Attributes, prefix: str) -> Source:
+    items = [as_object(item) for item in as_list(attributes.look_indexed(prefix))]
+    messages: list[JSONValue] = [
+        flat_message(message) if (message := as_object(item.get("message"))) else item for item in items
+    ]
+    return Source(value=messages, use=lambda: attributes.drop(f"{prefix}."))
+
+
+def _read(value: JSONValue, reason: str) -> CallAnswer:
+    value = parse(value)
+    if _is_response(value):
+        response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
+        return CallAnswer(answer=normalize_response(response), attributes=_response_attributes(response))
+    envelope = _choices(value)
+    answer = normalize_answer(value if envelope is None else envelope)
+    if answer.output is not None and reason and "finish_reason" not in answer.output:
+        answer = replace(answer, output={**answer.output, "finish_reason": reason})
+    return CallAnswer(
+        answer=answer, attributes=_response_attributes(as_object(value) if envelope is None else envelope)
+    )
+
+
+def _is_response(value: JSONValue) -> bool:
+    return is_response_output(value if isinstance(value, list) else as_object(value).get("output"))
+
+
+def _choices(value: JSONValue) -> JSONObject | None:
+    """Return a list of messages as choices; None for any other value."""
+    messages = as_objects(value)
+    if not messages or not isinstance(value, list) or len(messages) != len(value):
+        return None
+    if any("role" not in message for message in messages):
+        return None
+    if len(messages) > 1 and not all(message.get("finish_reason") for message in messages):
+        messages = [_join(messages)]
+    choices: list[JSONValue] = [
+        {"message": message, "finish_reason": message.get("finish_reason")} for message in messages
+    ]
+    return {"choices": choices}
+
+
+def _join(messages: list[JSONObject]) -> JSONObject:
+    """Join the messages of one answer, if the tracer wrote each tool call into a message of its own."""
+    calls = [call for message in messages for call in as_list(message.get("tool_calls"))]
+    if not calls:
+        return messages[-1]
+    texts = [text for message in messages if (text := message_text(message))]
+    return {**messages[0], "content": "\n\n".join(texts) or None, "tool_calls": calls}
+
+
+def _response_attributes(body: JSONObject) -> JSONObject:
+    """Return what a response contains besides the answer's message, reason and token counts."""
+    choices = as_objects(body.get("choices"))
+    choice = choices[0] if choices else {}
+    message = as_object(choice.get("message")) if choices else body if "role" in body else {}
+    extra: JSONObject = {
+        name: value
+        for name, value in {**choice, **message}.items()
+        if value not in (None, "", [], {}) and name not in _KNOWN_FIELDS
+    }
+    other_choices: list[JSONValue] = [*choices[1:]]
+    response: JSONObject = {name: body[name] for name in RESPONSE_ATTRIBUTES if body.get(name)}
+    fields: JSONObject = {"response": response, "answer": extra, "choices": other_choices}
+    return {name: value for name, value in fields.items() if value} | usage_details(as_object(body.get("usage")))
+
+
+def _finish_reason(attributes: Attributes) -> str:
+    reasons = as_list(attributes.look("gen_ai.response.finish_reasons"))
+    reason = reasons[0] if reasons else attributes.look("llm.finish_reason", "ai.response.finishReason")
+    return normalize_finish_reason(as_text(reason))
+
+
+def _vercel_answer(attributes: Attributes) -> Source:
+    names = (
+        ("ai.response.text", "ai.result.text"),
+        ("ai.response.object", "ai.result.object"),
+        ("ai.response.toolCalls", "ai.result.toolCalls"),
+    )
+    content, object_value, calls = (attributes.look(*group) for group in names)
+    text = content if content is not None else object_value
+    value: JSONObject = {"role": "assistant", "content": text, "tool_calls": as_list(parse(calls))}
+
+    def use() -> None:
+        for group in names:
+            attributes.take(*group)
+
+    return Source(value=None if text is None and not value["tool_calls"] else value, use=use)
+
+
+def _message(answer: Answer) -> JSONObject:
+    return as_object(as_object(answer.output).get("message"))
+
+
+def _has_content(output: JSONObject | None, value: JSONValue) -> bool:
+    """Return whether an answer has content or call arguments, which tracers may be set not to record."""
+    message = as_object(as_object(output).get("message"))
+    calls = [as_object(call) for call in as_list(message.get("tool_calls"))]
+    if message.get("content") is not None or any(call.get("arguments") for call in calls):
+        return True
+    return bool(calls) and _has_arguments(parse(value))
+
+
+def _has_arguments(value: JSONValue) -> bool:
+    """Return whether any call in a recorded answer has arguments, also empty ones."""
+    if isinstance(value, list):
+        return any(map(_has_arguments, value))
+    fields = as_object(value)
+    return any(fields.get(name) is not None for name in _ARGUMENTS) or any(map(_has_arguments, fields.values()))

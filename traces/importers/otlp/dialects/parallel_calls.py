@@ -1,0 +1,70 @@
+"""Parallel tool calls that a tracer wrote into messages of their own, or under other ids than their results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from traces.core.json_access import as_list, as_object
+from traces.core.json_types import JSONObject, JSONValue
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conversation:
+    """Messages in which each result names its call, and the ids under which the tracer recorded the results."""
+
+    messages: list[JSONObject]
+    call_ids: JSONObject = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> JSONObject:
+        return {"call_ids": self.call_ids} if self.call_ids else {}
+
+
+def join_calls(messages: list[JSONObject]) -> list[JSONObject]:
+    """Join messages that each contain a call of the same answer.
+
+    No API takes two of them in a row, because the results of the first would be missing.
+    """
+    if not any(map(_continues, messages[1:], messages)):
+        return messages
+    result = messages[:1]
+    for message in messages[1:]:
+        if _continues(message, result[-1]):
+            calls = [*as_list(result[-1]["tool_calls"]), *as_list(message["tool_calls"])]
+            result[-1] = {**result[-1], "tool_calls": calls}
+        else:
+            result.append(message)
+    return result
+
+
+def match_results(messages: list[JSONObject]) -> Conversation:
+    """Give results the ids of their calls, by position, where none of them names any call.
+
+    Traceloop records the calls of a response under the ids of their items.
+    """
+    ids = {as_object(call).get("id") for message in messages for call in as_list(message.get("tool_calls"))}
+    if all(message.get("role") != "tool" or message.get("tool_call_id") in {None, *ids} for message in messages):
+        return Conversation(messages=messages)
+    result, renamed_ids = list(messages), dict[str, JSONValue]()
+    for index, message in enumerate(messages):
+        calls = as_list(message.get("tool_calls"))
+        results = messages[index + 1 : index + 1 + len(calls)]
+        if calls and _are_unrelated(results, messages[index + 1 + len(calls) :], ids) and len(results) == len(calls):
+            for offset, (call, answer) in enumerate(zip(calls, results, strict=True), index + 1):
+                call_id = as_object(call).get("id")
+                renamed_ids[str(answer["tool_call_id"])] = call_id
+                result[offset] = {**answer, "tool_call_id": call_id}
+    return Conversation(messages=result, call_ids=renamed_ids)
+
+
+def _continues(message: JSONObject, earlier: JSONObject) -> bool:
+    roles = (earlier.get("role"), message.get("role"))
+    has_calls = bool(earlier.get("tool_calls") and message.get("tool_calls"))
+    return has_calls and roles == ("assistant", "assistant") and message.get("content") is None
+
+
+def _are_unrelated(results: Sequence[JSONObject], later: Sequence[JSONObject], ids: set[JSONValue]) -> bool:
+    """Return whether these are all results that follow a message, and none of them names a call."""
+    is_complete = not later or later[0].get("role") != "tool"
+    return is_complete and all(
+        result.get("role") == "tool" and result.get("tool_call_id") not in {None, *ids} for result in results
+    )

@@ -1,0 +1,60 @@
+"""Tokens and cost of a model call in span attributes."""
+
+from typing import Final
+
+from traces.core.json_access import as_object, first_member
+from traces.core.json_types import JSONObject
+from traces.importers.common.model_calls import Usage, normalize_usage, parse_cost
+from traces.importers.otlp.dialects.attributes import Attributes
+
+_DETAILS: Final = "langfuse.observation.usage_details"
+_INPUT: Final = (
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.prompt_tokens",
+    "llm.token_count.prompt",
+    "ai.usage.inputTokens",
+    "ai.usage.promptTokens",
+    "llm.usage.prompt_tokens",
+)
+_OUTPUT: Final = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+    "llm.usage.completion_tokens",
+)
+_CACHED: Final = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "ai.usage.cachedInputTokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "gen_ai.usage.details.cache_read_tokens",
+    "llm.token_count.prompt_details.cache_read",
+)
+_COST: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
+
+
+def extract_usage(attributes: Attributes, answer: Usage, location: str) -> Usage:
+    """Return the usage in the attributes; counts that they lack are those of the answer."""
+    details = as_object(attributes.look_json(_DETAILS))
+    if not _has_reasoning(details):
+        attributes.take(_DETAILS)
+    details = details or {
+        "input_tokens": attributes.take(*_INPUT),
+        "output_tokens": attributes.take(*_OUTPUT),
+        "cached_tokens": attributes.take(*_CACHED),
+    }
+    usage = normalize_usage(details, location)
+    cost = first_member(as_object(attributes.take_json("langfuse.observation.cost_details")), "total")
+    cost_usd = parse_cost(cost if cost is not None else attributes.take(*_COST))
+    return Usage(
+        tokens_in=answer.tokens_in if usage.tokens_in is None else usage.tokens_in,
+        tokens_out=answer.tokens_out if usage.tokens_out is None else usage.tokens_out,
+        tokens_cached=answer.tokens_cached if usage.tokens_cached is None else usage.tokens_cached,
+        cost_usd=answer.cost_usd if cost_usd is None else cost_usd,
+    )
+
+
+def _has_reasoning(details: JSONObject) -> bool:
+    """Return whether usage states reasoning tokens, which no column holds: such details stay attributes."""
+    return any(value if "reasoning" in name else _has_reasoning(as_object(value)) for name, value in details.items())
