@@ -58,19 +58,19 @@ def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
     is_envelope = _is_response(body.value) or not as_object(body.value).keys().isdisjoint(_ENVELOPE)
     if is_envelope:
         yield body
-    yield _indexed(attributes, "llm.output_messages")
+    yield _indexed_messages(attributes, "llm.output_messages")
     if not is_envelope:
         yield attribute(attributes, "output.value")
     yield json_attribute(attributes, "gen_ai.output.messages")
-    yield _indexed(attributes, "gen_ai.completion")
+    yield _indexed_messages(attributes, "gen_ai.completion")
     yield json_attribute(attributes, "gen_ai.completion")
     yield events.answer()
     yield _vercel_answer(attributes)
     yield attribute(attributes, "traceloop.entity.output")
 
 
-def _indexed(attributes: Attributes, prefix: str) -> Source:
-    items = [as_object(item) for item in as_list(attributes.look_indexed(prefix))]
+def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
+    items = [as_object(item) for item in as_list(attributes.look_indexed_messages(prefix))]
     messages: list[JSONValue] = [
         flat_message(message) if (message := as_object(item.get("message"))) else item for item in items
     ]

@@ -29,7 +29,7 @@ class MessageEvents:
 
     def __init__(self, events: Sequence[SpanEvent]) -> None:
         self._events = events
-        self._used: list[SpanEvent] = []
+        self._source_events: list[SpanEvent] = []
 
     def request(self) -> Source:
         """Return the messages of the request."""
@@ -51,10 +51,10 @@ class MessageEvents:
         return self._source(None, [])
 
     def rest(self) -> list[SpanEvent]:
-        return [event for event in self._events if not any(event is used for used in self._used)]
+        return [event for event in self._events if not any(event is source for source in self._source_events)]
 
     def _source(self, value: JSONValue, events: Iterable[SpanEvent]) -> Source:
-        return Source(value=value, use=lambda: self._used.extend(events))
+        return Source(value=value, use=lambda: self._source_events.extend(events))
 
 
 def details_attributes(events: Sequence[SpanEvent]) -> JSONObject:
