@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+OTLP: Final = ("opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.2")
+OTLP_CONTRIB: Final = (*OTLP, "opentelemetry-distro")
 REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "opentelemetry": ("opentelemetry-sdk==1.45.2", "opentelemetry-exporter-otlp-proto-http==1.45.2"),
     "openai-3": ("openai==3.54.0",),
@@ -36,6 +38,53 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "langfuse-3": ("langfuse==3.15.0", "openai==3.54.0"),
     "langfuse-4": ("langfuse==4.18.0", "openai==3.54.0"),
     "langfuse-5": ("langfuse==5.0.4", "openai==3.54.0"),
+    "openinference-openai": (*OTLP, "openinference-instrumentation-openai==0.1.66", "openai==3.54.0"),
+    "openinference-openai-old": (*OTLP, "openinference-instrumentation-openai==0.1.40", "openai==2.54.0", "wrapt<2"),
+    "genai-openai": (
+        *OTLP_CONTRIB,
+        "opentelemetry-instrumentation-openai-v2==2.3b0",
+        "wrapt<2",
+        "httpx",
+        "openai==3.54.0",
+    ),
+    "genai-openai-old": (
+        "opentelemetry-sdk<1.37",
+        "opentelemetry-exporter-otlp-proto-http<1.37",
+        "opentelemetry-distro",
+        "opentelemetry-instrumentation-openai-v2==2.1b0",
+        "wrapt<2",
+        "openai<3",
+        "httpx",
+    ),
+    "traceloop": ("traceloop-sdk==0.62.4", "httpx", "openai==3.54.0", "anthropic==2.12.0"),
+    "traceloop-old": (
+        "traceloop-sdk==0.47.5",
+        "opentelemetry-sdk<1.37",
+        "opentelemetry-exporter-otlp<1.37",
+        "openai<2",
+        "anthropic<1",
+    ),
+    "pydantic-ai-otel": (*OTLP, "pydantic-ai-slim[openai,anthropic]==2.68.0"),
+    "pydantic-ai-otel-1": (*OTLP, "pydantic-ai-slim[openai,anthropic]==1.107.10"),
+    "genai-openai-new": (
+        *OTLP_CONTRIB,
+        "opentelemetry-instrumentation-openai-v2==2.4b0",
+        "opentelemetry-util-genai==1.1b0",
+        "httpx",
+        "openai==3.54.0",
+    ),
+    "openinference-agents": (*OTLP, "openinference-instrumentation-openai-agents==2.6.0", "openai-agents==0.24.0"),
+    "openinference-crewai": (
+        *OTLP,
+        "openinference-instrumentation-crewai==1.1.21",
+        "openinference-instrumentation-openai==0.1.66",
+        "crewai==1.15.30",
+    ),
+    "openinference-smolagents": (
+        *OTLP,
+        "openinference-instrumentation-smolagents==0.1.43",
+        "smolagents[openai]==1.26.0",
+    ),
     "langsmith-0.15": ("langsmith==0.15.0", "langgraph==1.2.22", "langchain-openai==1.7.3", "openai==3.54.0"),
 }
 

@@ -70,7 +70,7 @@ def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
 
 
 def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
-    items = [as_object(item) for item in as_list(attributes.look_indexed_messages(prefix))]
+    items = [as_object(item) for item in as_list(attributes.look_indexed(prefix))]
     messages: list[JSONValue] = [
         flat_message(message) if (message := as_object(item.get("message"))) else item for item in items
     ]
