@@ -13,7 +13,7 @@ from traces.payloads.parts import references
 
 _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK: Final = b"\x00"
-_PACKED: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
+_DIGEST_AFTER_MARK: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
 _PART_KEY: Final = b'{"$part":"'
 _LITERAL_KEY: Final = b'{"$literal":'
@@ -33,7 +33,7 @@ def pack(data: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """Restore packed JSON text."""
-    pieces = _PACKED.split(data)
+    pieces = _DIGEST_AFTER_MARK.split(data)
     pieces[1::2] = [b'{"$part":"%b"}' % digest.hex().encode() for digest in pieces[1::2]]
     return b"".join(pieces)
 

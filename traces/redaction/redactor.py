@@ -45,7 +45,7 @@ class Redaction:
     def is_off(self) -> bool:
         return not self.detectors and not self.policy.rules
 
-    def without(self, versions: Collection[str]) -> "Redaction":
+    def omit(self, versions: Collection[str]) -> "Redaction":
         """Return this redaction without the detectors of these versions."""
         detectors = tuple(detector for detector in self.detectors if detector.version not in versions)
         return self if len(detectors) == len(self.detectors) else replace(self, detectors=detectors)

@@ -113,7 +113,7 @@ def seal(run_ids: Iterable[UUID]) -> None:
 def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | ProblemError:
     """Prepare a state. Its digest is that of its final status, by which a sealed run with equal content is found."""
     try:
-        run = prepare(state.recording, redactions[state.recording.app].without(state.checks))
+        run = prepare(state.recording, redactions[state.recording.app].omit(state.checks))
     except ProblemError as problem:
         return problem
     return run if state.is_complete else replace(run, columns=run.columns | {"status": RunStatus.RUNNING})

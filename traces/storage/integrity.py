@@ -94,13 +94,13 @@ class Inspector:
         losses: dict[str, LostArtifact] = {}
         level = set(digests) - self._whole - self._lost_artifacts.keys()
         while level:
-            found = dict(artifact_store.references(sorted(level)))
-            for digest in (digest for digest, parts in found.items() if parts is None):
+            references = dict(artifact_store.references(sorted(level)))
+            for digest in (digest for digest, parts in references.items() if parts is None):
                 losses[digest] = LostArtifact(digest=digest, loss=Loss.CORRUPT)
-            losses |= _missing_artifacts(level - found.keys())
+            losses |= _missing_artifacts(level - references.keys())
             contains |= dict.fromkeys(losses, ())
-            contains |= {digest: parts for digest, parts in found.items() if parts is not None}
-            parts = set(chain.from_iterable(parts for parts in found.values() if parts))
+            contains |= {digest: parts for digest, parts in references.items() if parts is not None}
+            parts = set(chain.from_iterable(parts for parts in references.values() if parts))
             level = parts - contains.keys() - self._whole - self._lost_artifacts.keys()
         if losses or self._lost_artifacts:
             self._lost_artifacts |= losses | _affected_containers(contains, {**self._lost_artifacts, **losses})

@@ -152,7 +152,7 @@ def test_key_of_an_object_is_redacted() -> None:
 
 def test_detectors_that_looked_before_do_not_look_again() -> None:
     failing = redaction(rule("drop", "/input/a"), detectors=(FailingDetector(),))
-    remainder = failing.without({"failing"})
+    remainder = failing.omit({"failing"})
     assert remainder.redactor().field(StepType.TOOL, "input", {"a": 1, "b": "x"}) == {"a": "[dropped:drop]", "b": "x"}
     assert not remainder.is_off
-    assert failing.without({"another"}) is failing
+    assert failing.omit({"another"}) is failing
