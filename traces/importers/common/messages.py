@@ -45,6 +45,9 @@ _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})
 _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-result", "function_call_output"})
 
+# How the Vercel AI SDK states what a tool's result is.
+_RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content"})
+
 _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
@@ -224,7 +227,7 @@ def _split_content(
 
 def _result_message(block: JSONObject) -> JSONObject:
     answer = as_object(block.get("functionResponse")) or block
-    result = first_member(answer, "content", "response", "result", "output")
+    result = _unwrap_result(first_member(answer, "content", "response", "result", "output"))
     content = (
         _collapse_blocks(_normalize_blocks(result))
         if isinstance(result, list)
@@ -234,6 +237,12 @@ def _result_message(block: JSONObject) -> JSONObject:
     )
     call_id = as_text(first_member(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}
+
+
+def _unwrap_result(value: JSONValue) -> JSONValue:
+    """Return the result in the `{type, value}` of the Vercel AI SDK, which sends a model only the value."""
+    result = as_object(value)
+    return result["value"] if _type(result) in _RESULT_KINDS and "value" in result else value
 
 
 def _normalize_blocks(content: JSONValue) -> list[JSONValue]:

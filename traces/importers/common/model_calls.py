@@ -140,9 +140,9 @@ def model_input(
 
 
 def normalize_parameters(parameters: JSONObject) -> JSONObject:
-    """Give sampling parameters their common names, parse numbers, and drop infinite limits."""
+    """Give sampling parameters their common names, parse numbers, and drop empty values and infinite limits."""
     values = {_PARAMETER_NAMES.get(key, key): _parse_number(value) for key, value in parameters.items()}
-    return {key: value for key, value in values.items() if value is not None and not _is_infinite(value)}
+    return {key: value for key, value in values.items() if value not in (None, "") and not _is_infinite(value)}
 
 
 def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
@@ -201,13 +201,30 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
         tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), location)
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
+    tokens_out = parse_token_count(output_count, location)
+    if "input_cached_tokens" in usage or "output_reasoning_tokens" in usage:
+        tokens_in, tokens_out, tokens_cached = _langfuse_counts(usage, location)
     cost = first_member(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
     return Usage(
         tokens_in=tokens_in,
-        tokens_out=parse_token_count(output_count, location),
+        tokens_out=tokens_out,
         tokens_cached=tokens_cached,
         cost_usd=parse_cost(cost),
     )
+
+
+def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int | None, int | None]:
+    """Return the tokens in, out and cached of Langfuse's details.
+
+    Langfuse counts cached and reasoning tokens beside `input` and `output`, unless the total shows that these include
+    them.
+    """
+    counts = {name: parse_token_count(value, location) for name, value in usage.items()}
+    tokens_in, tokens_out, cache_reads = (counts.get(name) for name in ("input", "output", "input_cached_tokens"))
+    if counts.get("total") != (tokens_in or 0) + (tokens_out or 0):
+        tokens_in = sum(count for name, count in counts.items() if count and name.startswith("input"))
+        tokens_out = sum(count for name, count in counts.items() if count and name.startswith("output"))
+    return tokens_in, tokens_out, cache_reads
 
 
 def parse_token_count(value: JSONValue, location: str) -> int | None:
@@ -248,9 +265,8 @@ def normalize_provider(name: JSONValue, model: str = "") -> str:
 
 
 def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
-    answer = (
-        first_member(choice, "message", "content", "text") if "role" not in choice and "parts" not in choice else choice
-    )
+    is_message = not choice.keys().isdisjoint({"role", "parts", "tool_calls"}) and "message" not in choice
+    answer = choice if is_message else first_member(choice, "message", "content", "text")
     if isinstance(answer, dict | list) and (messages := normalize_messages(answer, "assistant")):
         return _last_assistant_message(messages)
     if isinstance(value, list) and (messages := normalize_messages(value, "assistant")):

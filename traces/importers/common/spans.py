@@ -8,7 +8,14 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, h
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import normalize_arguments, normalize_messages, parse_message_json, result_text
+from traces.importers.common.messages import (
+    is_message,
+    message_text,
+    normalize_arguments,
+    normalize_messages,
+    parse_message_json,
+    result_text,
+)
 from traces.importers.common.model_calls import Answer, Usage, model_input, normalize_answer, normalize_request
 from traces.importers.common.times import Span
 from traces.importers.files.json_reader import parse_embedded
@@ -177,7 +184,14 @@ def _task(value: JSONValue) -> JSONValue:
 
 
 def _final_text(value: JSONValue) -> JSONValue:
+    """Return an agent's output: its text, and its messages if they contain more."""
     result = _result(value)
     if result is None or result == "":
         return None
+    answers = as_list(parse_embedded(result)) if isinstance(result, str) else []
+    if answers and all(map(is_message, answers)):
+        messages = normalize_messages(answers, "assistant")
+        text = next((text for message in reversed(messages) if (text := message_text(message))), "")
+        has_more = messages != [{"role": "assistant", "content": text}]
+        return {"text": text, **({"messages": [*messages]} if has_more else {})}
     return {"text": result} if isinstance(result, str) else result

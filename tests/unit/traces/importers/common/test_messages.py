@@ -133,6 +133,22 @@ def test_tool_results_become_separate_messages() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("output", "content"),
+    [
+        ({"type": "text", "value": "sunny"}, "sunny"),
+        ({"type": "json", "value": {"sky": "blue"}}, '{"sky":"blue"}'),
+        ({"type": "error-text", "value": "no such city"}, "no such city"),
+        ({"type": "content", "value": [{"type": "text", "text": "sunny"}]}, "sunny"),
+        ({"type": "weather", "value": 3}, '{"type":"weather","value":3}'),
+    ],
+)
+def test_results_of_vercel_are_what_the_model_receives(output: JSONValue, content: str) -> None:
+    block: JSONValue = {"type": "tool-result", "toolCallId": "a", "toolName": "find", "output": output}
+    [message] = normalize_messages([{"role": "tool", "content": [block]}])
+    assert message == {"role": "tool", "content": content, "tool_call_id": "a"}
+
+
 @pytest.mark.parametrize("content", ['{"answer": 1,  "b": 2}', "[1, 2]", '"quoted"', "plain", "{not json"])
 def test_text_resembling_json_stays_text(content: str) -> None:
     answer = normalize_answer(content).output
@@ -176,6 +192,16 @@ def test_input_tokens_include_cached_tokens() -> None:
     )
     openai = normalize_usage({"prompt_tokens": 112, "prompt_tokens_details": {"cached_tokens": 100}}, "/usage")
     assert (anthropic.tokens_in, anthropic.tokens_cached) == (openai.tokens_in, openai.tokens_cached) == (112, 100)
+
+
+@pytest.mark.parametrize("usage", [{"input": 26, "output": 7, "total": 39}, {"input": 30, "output": 9, "total": 39}])
+def test_tokens_of_langfuse_include_cached_and_reasoning(usage: JSONObject) -> None:
+    counts = normalize_usage({**usage, "input_cached_tokens": 4, "output_reasoning_tokens": 2}, "/usage")
+    assert (counts.tokens_in, counts.tokens_out, counts.tokens_cached) == (30, 9, 4)
+
+
+def test_empty_parameters_are_dropped() -> None:
+    assert normalize_parameters({"response_format": "", "seed": 7}) == {"seed": 7}
 
 
 def test_zero_cost_is_unknown() -> None:

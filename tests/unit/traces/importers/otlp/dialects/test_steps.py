@@ -151,3 +151,47 @@ def test_second_result_is_retained_if_it_differs(output: str) -> None:
 def test_first_formats_of_pydantic_ai_name_arguments_and_response() -> None:
     step = step_of({"gen_ai.tool.name": "find", "tool_arguments": '{"id": "A-1"}', "tool_response": "ok"})
     assert (step.input, step.output) == ({"id": "A-1"}, "ok")
+
+
+def test_output_of_agent_is_the_text_of_its_messages() -> None:
+    text = {"type": "text", "content": "It is sunny."}
+    call = {"type": "tool_call", "id": "c1", "name": "find", "arguments": {"id": "A-1"}}
+    agent = {"gen_ai.operation.name": "invoke_agent"}
+    output = json.dumps([{"role": "assistant", "parts": [text], "finish_reason": "stop"}])
+    assert step_of({**agent, "gen_ai.output.messages": output}).output == {"text": "It is sunny."}
+    output = json.dumps([{"role": "assistant", "parts": [text, call]}])
+    assert step_of({**agent, "gen_ai.output.messages": output}).output == {
+        "text": "It is sunny.",
+        "messages": [{"role": "assistant", "content": "It is sunny.", "tool_calls": CALLS[:1]}],
+    }
+
+
+def test_structured_output_of_agent_is_no_message() -> None:
+    output = json.dumps({"role": "admin", "content": "all"})
+    assert step_of({"gen_ai.operation.name": "invoke_agent", "output.value": output}).output == {"text": output}
+
+
+def test_instructions_of_response_are_a_message_only() -> None:
+    request = {"model": "gpt-5-mini", "instructions": "Be brief.", "input": [{"role": "user", "content": "Hi"}]}
+    step = step_of(
+        {
+            "openinference.span.kind": "LLM",
+            "input.value": json.dumps({**request, "temperature": 0.5}),
+            "llm.invocation_parameters": json.dumps({"instructions": "Be brief.", "temperature": 0.5}),
+            "llm.input_messages.0.message.role": "system",
+            "llm.input_messages.0.message.content": "Be brief.",
+            "llm.input_messages.1.message.role": "user",
+            "llm.input_messages.1.message.content": "Hi",
+        }
+    )
+    system, user = {"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}
+    assert step.input == {"messages": [system, user], "parameters": {"temperature": 0.5}}
+    assert not [name for name in step.attributes if name.startswith("llm.input")]
+
+
+def test_answer_of_langfuse_without_role_has_its_calls() -> None:
+    call = {"function": {"name": "find", "arguments": '{"id": "A-1"}'}}
+    output = json.dumps({"tool_calls": [call]})
+    step = step_of({"langfuse.observation.type": "generation", "langfuse.observation.output": output})
+    message = {"role": "assistant", "content": None, "tool_calls": [{**CALLS[0], "id": ""}]}
+    assert step.output == {"message": message}
