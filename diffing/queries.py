@@ -101,7 +101,12 @@ def _current_facts(diff_id: UUID) -> dict[str, Schema]:
     sides = {"base": runs.base, "candidate": runs.candidate}
     return {
         "outcomes": RunVerdicts(
-            **{side: RunVerdict(outcome=run.verdict.outcome, reason=run.verdict.reason) for side, run in sides.items()}
+            **{
+                side: RunVerdict(
+                    outcome=run.verdict.outcome, basis=run.verdict.basis or None, reason=run.verdict.reason
+                )
+                for side, run in sides.items()
+            }
         ),
         "newer_revisions": NewerRevisions(**{side: _newer_revision(run) for side, run in sides.items()}),
     }

@@ -27,12 +27,13 @@ Score = Annotated[float | None, typer.Option(min=0, max=1)]
 
 # `bisect`
 FailedChecks = Annotated[
-    list[str],
+    list[str] | None,
     typer.Option(
         "--check",
         metavar="KIND:WHAT",
         help="Check that the run fails: contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, "
-        "tool_called:NAME, tool_not_called:NAME, status:completed. Repeatable; all must pass.",
+        "tool_called:NAME, tool_not_called:NAME, status:completed. Repeatable; all must pass. For `outcome` and "
+        "`judgement`, NAME=KIND:WHAT stands in for a judgement.",
     ),
 ]
 FirstStep = Annotated[str | None, typer.Option("--from", metavar="STEP", help="Do not fork before this step.")]
@@ -44,12 +45,30 @@ Question = Annotated[
     str,
     typer.Option(
         metavar="WHAT",
-        help="What to compare: answer, answer_exact, answer_facts, answer_alike, tool_calls, status, check, score.",
+        help="What to compare: answer, answer_exact, answer_facts, answer_alike, tool_calls, status, check, score, "
+        "outcome (by the app's outcome rule), judgement.",
     ),
 ]
+PassQuestion = Annotated[
+    str,
+    typer.Option(
+        "--question",
+        metavar="WHAT",
+        help="What passes a run: check (all checks), outcome (the app's outcome rule), judgement.",
+    ),
+]
+Judgement = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The judgement that decides, for example `reward`.")
+]
+AtLeast = Annotated[float | None, typer.Option(help="Lowest score with which the judgement passes.")]
+AtMost = Annotated[float | None, typer.Option(help="Highest score with which the judgement passes.")]
 Checks = Annotated[
     list[str] | None,
-    typer.Option("--check", metavar="KIND:WHAT", help="Checks for the questions `check` and `score`, as in `bisect`."),
+    typer.Option(
+        "--check",
+        metavar="KIND:WHAT",
+        help="Checks, as in `bisect`; for `outcome` and `judgement`, NAME=KIND:WHAT stands in for a judgement.",
+    ),
 ]
 LiveCalls = Annotated[int, typer.Option(min=0, help="Maximum number of live calls.")]
 Probes = Annotated[int, typer.Option(min=1, help="Maximum number of counterfactual replays.")]

@@ -7,6 +7,8 @@ import typer
 
 from cockpit.cli.groups import finish
 from cockpit.cli.options import (
+    AtLeast,
+    AtMost,
     Base,
     Candidate,
     Checks,
@@ -14,11 +16,13 @@ from cockpit.cli.options import (
     FailedChecks,
     FirstStep,
     Json,
+    Judgement,
     LiveCalls,
     MaxCalls,
     MaxCost,
     Mediators,
     Parts,
+    PassQuestion,
     Preview,
     Probes,
     Question,
@@ -54,7 +58,11 @@ def calibrate(
 @searches.command()
 def bisect(
     run: Run,
-    checks: FailedChecks,
+    checks: FailedChecks = None,
+    question: PassQuestion = "check",
+    judgement: Judgement = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     first_step: FirstStep = None,
     overrides: Document = None,
     policy: Document = None,
@@ -70,7 +78,8 @@ def bisect(
     from cockpit.cli.commands.searches import bisect as bisect_command
 
     request = bisect_command.request_body(
-        checks=checks,
+        choice=bisect_command.choice(question, judgement, at_least, at_most, questions=bisect_command.QUESTIONS),
+        checks=checks or [],
         first=first_step,
         overrides=overrides,
         policy=policy,
@@ -110,6 +119,9 @@ def prove(
     base: Base,
     candidate: Candidate,
     question: Question = "answer",
+    judgement: Judgement = None,
+    at_least: AtLeast = None,
+    at_most: AtMost = None,
     checks: Checks = None,
     live_calls: LiveCalls = 0,
     max_cost: MaxCost = None,
@@ -125,10 +137,11 @@ def prove(
     token: Token = None,
 ) -> None:
     """Prove which change made the difference between two runs, with replays of single changes."""
+    from cockpit.cli.commands.searches import bisect as bisect_command
     from cockpit.cli.commands.searches import prove as prove_command
 
     request = prove_command.request_body(
-        question=question,
+        choice=bisect_command.choice(question, judgement, at_least, at_most, questions=prove_command.QUESTIONS),
         checks=checks or [],
         live_calls=live_calls,
         max_cost=max_cost,

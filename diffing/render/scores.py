@@ -17,7 +17,9 @@ def figures(report: DiffReport) -> list[Figure]:
 def _outcomes(report: DiffReport) -> Iterator[Figure]:
     if report.outcomes is not None:
         base, candidate = report.outcomes.base, report.outcomes.candidate
-        reasons = dict.fromkeys(side.reason for side in (base, candidate) if side.reason)
+        reasons = dict.fromkeys(
+            f"{side.reason} ({side.basis})" if side.basis else side.reason for side in (base, candidate) if side.reason
+        )
         yield Figure(name="Outcome", value=f"{base.outcome} → {candidate.outcome}", note="; ".join(reasons))
 
 

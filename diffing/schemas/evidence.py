@@ -11,7 +11,18 @@ from traces.core.schema import Schema
 
 CertificateKind = Literal["inert", "unreached", "dominated"]
 QuestionKind = Literal[
-    "answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score"
+    "answer",
+    "answer_exact",
+    "answer_facts",
+    "answer_alike",
+    "tool_calls",
+    "status",
+    "check",
+    "score",
+    # The app's outcome rule.
+    "outcome",
+    # One judgement by its name.
+    "judgement",
 ]
 EvidenceSide = Literal["base", "candidate"]
 ProbePurpose = Literal[
@@ -64,11 +75,18 @@ class ProbeOutcome(StrEnum):
 
 
 class EvidenceQuestion(Schema):
-    """The difference to explain; `checks` belong to the kinds `check` and `score`."""
+    """The difference to explain.
+
+    `checks` belong to the kinds `check` and `score`. With `outcome` and `judgement`, they stand in for judgements that
+    a replay cannot produce. `judgement` and its bounds belong to that kind.
+    """
 
     kind: QuestionKind
     text: str
     checks: list[JSONObject] = []
+    judgement: str = ""
+    at_least: float | None = None
+    at_most: float | None = None
 
 
 class Certificate(Schema):

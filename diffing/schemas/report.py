@@ -13,7 +13,7 @@ from diffing.schemas.terms import AttributionVerdict, Category, Confidence, Step
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 from traces.core.statuses import Status
-from traces.core.vocabulary import EdgeKind, Outcome
+from traces.core.vocabulary import EdgeKind, JudgementSource, Outcome
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
@@ -260,7 +260,10 @@ class UnchangedLane(Schema):
 
 
 class RunVerdict(Schema):
+    """The outcome of a run; `basis` is the source of the judgement that decided it (null: the run's status)."""
+
     outcome: Outcome
+    basis: JudgementSource | None = None
     reason: str
 
 

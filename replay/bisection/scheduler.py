@@ -10,24 +10,20 @@ from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
-import pydantic
 from django.db import transaction
 from django.db.models import QuerySet
 
-from replay.bisection import findings
+from replay.bisection import findings, judging
 from replay.bisection.core import search
 from replay.bisection.core.schemas import BisectRequest
-from replay.checks import checks
-from replay.checks.schemas import Check
 from replay.core.vocabulary import COMPLETED, FINAL_STATUSES, BisectionStatus, ProbeVerdict
 from replay.core.wording import NOT_FOLLOWED
 from replay.execution import event_log
-from replay.live.matching_process import first_error_isolated
 from replay.models import Bisection, BisectionProbe, ReplaySession
 from replay.overrides.policy import Budget
 from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
-from replay.store.run_outcome import ANSWER_LIMIT, read_outcome
+from replay.store.run_outcome import ANSWER_LIMIT
 from traces import notify
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
@@ -36,7 +32,6 @@ from traces.transitions import move
 
 _RACES: Final = 5
 _CALL_TYPES: Final = (StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL)
-_CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,18 +220,15 @@ def _verdict(probe: BisectionProbe) -> tuple[ProbeVerdict, JSONObject]:
     session = probe.session
     if session.status not in COMPLETED or session.run_id is None:
         return ProbeVerdict.UNCLEAR, {"note": session.error or f"the replay {session.status}"}
-    conditions = _CHECKS.validate_python(probe.bisection.request["checks"])
-    outcome = read_outcome(session.run_id, conditions)
-    results = checks.apply(conditions, outcome, first_error_isolated)
+    result = judging.judge(session.run_id, findings.request_of(probe.bisection), judging.rule_of(probe.bisection))
     detail: JSONObject = {
-        "checks": [result.model_dump(mode="json") for result in results],
-        "answer": outcome.answer[:ANSWER_LIMIT],
+        "checks": [check.model_dump(mode="json") for check in result.checks],
+        "answer": result.answer[:ANSWER_LIMIT],
         "assumed": _placeholders(session.run_id, session.fork_sequence_no).count(),
     }
-    if problem := _problem(session.run_id, session):
+    if problem := _problem(session.run_id, session) or result.problem:
         return ProbeVerdict.UNCLEAR, {**detail, "note": problem}
-    passes = all(result.passed for result in results)
-    return ProbeVerdict.PASSED if passes else ProbeVerdict.FAILED, detail
+    return ProbeVerdict.PASSED if result.passes else ProbeVerdict.FAILED, detail
 
 
 def _problem(run_id: UUID, session: ReplaySession) -> str:

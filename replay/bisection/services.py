@@ -8,20 +8,19 @@ from uuid import UUID
 from django.db import transaction
 
 from diffing import queries as diffs
-from replay.bisection import findings, queries, scheduler
+from replay.bisection import findings, judging, queries, scheduler
 from replay.bisection.core import search
 from replay.bisection.core.schemas import BisectPlan, BisectPreview, BisectRequest, ForkStep
 from replay.checks import checks
+from replay.checks.pass_rules import choice_problems
 from replay.checks.schemas import CheckResult
 from replay.core.errors import ReplayRefusal
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import BisectionStatus
 from replay.execution import task_names
-from replay.live.matching_process import first_error_isolated
 from replay.models import Bisection
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
-from replay.store.run_outcome import read_outcome
 from traces import enqueue
 from traces.core.json_types import JSONValue
 from traces.http.idempotency import Key, find_made, make_once
@@ -35,7 +34,7 @@ _TURNING_POINTS: Final = 33
 
 @dataclass(frozen=True, kw_only=True)
 class _Preparation:
-    """A run to bisect: its fork points, the cost of each one's answer, and the check results of the recording."""
+    """A run to bisect: its fork points, the cost of each one's answer, and the results of the recording."""
 
     run: Run
     forks: tuple[ForkStep, ...]
@@ -60,11 +59,15 @@ def preview(subject: BisectPreview) -> BisectPlan:
 def failing_run(diff_id: UUID, request: BisectRequest) -> Run:
     """The run of a diff that fails the checks; raises `ReplayRefusal` if not exactly one does."""
     report = diffs.find(diff_id)
-    failing_runs = [run for run in (report.base, report.candidate) if not _passes(_check_recording(run, request))]
+    results = {run: judging.judge_recording(run, request) for run in (report.base, report.candidate)}
+    failing_runs = [run for run, result in results.items() if not result.passes]
     if len(failing_runs) == 1:
         return failing_runs[0]
     outcome = "fail" if failing_runs else "pass"
-    detail = f"both runs of this diff {outcome} these checks; use checks that distinguish them, or bisect one run"
+    problem = next((result.problem for result in results.values() if result.problem), "")
+    detail = problem or (
+        f"both runs of this diff {outcome}; use checks or a question that distinguish them, or bisect one run"
+    )
     raise ReplayRefusal(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
 
 
@@ -123,15 +126,18 @@ def _advance(bisection_id: UUID) -> bool:
 
 
 def _prepare(run: Run, request: BisectRequest) -> _Preparation:
-    check_results = _check_recording(run, request)
+    recording = judging.judge_recording(run, request)
     replay_request = ReplayRequest(
         run=str(run.id), fork_step=request.first_step, overrides=request.overrides, policy=request.policy
     )
     plan = prepare.prepare(replay_request).plan
     live = [step for step in plan.steps if step.action == "live"]
     refusals = list(plan.refusals)
-    if run.sealed_at is not None and _passes(check_results):
-        detail = "the recorded run passes these checks, so there is no failure to find"
+    if run.sealed_at is not None and recording.problem:
+        refusals.append(PlanRefusal(code="validation_error", detail=recording.problem, where="/checks"))
+    elif run.sealed_at is not None and recording.passes:
+        by = "these checks" if request.question == "check" else f"its {recording.checks[0].name}"
+        detail = f"the recorded run passes by {by}, so there is no failure to find"
         refusals.append(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
     elif not refusals and not live:
         detail = "no step of this run can be regenerated: no provider is configured for its models"
@@ -142,7 +148,7 @@ def _prepare(run: Run, request: BisectRequest) -> _Preparation:
     return _Preparation(
         run=run,
         costs=tuple(step.cost_usd for step in live),
-        check_results=tuple(check_results),
+        check_results=tuple(recording.checks),
         refusals=tuple(refusals),
         forks=tuple(ForkStep(sequence_no=step.sequence_no, type=step.type, name=step.name) for step in live),
         warnings=tuple(plan.warnings),
@@ -192,6 +198,9 @@ def _plan(request: BisectRequest, preparation: _Preparation | None, problems: li
 def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
     """Problems of the request itself, regardless of the run."""
     problems = [(f"/checks/{index}", checks.problem(check)) for index, check in enumerate(request.checks)]
+    if request.question == "check" and not request.checks:
+        problems.append(("/checks", "add a check that a good run passes"))
+    problems += choice_problems(request.question, request)
     for index, entry in enumerate(request.overrides.overrides):
         if entry.match.step is not None:
             detail = "a bisection forks at many steps, so its overrides must match by type, not by step"
@@ -201,11 +210,3 @@ def _own_refusals(request: BisectRequest) -> list[PlanRefusal]:
         detail = "with `order: reuse` nothing is regenerated; use `reexecute`"
         refusals.append(PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order"))
     return refusals
-
-
-def _check_recording(run: Run, request: BisectRequest) -> list[CheckResult]:
-    return checks.apply(request.checks, read_outcome(run.id, request.checks), first_error_isolated)
-
-
-def _passes(results: list[CheckResult]) -> bool:
-    return all(result.passed for result in results)

@@ -59,3 +59,14 @@ class CheckResult(Schema):
     passed: bool
     # Why it failed.
     detail: str
+
+
+class JudgementChoice(Schema):
+    """The judgement that passes or fails a run, and the bound at which it passes if it is a score.
+
+    Without a bound, the bound of the app's outcome rule applies.
+    """
+
+    judgement: Annotated[str, Field(max_length=120)] = ""
+    at_least: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    at_most: Annotated[float, Field(allow_inf_nan=False)] | None = None

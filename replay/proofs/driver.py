@@ -14,6 +14,7 @@ from diffing.schemas.evidence import Findings
 from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import AssumptionKind
 from diffing.sentences.proofs import assumption
+from replay.checks.pass_rules import PassRule
 from replay.core.vocabulary import ProofStatus
 from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_isolated
@@ -27,11 +28,14 @@ from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.probes.probe_runner import ProbeRunner
 from replay.proofs.probes.probe_sessions import PendingSessions
 from replay.proofs.subject.subject import Subject, live_price, subject_of
+from replay.store.run_outcome import pass_rule
 from traces import notify
 from traces.transitions import move
 
 logger = structlog.get_logger("proof")
 
+# The questions that an outcome rule or a judgement answers.
+OUTCOME_QUESTIONS: Final = frozenset({"outcome", "judgement"})
 _REQUESTS: Final[pydantic.TypeAdapter[ProofRequest]] = pydantic.TypeAdapter(ProofRequest)
 
 
@@ -101,8 +105,21 @@ def probe_runner(proof: Proof, *, stored_only: bool = False) -> ProbeRunner:
     """The probe runner of a proof; with `stored_only` it returns stored results and runs nothing."""
     request = request_of(proof)
     subject = subject_of(proof.diff.base, proof.diff.candidate)
-    question = outcomes.question(request.question, request.checks)
-    return ProbeRunner(proof=proof, subject=subject, question=question, policy=request.policy, stored_only=stored_only)
+    question = outcomes.question(request.question, request.checks, request)
+    return ProbeRunner(
+        proof=proof,
+        subject=subject,
+        question=question,
+        policy=request.policy,
+        rule=rule_of(proof, request),
+        stored_only=stored_only,
+    )
+
+
+def rule_of(proof: Proof, request: ProofRequest) -> PassRule | None:
+    """What passes or fails runs, if that is the question: as it was when the proof was started."""
+    runs = [proof.diff.base, proof.diff.candidate]
+    return pass_rule(request, runs, proof.created_at) if request.question in OUTCOME_QUESTIONS else None
 
 
 def ladder_of(proof: Proof, *, stored_only: bool = False) -> Ladder:

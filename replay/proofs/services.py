@@ -11,20 +11,24 @@ from diffing import queries as diffs
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffStatus
 from replay.checks import checks
+from replay.checks.pass_rules import choice_problems, problem
 from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import ProofStatus
 from replay.execution import task_names
+from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.proofs import driver, estimate, queries
 from replay.proofs.core.schemas import ProofPlan, ProofRefusal, ProofRequest
 from replay.proofs.counterfactual.outcomes import UnknownOutcome
 from replay.sessions import prepare, services
+from replay.store.run_outcome import evaluated_conclusion, recorded_conclusions
 from traces import enqueue
 from traces.core.json_types import JSONValue
 from traces.http.idempotency import Key, find_made, make_once
 
 _KIND: Final = "proof"
+_SIDES: Final = ("base", "candidate")
 _CHECK_QUESTIONS: Final = frozenset({"check", "score"})
 # Much longer than a probe takes.
 _STALL_TIMEOUT: Final = timedelta(seconds=60)
@@ -88,13 +92,27 @@ def _refusals(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
     problems = [(f"/checks/{index}", checks.problem(check)) for index, check in enumerate(request.checks)]
     if request.question in _CHECK_QUESTIONS and not request.checks:
         problems.append(("/checks", f"the question `{request.question}` needs checks"))
+    problems += choice_problems(request.question, request)
     invalid = [ProofRefusal(code="validation_error", detail=detail, where=path) for path, detail in problems if detail]
-    return invalid or _unfit(diff) or _unanswerable(diff, request)
+    return invalid or _unfit(diff) or _unproducible(diff, request) or _unanswerable(diff, request)
+
+
+def _unproducible(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
+    """Refusals if replays cannot find out what the chosen judgements state; they name what would enable them."""
+    runs = [diff.base, diff.candidate]
+    rule = driver.rule_of(_draft_proof(diff, request), request)
+    if rule is None:
+        return []
+    problems = [
+        problem(rule, side, recording, evaluated_conclusion(rule, run.id, request.checks, first_error_isolated))
+        for side, run, recording in zip(_SIDES, runs, recorded_conclusions(rule, runs), strict=True)
+    ]
+    return [ProofRefusal(code="validation_error", detail=detail, where="/checks") for detail in problems if detail]
 
 
 def _unanswerable(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
     """A refusal if one of the runs lacks what the question is about."""
-    if request.question != "status" and request.question not in _CHECK_QUESTIONS:
+    if request.question not in {"status", *_CHECK_QUESTIONS, *driver.OUTCOME_QUESTIONS}:
         return []
     try:
         driver.probe_runner(_draft_proof(diff, request))

@@ -1,13 +1,20 @@
-"""Outcome of a stored run: final answer, tool calls and status."""
+"""Outcome of a stored run: final answer, tool calls, status, judgements and validators."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 from diffing.content.payload_texts import answer_text
 from replay.checks import checks
-from replay.checks.schemas import Check
+from replay.checks.bounded_matching import IsolatedMatcher
+from replay.checks.pass_rules import PassRule, stand_ins
+from replay.checks.schemas import Check, JudgementChoice
 from traces.core.vocabulary import RunStatus, StepType
+from traces.ingest.outcome_rules import Conclusion, OutcomeCriteria, Threshold, Verdict
+from traces.judgements import services as judgements
+from traces.judgements.queries import criteria_at, verdict_of, verdicts_of
 from traces.models import Run, Step
 from traces.storage import artifacts
 
@@ -25,6 +32,48 @@ def read_outcome(run_id: UUID, requested_checks: Sequence[Check]) -> checks.Outc
         failed=Run.objects.filter(id=run_id, status=RunStatus.FAILED).exists(),
         tools=[checks.ToolUse(tool=tool or name, arguments=arguments.get(ref)) for tool, name, ref in rows],
     )
+
+
+def validator_verdicts(run_id: UUID, *, before: int | None = None) -> list[Verdict]:
+    """Return the verdicts of a run's validators, or of those before a step."""
+    steps = Step.objects.filter(run_id=run_id, type=StepType.VALIDATOR).order_by("sequence_no")
+    rows = judgements.validator_judgements(run_id, steps if before is None else steps.filter(sequence_no__lt=before))
+    now = datetime.now(UTC)
+    return [verdict for row in rows if (verdict := verdict_of(row, now))]
+
+
+def pass_rule(choice: JudgementChoice, runs: Sequence[Run], at: datetime | None) -> PassRule:
+    """Return what passes or fails these runs: a judgement, or the outcome rule that their app had at a time."""
+    criteria = criteria_at(runs[0].app, at or datetime.now(UTC))
+    if choice.at_least is not None or choice.at_most is not None:
+        threshold = Threshold(at_least=choice.at_least, at_most=choice.at_most)
+        criteria = replace(criteria, thresholds={**criteria.thresholds, choice.judgement: threshold})
+    verdicts = recorded_verdicts(runs, criteria)
+    return PassRule(
+        criteria=criteria,
+        judgement=choice.judgement,
+        stand_ins=stand_ins(verdict for run_verdicts in verdicts.values() for verdict in run_verdicts),
+    )
+
+
+def recorded_conclusions(rule: PassRule, runs: Sequence[Run]) -> list[Conclusion]:
+    """Conclude from the stored judgements of runs."""
+    verdicts = recorded_verdicts(runs, rule.criteria)
+    return [rule.conclude_recording(RunStatus(run.status), verdicts[run.id]) for run in runs]
+
+
+def evaluated_conclusion(
+    rule: PassRule, run_id: UUID, requested_checks: Sequence[Check], matcher: IsolatedMatcher
+) -> Conclusion:
+    """Conclude from what was evaluated in a run itself: checks on its outcome, and its validators."""
+    outcome = read_outcome(run_id, requested_checks)
+    results = checks.apply(requested_checks, outcome, matcher)
+    return rule.conclude_replay(outcome.failed, results, validator_verdicts(run_id))
+
+
+def recorded_verdicts(runs: Sequence[Run], criteria: OutcomeCriteria) -> dict[UUID, list[Verdict]]:
+    verdicts = verdicts_of([run.id for run in runs])
+    return {run.id: [*verdicts[run.id], *criteria.tag_verdicts(run.tags)] for run in runs}
 
 
 def final_answer(run_id: UUID) -> str:

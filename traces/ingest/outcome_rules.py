@@ -116,11 +116,12 @@ class Verdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conclusion:
-    """The outcome, the source that decided (None: the run's status), and a short reason."""
+    """The outcome, the source and name of the judgement that decided (None: the run's status), and a short reason."""
 
     outcome: Outcome
     basis: JudgementSource | None = None
     reason: str = ""
+    name: str = ""
 
 
 def conclude(status: RunStatus, judgements: Iterable[Verdict], criteria: OutcomeCriteria) -> Conclusion:
@@ -132,11 +133,6 @@ def conclude(status: RunStatus, judgements: Iterable[Verdict], criteria: Outcome
         if conclusion := _conclude_from(decider.source, status, verdicts, thresholds):
             return conclusion
     return _by_status(status)
-
-
-def passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:
-    """Return whether a judgement passes the run under an app's thresholds; None if it does not decide."""
-    return _passes(verdict, _effective(thresholds))
 
 
 def _conclude_from(
@@ -214,7 +210,10 @@ def _by_checks(status: RunStatus, checks: Sequence[Verdict], thresholds: Thresho
         return verdict if verdict is not None and verdict.outcome is Outcome.FAILED else None
     if missing is not None:
         return Conclusion(
-            outcome=Outcome.UNVERIFIED, basis=missing.source, reason=_reason(f"{missing.name} did not run")
+            outcome=Outcome.UNVERIFIED,
+            basis=missing.source,
+            reason=_reason(f"{missing.name} did not run"),
+            name=missing.name,
         )
     return verdict
 
@@ -239,7 +238,7 @@ def _conclusion(verdict: Verdict, thresholds: Thresholds) -> Conclusion:
     outcome = Outcome.PASSED if _passes(verdict, thresholds) else Outcome.FAILED
     detail = f" {verdict.value:g}" if verdict.value is not None else f": {verdict.text}" if verdict.text else ""
     name = f"tag {verdict.name}" if verdict.source is JudgementSource.TAG else verdict.name
-    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{name}{detail}"))
+    return Conclusion(outcome=outcome, basis=verdict.source, reason=_reason(f"{name}{detail}"), name=verdict.name)
 
 
 def _passes(verdict: Verdict, thresholds: Thresholds) -> bool | None:

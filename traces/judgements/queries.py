@@ -1,12 +1,23 @@
 """Read the outcome rules of apps, and the judgements that their runs have."""
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from django.db.models import Count, Max, Min
 
 from traces.core.vocabulary import JudgementKind, JudgementSource
-from traces.ingest.outcome_rules import DEFAULT_DECIDERS, Decider, OutcomeCriteria, Threshold
+from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
+from traces.ingest.outcome_rules import (
+    DEFAULT_CRITERIA,
+    DEFAULT_DECIDERS,
+    Decider,
+    OutcomeCriteria,
+    Threshold,
+    Verdict,
+)
 from traces.judgements.schemas import JudgementName
 from traces.models import Judgement, OutcomeRule
 
@@ -24,6 +35,39 @@ def criteria_in(rule: OutcomeRule) -> OutcomeCriteria:
         thresholds={name: Threshold(**threshold) for name, threshold in rule.thresholds.items()},
         tags=rule.tags,
         deciders=tuple(Decider(**decider) for decider in rule.deciders) or DEFAULT_DECIDERS,
+    )
+
+
+def criteria_at(app: str, at: datetime) -> OutcomeCriteria:
+    """Return the outcome rule that an app had at a time."""
+    rule = OutcomeRule.objects.filter(app=app, at__lte=at).order_by("-id").first()
+    return DEFAULT_CRITERIA if rule is None else criteria_in(rule)
+
+
+def verdicts_of(run_ids: Sequence[UUID]) -> dict[UUID, list[Verdict]]:
+    """Return the verdicts that decide about runs: judgements of the whole run, and those of its validators."""
+    columns = ("run_id", "created_at", *STATEMENT_COLUMNS)
+    verdicts: dict[UUID, list[Verdict]] = defaultdict(list)
+    rows = Judgement.objects.filter(run_id__in=run_ids, withdrawn_at__isnull=True).order_by("created_at", "id")
+    for run_id, created_at, *values in rows.values_list(*columns):
+        if verdict := verdict_of(JudgementRow(**dict(zip(STATEMENT_COLUMNS, values, strict=True))), created_at):
+            verdicts[run_id].append(verdict)
+    return verdicts
+
+
+def verdict_of(row: JudgementRow, created_at: datetime) -> Verdict | None:
+    """Return a judgement as the outcome rule reads it; None if it concerns only a step."""
+    if row.step_no is not None and row.source != JudgementSource.VALIDATOR:
+        return None
+    return Verdict(
+        name=row.name,
+        kind=JudgementKind(row.kind),
+        source=JudgementSource(row.source),
+        value=row.value,
+        text=row.text,
+        by=row.by,
+        at=row.at or created_at,
+        step_no=row.step_no,
     )
 
 

@@ -36,7 +36,7 @@ from traces.ingest.outcome_rules import (
     conclude,
     validator_kind,
 )
-from traces.judgements.queries import criteria_of
+from traces.judgements.queries import criteria_of, verdict_of, verdicts_of
 from traces.models import Judgement, Run, RunOutcome, RunTag, Step
 from traces.storage import artifacts, bulk
 
@@ -75,7 +75,7 @@ def insert_judgements(runs: Sequence[NewRunJudgements]) -> None:
 
 
 def _outcome_values(run: NewRunJudgements, criteria: OutcomeCriteria, now: datetime) -> tuple[object, ...]:
-    verdicts = [verdict for row in run.judgements if (verdict := _verdict(row, now))]
+    verdicts = [verdict for row in run.judgements if (verdict := verdict_of(row, now))]
     conclusion = _conclusion(run.status, verdicts, run.tags, criteria)
     basis = conclusion.basis or ""
     return run.run_id, conclusion.outcome, basis, conclusion.reason, run.source is RunSource.PROBE
@@ -187,7 +187,7 @@ def refresh(run_ids: Sequence[UUID]) -> None:
     """Compute the outcomes of locked runs, and store those that changed."""
     runs = list(Run.objects.filter(id__in=run_ids).values_list("id", "app", "status", "source"))
     rules = criteria_of({app for _, app, _, _ in runs})
-    verdicts, tags = _verdicts(run_ids), _tags(run_ids, rules.values())
+    verdicts, tags = verdicts_of(run_ids), _tags(run_ids, rules.values())
     outcomes = [
         _outcome_row(
             run_id,
@@ -226,32 +226,6 @@ def _tags(run_ids: Sequence[UUID], rules: Iterable[OutcomeCriteria]) -> Mapping[
     for row in rows:
         tags[row.run_id].append(row.tag)
     return tags
-
-
-def _verdicts(run_ids: Sequence[UUID]) -> dict[UUID, list[Verdict]]:
-    """Return the verdicts that decide about runs: judgements of the whole run, and those of its validators."""
-    columns = ("run_id", "created_at", *STATEMENT_COLUMNS)
-    verdicts: dict[UUID, list[Verdict]] = defaultdict(list)
-    rows = Judgement.objects.filter(run_id__in=run_ids, withdrawn_at__isnull=True).order_by("created_at", "id")
-    for run_id, created_at, *values in rows.values_list(*columns):
-        if verdict := _verdict(JudgementRow(**dict(zip(STATEMENT_COLUMNS, values, strict=True))), created_at):
-            verdicts[run_id].append(verdict)
-    return verdicts
-
-
-def _verdict(row: JudgementRow, created_at: datetime) -> Verdict | None:
-    if row.step_no is not None and row.source != JudgementSource.VALIDATOR:
-        return None
-    return Verdict(
-        name=row.name,
-        kind=JudgementKind(row.kind),
-        source=JudgementSource(row.source),
-        value=row.value,
-        text=row.text,
-        by=row.by,
-        at=row.at or created_at,
-        step_no=row.step_no,
-    )
 
 
 def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> RunOutcome:

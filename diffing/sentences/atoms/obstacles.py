@@ -53,6 +53,7 @@ class Gap(StrEnum):
     UNRECORDED_CALL = "unrecorded_call"
     REPLAY_ENDED = "replay_ended"
     PLACEHOLDER = "placeholder"
+    OUTCOME_UNDECIDED = "outcome_undecided"
 
 
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
@@ -103,6 +104,7 @@ _GAPS: Final[Mapping[Gap, str]] = {
     Gap.UNRECORDED_CALL: "{step} is a call that no run recorded",
     Gap.REPLAY_ENDED: "the replay was {detail}",
     Gap.PLACEHOLDER: "the answer at step {number} is a placeholder",
+    Gap.OUTCOME_UNDECIDED: "nothing in the replay decides whether it passes: {detail}",
 }
 
 

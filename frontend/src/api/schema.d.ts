@@ -1778,7 +1778,31 @@ export interface components {
          * @description The run to bisect, or the diff of which the run that fails the checks is bisected.
          */
         BisectPreview: {
-            /** Checks */
+            /**
+             * Judgement
+             * @default
+             */
+            judgement: string;
+            /**
+             * At Least
+             * @default null
+             */
+            at_least: number | null;
+            /**
+             * At Most
+             * @default null
+             */
+            at_most: number | null;
+            /**
+             * Question
+             * @default check
+             * @enum {string}
+             */
+            question: "check" | "outcome" | "judgement";
+            /**
+             * Checks
+             * @default []
+             */
             checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
             /**
              * First Step
@@ -1828,11 +1852,39 @@ export interface components {
          * BisectRequest
          * @description Fork the run at one step after another and regenerate everything after it, to find the last fork that passes.
          *
+         *     `question` is what passes a run: all `checks`, its app's outcome rule, or one judgement. A fork is judged by its
+         *     validators and by `checks`; with `outcome` and `judgement`, a check has the name of the judgement for which it
+         *     stands in.
+         *
          *     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
          *     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
          */
         BisectRequest: {
-            /** Checks */
+            /**
+             * Judgement
+             * @default
+             */
+            judgement: string;
+            /**
+             * At Least
+             * @default null
+             */
+            at_least: number | null;
+            /**
+             * At Most
+             * @default null
+             */
+            at_most: number | null;
+            /**
+             * Question
+             * @default check
+             * @enum {string}
+             */
+            question: "check" | "outcome" | "judgement";
+            /**
+             * Checks
+             * @default []
+             */
             checks: (components["schemas"]["ContainsCheck"] | components["schemas"]["RegexCheck"] | components["schemas"]["JsonSchemaCheck"] | components["schemas"]["ToolCheck"] | components["schemas"]["StatusCheck"])[];
             /**
              * First Step
@@ -2640,14 +2692,17 @@ export interface components {
         };
         /**
          * EvidenceQuestion
-         * @description The difference to explain; `checks` belong to the kinds `check` and `score`.
+         * @description The difference to explain.
+         *
+         *     `checks` belong to the kinds `check` and `score`. With `outcome` and `judgement`, they stand in for judgements that
+         *     a replay cannot produce. `judgement` and its bounds belong to that kind.
          */
         EvidenceQuestion: {
             /**
              * Kind
              * @enum {string}
              */
-            kind: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
+            kind: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
             /** Text */
             text: string;
             /**
@@ -2657,6 +2712,21 @@ export interface components {
             checks: {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
+            /**
+             * Judgement
+             * @default
+             */
+            judgement: string;
+            /**
+             * At Least
+             * @default null
+             */
+            at_least: number | null;
+            /**
+             * At Most
+             * @default null
+             */
+            at_most: number | null;
         };
         /**
          * EvidenceVerdict
@@ -4430,7 +4500,7 @@ export interface components {
              * Question
              * @enum {string}
              */
-            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
+            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
             /** Differs */
             differs: boolean;
             /** Base Outcome */
@@ -4510,14 +4580,32 @@ export interface components {
         /**
          * ProofRequest
          * @description `policy` applies to probes that have to run live; its budget limits each of them.
+         *
+         *     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
+         *     and by `checks`; each check has the name of the judgement for which it stands in.
          */
         ProofRequest: {
+            /**
+             * Judgement
+             * @default
+             */
+            judgement: string;
+            /**
+             * At Least
+             * @default null
+             */
+            at_least: number | null;
+            /**
+             * At Most
+             * @default null
+             */
+            at_most: number | null;
             /**
              * Question
              * @default answer
              * @enum {string}
              */
-            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score";
+            question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
             /**
              * Checks
              * @default []
@@ -5296,9 +5384,14 @@ export interface components {
             /** Turns */
             turns: components["schemas"]["TurnUsage"][];
         };
-        /** RunVerdict */
+        /**
+         * RunVerdict
+         * @description The outcome of a run; `basis` is the source of the judgement that decided it (null: the run's status).
+         */
         RunVerdict: {
             outcome: components["schemas"]["Outcome"];
+            /** @default null */
+            basis: components["schemas"]["JudgementSource"] | null;
             /** Reason */
             reason: string;
         };

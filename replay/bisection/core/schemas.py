@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from replay.checks.schemas import Check, CheckResult
+from replay.checks.schemas import Check, CheckResult, JudgementChoice
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import BisectionStatus, ProbeVerdict, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
@@ -27,14 +27,22 @@ class BisectBudget(Schema):
     max_cost_usd: Annotated[Dollars, Field(gt=0)] | None = None
 
 
-class BisectRequest(Schema):
+PassQuestion = Literal["check", "outcome", "judgement"]
+
+
+class BisectRequest(JudgementChoice):
     """Fork the run at one step after another and regenerate everything after it, to find the last fork that passes.
+
+    `question` is what passes a run: all `checks`, its app's outcome rule, or one judgement. A fork is judged by its
+    validators and by `checks`; with `outcome` and `judgement`, a check has the name of the judgement for which it
+    stands in.
 
     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
     """
 
-    checks: Annotated[list[Check], Field(min_length=1, max_length=20)]
+    question: PassQuestion = "check"
+    checks: Annotated[list[Check], Field(max_length=20)] = []
     # Earlier steps are never regenerated.
     first_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))

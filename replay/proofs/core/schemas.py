@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from diffing.schemas.evidence import Findings, QuestionKind
-from replay.checks.schemas import Check
+from replay.checks.schemas import Check, JudgementChoice
 from replay.core.vocabulary import ProofStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from traces.core.schema import Schema
@@ -25,11 +25,14 @@ class ProofBudget(Schema):
     repeats: Annotated[int, Field(ge=0, le=50)] = 10
 
 
-class ProofRequest(Schema):
-    """`policy` applies to probes that have to run live; its budget limits each of them."""
+class ProofRequest(JudgementChoice):
+    """`policy` applies to probes that have to run live; its budget limits each of them.
+
+    The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
+    and by `checks`; each check has the name of the judgement for which it stands in.
+    """
 
     question: QuestionKind = "answer"
-    # For the questions `check` and `score`.
     checks: Annotated[list[Check], Field(max_length=20)] = []
     budget: ProofBudget = Field(default_factory=ProofBudget)
     policy: Policy = Field(default_factory=Policy)

@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pydantic
@@ -17,10 +17,12 @@ from diffing.sequences.text_diff import normalise, shorten
 from replay.checks import checks
 from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.checks import Outcome, ToolUse
-from replay.checks.schemas import Check, StatusCheck
+from replay.checks.pass_rules import PassRule, is_decided
+from replay.checks.schemas import Check, CheckResult, JudgementChoice, StatusCheck
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus
+from traces.ingest.outcome_rules import Conclusion, Verdict
 from traces.signatures.call_shapes import fixed_tokens
 
 _MAX_CHARACTERS: Final = 160
@@ -50,7 +52,10 @@ TEXTS: Final[Mapping[QuestionKind, str]] = {
     "status": "whether the run ends in failure",
     "check": "whether the checks pass",
     "score": "how many checks pass",
+    "outcome": "whether the run passes by its app's outcome rule",
+    "judgement": "whether the run passes by one judgement",
 }
+_OUTCOME_QUESTIONS: Final = frozenset({"outcome", "judgement"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,25 +69,46 @@ class SignedCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The result of a run; `failed` is None if only code that a replay does not run decides it."""
+    """The result of a run; `failed` is None if only code that a replay does not run decides it.
+
+    `conclusion`: whether it passes, for the kinds `outcome` and `judgement`.
+    """
 
     answer: str
     failed: bool | None = False
     tools: tuple[SignedCall, ...] = ()
+    validators: tuple[Verdict, ...] = ()
+    conclusion: Conclusion | None = None
 
 
 class UnknownOutcome(Exception):
     """The question is about something that a replay cannot compute."""
 
 
-def question(kind: QuestionKind, conditions: Sequence[Check]) -> EvidenceQuestion:
-    """A question with its text; `conditions` are the checks of `check` and `score`."""
-    titles = [checks.title(condition) for condition in conditions] if kind in {"check", "score"} else []
+def question(
+    kind: QuestionKind, conditions: Sequence[Check], choice: JudgementChoice | None = None
+) -> EvidenceQuestion:
+    """A question with its text; `conditions` are its checks, `choice` is the judgement of its kind."""
+    has_checks = kind in {"check", "score"} or kind in _OUTCOME_QUESTIONS
+    titles = [checks.title(condition) for condition in conditions] if has_checks else []
+    text = f"{TEXTS[kind]}, “{choice.judgement}”" if kind == "judgement" and choice is not None else TEXTS[kind]
+    link = "; replays are judged by " if kind in _OUTCOME_QUESTIONS else ": "
     return EvidenceQuestion(
         kind=kind,
-        text=TEXTS[kind] + (f": {'; '.join(titles)}" if titles else ""),
+        text=text + (f"{link}{'; '.join(titles)}" if titles else ""),
         checks=[condition.model_dump(mode="json") for condition in conditions],
+        **(choice.model_dump(include={"judgement", "at_least", "at_most"}) if choice and kind == "judgement" else {}),
     )
+
+
+def judge(
+    evidence_question: EvidenceQuestion, result: Result, rule: PassRule | None, matcher: IsolatedMatcher
+) -> Result:
+    """The result with its conclusion, for the kinds that need one; raises `UnknownOutcome`."""
+    if rule is None:
+        return result
+    check_results = _check_results(evidence_question, result, matcher)
+    return replace(result, conclusion=rule.conclude_replay(result.failed, check_results, result.validators))
 
 
 def value(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:
@@ -108,6 +134,8 @@ def _value(kind: QuestionKind, result: Result) -> str:
             return digest(list[JSONValue](sorted(call.signature for call in result.tools)))
         case "status":
             return RunStatus.FAILED if _failed(result) else RunStatus.COMPLETED
+        case "outcome" | "judgement":
+            return _concluded_outcome(result)
         case "check" | "score":
             raise AssertionError("the kind alone does not contain the checks")
 
@@ -123,6 +151,9 @@ def describe(evidence_question: EvidenceQuestion, result: Result, matcher: Isola
             return "it fails" if _failed(result) else "it completes"
         case "check" | "score":
             return value(evidence_question, result, matcher)
+        case "outcome" | "judgement":
+            reason = result.conclusion.reason if result.conclusion is not None else ""
+            return f"{_concluded_outcome(result)} ({reason})" if reason else _concluded_outcome(result)
         case _:
             return f"“{shorten(result.answer, _MAX_CHARACTERS)}”" if result.answer.strip() else "no answer"
 
@@ -199,14 +230,26 @@ def classify(value: str, *, base: str, candidate: str) -> ProbeOutcome:
     return ProbeOutcome.BASE if value == base else ProbeOutcome.OTHER
 
 
+def _concluded_outcome(result: Result) -> str:
+    conclusion = result.conclusion
+    if conclusion is None or not is_decided(conclusion):
+        reason = "nothing judges it" if conclusion is None or not conclusion.reason else conclusion.reason
+        raise UnknownOutcome(gap(Gap.OUTCOME_UNDECIDED, detail=reason))
+    return conclusion.outcome
+
+
 def _check_value(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> str:
-    conditions = _CHECKS.validate_python(evidence_question.checks)
-    failed = _failed(result) if any(isinstance(condition, StatusCheck) for condition in conditions) else False
-    tools = [ToolUse(tool=call.tool, arguments=call.arguments) for call in result.tools]
-    results = checks.apply(conditions, Outcome(answer=result.answer, failed=failed, tools=tools), matcher)
+    results = _check_results(evidence_question, result, matcher)
     if evidence_question.kind == "check":
         return "passes" if all(check_result.passed for check_result in results) else "fails"
     return f"{sum(check_result.passed for check_result in results)} of {len(results)} pass"
+
+
+def _check_results(evidence_question: EvidenceQuestion, result: Result, matcher: IsolatedMatcher) -> list[CheckResult]:
+    conditions = _CHECKS.validate_python(evidence_question.checks)
+    failed = _failed(result) if any(isinstance(condition, StatusCheck) for condition in conditions) else False
+    tools = [ToolUse(tool=call.tool, arguments=call.arguments) for call in result.tools]
+    return checks.apply(conditions, Outcome(answer=result.answer, failed=failed, tools=tools), matcher)
 
 
 def wants_arguments(evidence_question: EvidenceQuestion) -> bool:

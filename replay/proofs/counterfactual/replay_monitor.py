@@ -14,12 +14,15 @@ from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.counterfactual.derivations import Derivations, State, StepAnswer, UnknownState
 from replay.proofs.counterfactual.outcomes import Result, SignedCall
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Reason, StepStatus, StepType
+from traces.ingest.judgement_rows import NAME_LENGTH
+from traces.ingest.outcome_rules import Verdict, validator_kind
 
 CALL_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _UNFAITHFUL_TEXTS: Final = (NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT)
+_NOT_RUN: Final = JudgementKind.NOT_RUN
 _GUESS_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
 Payload = Callable[[str], JSONValue]
 
@@ -60,6 +63,7 @@ class ReplayMonitor:
     borrowed_answers  answers of tools and retrievers that the replayed side did not record
     external_calls    signatures of the calls of tools and retrievers
     unknown           source steps that only the agent's own code can compute
+    validators        verdicts of validators, also of those that did not run
     undecided_check   the first check with an unknown outcome
     """
 
@@ -74,6 +78,7 @@ class ReplayMonitor:
     borrowed_answers: int = 0
     external_calls: list[str] = field(default_factory=list)
     tools: list[SignedCall] = field(default_factory=list)
+    validators: list[Verdict] = field(default_factory=list)
     unknown: set[int] = field(default_factory=set)
     undecided_check: int | None = None
     output: _StepOutput | None = None
@@ -88,6 +93,7 @@ class ReplayMonitor:
                     self._observe_reused(self.graph.by_no[no], no + event.offset, payload)
             case StepResolved():
                 self._observe_resolution(event)
+                self._observe_validator(event, payload)
             case Divergence() if any(text in event.text for text in _UNFAITHFUL_TEXTS):
                 raise UnfaithfulReplay(event.text)
             case _:
@@ -103,7 +109,9 @@ class ReplayMonitor:
             raise MissingAnswer(gap(Gap.OUTPUT_UNLINKED))
         value = None if final is None else payload(final.ref) if final.ref else final.output
         failed = None if self.last is None or not self.last.is_known else self.last.status in FAILED
-        return Result(answer=answer_text(value), failed=failed, tools=tuple(self.tools))
+        return Result(
+            answer=answer_text(value), failed=failed, tools=tuple(self.tools), validators=tuple(self.validators)
+        )
 
     def _is_output_unlinked(self) -> bool:
         """True if the output was reused only because no recorded link shows what it is made from."""
@@ -135,6 +143,24 @@ class ReplayMonitor:
             arguments = payload(node.input_ref) if self.arguments and node.input_ref else None
             signature = self.coupling.reduce(node.signature)
             self.tools.append(SignedCall(tool=node.callee, signature=signature, arguments=arguments))
+
+        if node.type is StepType.VALIDATOR:
+            verdict = payload(node.output_ref) if node.output_ref else None
+            kind = validator_kind(node.status, Label.EXACT, verdict)
+            self._note_validator(node.name, no, kind if node.status is not StepStatus.UNVERIFIED else _NOT_RUN)
+
+    def _observe_validator(self, event: StepResolved, payload: Payload) -> None:
+        """Note the verdict of a validator; one that did not run has none."""
+        call, answer = event.call, event.answer
+        if call.type is StepType.VALIDATOR and call.node is not None:
+            output = payload(answer.output_ref) if answer.output_ref else answer.output
+            kind = validator_kind(answer.status, answer.label, output) if answer.label is not None else _NOT_RUN
+            self._note_validator(call.node.name, call.no, kind)
+
+    def _note_validator(self, name: str, no: int, kind: JudgementKind | None) -> None:
+        if kind is not None:
+            source = JudgementSource.VALIDATOR
+            self.validators.append(Verdict(name=name[:NAME_LENGTH], kind=kind, source=source, step_no=no))
 
     def _observe_resolution(self, event: StepResolved) -> None:
         call, answer = event.call, event.answer

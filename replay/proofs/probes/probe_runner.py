@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
+from replay.checks.pass_rules import PassRule
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.proofs.core.types import Allowance, Atom, Atoms, PathStep, ProbeResult, ProbeSpec, Spending
@@ -28,12 +29,13 @@ class ProbeRunner:
     subject: Subject
     question: EvidenceQuestion
     policy: Policy
+    rule: PassRule | None = None
     stored_only: bool = False
     payloads: Payloads = field(default_factory=Payloads)
 
     def __post_init__(self) -> None:
         self.rows = ProbeRows(self.proof)
-        self.replays = RecordedReplays(self.proof, self.subject, self.question, self.payloads)
+        self.replays = RecordedReplays(self.proof, self.subject, self.question, self.rule, self.payloads)
         self.recordings, self.values = self.replays.recordings, self.replays.values
         self._reach = LiveReach(self.subject, self.policy)
         self._sessions = ProbeSessions(self.proof, self.policy, self.rows, self.replays, self._reach)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from diffing.sentences.atoms.obstacles import Gap, gap, step_name
+from replay.checks.pass_rules import PassRule
 from replay.core.calls import Call
 from replay.core.graph import Graph
 from replay.engine.replayer import Replayer
@@ -28,6 +29,8 @@ from replay.proofs.subject.subject import Subject
 from replay.store.fork import build_fork
 from replay.store.graph_loader import load_graph
 from replay.store.payload_reader import Payloads
+from replay.store.run_outcome import validator_verdicts
+from traces.ingest.outcome_rules import Verdict
 from traces.payloads.parts import MissingPart
 
 _POLICY: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0, max_turns=1_000)
@@ -40,6 +43,7 @@ class RecordedReplays:
     proof: Proof
     subject: Subject
     question: EvidenceQuestion
+    rule: PassRule | None = None
     payloads: Payloads = field(default_factory=Payloads)
 
     def __post_init__(self) -> None:
@@ -118,7 +122,8 @@ class RecordedReplays:
         """The recorded result of a run from the fork on."""
         self._load(run)
         reduce = self._load.signatures
-        return recorded_answers.result(run, fork, self.payloads, arguments=self._arguments, reduce=reduce)
+        result = recorded_answers.result(run, fork, self.payloads, arguments=self._arguments, reduce=reduce)
+        return result if self.rule is None else replace(result, validators=tuple(validator_verdicts(run)))
 
     def probe_result(
         self,
@@ -133,6 +138,7 @@ class RecordedReplays:
     ) -> ProbeResult:
         """Classify the result of a run under the question."""
         try:
+            result = self._judge(result)
             value = outcomes.value(self.question, result, first_error_isolated)
         except UnknownOutcome as unknown:
             return ProbeResult(
@@ -153,13 +159,26 @@ class RecordedReplays:
         )
 
     def _recording(self, side: Side) -> Result:
-        return self.run_result(*self.subject.recording_of(side))
+        return self._judge(self.run_result(*self.subject.recording_of(side)))
+
+    def _judge(self, result: Result) -> Result:
+        return outcomes.judge(self.question, result, self.rule, first_error_isolated)
+
+    def _validators_before(self, setup: Setup) -> list[Verdict]:
+        """The validators before the fork, which no change reaches."""
+        return [] if self.rule is None else validator_verdicts(setup.run.id, before=setup.fork)
 
     def _replay(self, setup: Setup) -> ProbeResult | Call:
         graph = self.graph(setup)
         coupling = coupling_of(self.proof, setup, self._load)
         state = self.subject.derivations.state(setup.side)
-        monitor = ReplayMonitor(graph=graph, coupling=coupling, arguments=self._arguments, state=state)
+        monitor = ReplayMonitor(
+            graph=graph,
+            coupling=coupling,
+            arguments=self._arguments,
+            state=state,
+            validators=self._validators_before(setup),
+        )
         environment = RecordedEnvironment(coupling=coupling, payloads=self.payloads)
         fork = build_fork(graph, setup.overrides, _POLICY, self.payloads)
         if fork.profile.refusals:

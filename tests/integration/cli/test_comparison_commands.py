@@ -59,6 +59,20 @@ def test_bisect_estimates_and_finds_step(forkpoint: WarmShell, failed_run: str, 
     assert "with the changes" in result["sentence"]
     assert forkpoint("bisect", failed_run, "--check", "nonsense").code == 2
     assert forkpoint("bisect", failed_run, "--check", "status:failed").code == 2  # the run passes this check
+    assert forkpoint("bisect", failed_run).code == 2  # without a check
+
+
+def test_outcome_is_a_question(forkpoint: WarmShell, failed_run: str, fork: Any) -> None:
+    judged = ("--question", "outcome", "--check", "review=contains:42.00 EUR", "--preview", "--json")
+    assert forkpoint("judge", failed_run, "fail", "--name", "review").code == 0
+    assert forkpoint("judge", fork["run"]["id"], "pass", "--name", "review").code == 0
+    plan = forkpoint("prove", failed_run, fork["run"]["id"], *judged).json["plan"]
+    assert (plan["refusals"], plan["base_outcome"][:6], plan["candidate_outcome"]) == ([], "failed", "passed (review)")
+    plan = forkpoint("bisect", failed_run, *judged).json["plan"]
+    assert (plan["refusals"], plan["recorded"][0]["detail"]) == ([], "review")
+    missing = forkpoint("prove", failed_run, fork["run"]["id"], "--judgement", "review", "--preview", "--json")
+    assert missing.code == 2
+    assert "add a check named “review”" in missing.json["plan"]["refusals"][0]["detail"]
 
 
 def test_prove_estimates_proves_and_gates(forkpoint: WarmShell, failed_run: str, fork: Any) -> None:

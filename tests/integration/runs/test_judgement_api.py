@@ -241,8 +241,8 @@ def test_diffs_show_current_outcomes() -> None:
     body = {"base": str(base.id), "candidate": str(candidate.id)}
     report = Client().post("/api/v1/diffs", body, content_type=JSON).json()
     address = f"/api/v1/diffs/{report['id']}"
-    assert report["outcomes"]["base"] == {"outcome": "failed", "reason": "reward 0"}
-    assert report["outcomes"]["candidate"] == {"outcome": "unknown", "reason": ""}
+    assert report["outcomes"]["base"] == {"outcome": "failed", "basis": "import", "reason": "reward 0"}
+    assert report["outcomes"]["candidate"] == {"outcome": "unknown", "basis": None, "reason": ""}
     _judge(candidate, kind="pass")
     assert Client().get(address).json()["outcomes"]["candidate"]["outcome"] == "passed"
     assert "failed → passed" in Client().get(address, {"format": "md"}).content.decode()

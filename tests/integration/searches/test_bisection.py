@@ -200,9 +200,39 @@ def test_diff_bisects_its_failing_run(client: Client, desk: list[Exchange], queu
     assert "distinguish them" in vague.json()["detail"]
 
 
+def test_judged_failure_is_bisected(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    """The question is the outcome; a check with the name of the person's judgement judges the forks."""
+    run = failing(3)
+    body: dict[str, Any] = {**QUICK, "question": "outcome", "checks": []}
+    plan = post(client, "/bisections/preview", {**body, "run": run}).json()
+    assert "the outcome of the run is unknown" in plan["refusals"][0]["detail"]
+    post(client, f"/runs/{run}/judgements", {"kind": "fail", "name": "review"})
+    refused = post(client, f"/runs/{run}/bisect", body)
+    assert (refused.status_code, refused.json()["where"]) == (422, "/checks")
+    assert "add a check named “review”" in refused.json()["detail"]
+    body["checks"] = [{**CHECK[0], "name": "review"}]
+    bisection = post(client, f"/runs/{run}/bisect", body).json()
+    assert bisection["recorded"] == [{"name": "outcome", "passed": False, "detail": "review"}]
+    work_off(queue)
+    view = client.get(f"/api/v1/bisections/{bisection['id']}").json()
+    assert (view["status"], view["result"]["commit"]["step"]["sequence_no"]) == ("completed", model_step(3))
+    assert {check["name"] for probe in view["results"] for check in probe["checks"]} == {"outcome", "review"}
+
+
+def test_passing_judgement_has_nothing_to_bisect(client: Client, desk: list[Exchange], queue: list[str]) -> None:
+    run = failing(3)
+    post(client, f"/runs/{run}/judgements", {"kind": "score", "name": "helpful", "value": 0.8})
+    body = {**QUICK, "question": "judgement", "judgement": "helpful", "at_least": 0.5}
+    body["checks"] = [{"kind": "contains", "text": "broke", "name": "helpful"}]
+    plan = post(client, "/bisections/preview", {**body, "run": run}).json()
+    assert "passes by its judgement helpful" in plan["refusals"][0]["detail"]
+
+
 @pytest.mark.parametrize(
     ("body", "pointer"),
     [
+        ({}, "/checks"),
+        ({"question": "judgement", "checks": CHECK}, "/judgement"),
         ({"checks": [{"kind": "contains", "text": "it broke"}]}, "/checks"),
         ({"checks": [{"kind": "regex", "pattern": "("}]}, "/checks/0"),
         ({"checks": CHECK, "policy": {"order": "reuse"}}, "/policy/order"),

@@ -1,6 +1,7 @@
 """`bisect`: preview, start and follow the search for the step that decided a failure."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,14 +19,16 @@ from traces.core import duplicate_keys
 _POLL_S: Final = 0.2
 _TEXTS: Final = {"contains": "text", "not_contains": "text", "regex": "pattern", "status": "status"}
 _TOOLS: Final = ("tool_called", "tool_not_called")
+QUESTIONS: Final = ("check", "outcome", "judgement")
 _FORMS: Final = (
     "contains:TEXT, not_contains:TEXT, regex:PATTERN, json_schema:FILE, tool_called:NAME, tool_not_called:NAME, "
-    "status:completed|failed"
+    "status:completed|failed, each with NAME= before it to name the check"
 )
 
 
 def request_body(
     *,
+    choice: dict[str, Any],
     checks: list[str],
     first: str | None,
     overrides: str | None,
@@ -37,7 +40,7 @@ def request_body(
     """Build the request from the options."""
     fork = replay_request_body(fork_step=None, overrides=overrides, policy=policy, strict=False)
     budget = {"max_live_calls": max_calls, "max_cost_usd": max_cost}
-    request = {**fork, "checks": [check(text) for text in checks]}
+    request = {**fork, **choice, "checks": [check(text) for text in checks]}
     request["budget"] = {name: value for name, value in budget.items() if value is not None}
     if samples is not None:
         request |= {"samples": samples, "reproduce": samples, "confirm": max(samples, 5)}
@@ -46,23 +49,37 @@ def request_body(
     return request
 
 
+def choice(
+    question: str, judgement: str | None, at_least: float | None, at_most: float | None, *, questions: Sequence[str]
+) -> dict[str, Any]:
+    """Build what passes a run from the options. Naming a judgement chooses the question `judgement`."""
+    if judgement is not None:
+        question = "judgement"
+    if question not in questions:
+        raise Failure(f"{question!r} is not a question: choose {', '.join(questions)}", exit=Exit.BAD_INPUT)
+    options = {"judgement": judgement, "at_least": at_least, "at_most": at_most}
+    return {"question": question, **{name: value for name, value in options.items() if value is not None}}
+
+
 def check(text: str) -> dict[str, Any]:
-    """Parse a check from `kind:value`, or from JSON as in the REST API."""
+    """Parse a check from `kind:value` or `name=kind:value`, or from JSON as in the REST API."""
     if text.lstrip().startswith("{"):
         try:
             document: Any = duplicate_keys.loads(text.encode())
             return dict(document)
         except ValueError as error:
             raise Failure(f"the check {text!r} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
-    kind, colon, value = text.partition(":")
+    head, colon, value = text.partition(":")
     if not colon or not value:
         raise Failure(f"{text!r} is not a check: use {_FORMS}", exit=Exit.BAD_INPUT)
+    name, _, kind = head.rpartition("=")
+    title = {"name": name} if name else {}
     if kind in _TEXTS:
-        return {"kind": kind, _TEXTS[kind]: value}
+        return {"kind": kind, **title, _TEXTS[kind]: value}
     if kind in _TOOLS:
-        return {"kind": kind, "tool": value}
+        return {"kind": kind, **title, "tool": value}
     if kind == "json_schema":
-        return {"kind": kind, "document": _document(Path(value))}
+        return {"kind": kind, **title, "document": _document(Path(value))}
     raise Failure(f"{kind!r} is not a kind of check: use {_FORMS}", exit=Exit.BAD_INPUT)
 
 

@@ -18,7 +18,18 @@ from cockpit.cli.errors import Exit, Failure
 from replay.core.vocabulary import ProofStatus
 
 _POLL_S: Final = 0.2
-_QUESTIONS: Final = ("answer", "answer_exact", "answer_facts", "answer_alike", "tool_calls", "status", "check", "score")
+QUESTIONS: Final = (
+    "answer",
+    "answer_exact",
+    "answer_facts",
+    "answer_alike",
+    "tool_calls",
+    "status",
+    "check",
+    "score",
+    "outcome",
+    "judgement",
+)
 _LEVELS: Final = {"low": 0, "medium": 1, "high": 2}
 _MAX_ROWS: Final = 12  # changes in the table
 _ANSWERS: Final = {True: "yes", False: "no", None: "?"}
@@ -27,7 +38,7 @@ _SIDES: Final = ("base", "candidate")
 
 def request_body(
     *,
-    question: str,
+    choice: dict[str, Any],
     checks: list[str],
     live_calls: int,
     max_cost: float | None,
@@ -38,12 +49,10 @@ def request_body(
     mediators: bool,
 ) -> dict[str, Any]:
     """Build the request from the options."""
-    if question not in _QUESTIONS:
-        raise Failure(f"{question!r} is not a question: choose {', '.join(_QUESTIONS)}", exit=Exit.BAD_INPUT)
     fork = replay_request_body(fork_step=None, overrides=None, policy=policy, strict=False)
     budget: dict[str, Any] = {"probes": probes, "live_calls": live_calls, "repeats": repeats, "cost_usd": max_cost}
     return {
-        "question": question,
+        **choice,
         "checks": [check(text) for text in checks],
         "budget": budget,
         "parts": parts,

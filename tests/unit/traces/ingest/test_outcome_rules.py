@@ -116,7 +116,7 @@ def test_retried_validator_counts_once() -> None:
 
 def test_conclusion_names_its_basis() -> None:
     reward = verdict(IMPORT, SCORE, "reward", value=0.0)
-    expected = Conclusion(outcome=Outcome.FAILED, basis=IMPORT, reason="reward 0")
+    expected = Conclusion(outcome=Outcome.FAILED, basis=IMPORT, reason="reward 0", name="reward")
     assert conclude(RunStatus.COMPLETED, [reward], DEFAULT_CRITERIA) == expected
 
 
@@ -164,7 +164,9 @@ def test_termination_reasons() -> None:
 def test_tag_decides_like_an_import() -> None:
     criteria = OutcomeCriteria(tags={"outcome:failed": False, "outcome:passed": True})
     verdicts = criteria.tag_verdicts(["eu", "outcome:failed"])
-    expected = Conclusion(outcome=Outcome.FAILED, basis=JudgementSource.TAG, reason="tag outcome:failed")
+    expected = Conclusion(
+        outcome=Outcome.FAILED, basis=JudgementSource.TAG, reason="tag outcome:failed", name="outcome:failed"
+    )
     assert conclude(RunStatus.COMPLETED, [*verdicts, verdict(VALIDATOR, PASS)], criteria) == expected
     assert conclude(RunStatus.COMPLETED, [*verdicts, verdict(PERSON, PASS)], criteria).outcome is Outcome.PASSED
 

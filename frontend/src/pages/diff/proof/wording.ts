@@ -27,6 +27,8 @@ export const QUESTIONS: Record<QuestionKind, { label: string; hint: string }> = 
   status: { label: "How the run ended", hint: "completed or failed, and where" },
   check: { label: "Your own check", hint: "whether the final answer passes all of them" },
   score: { label: "Your own score", hint: "how many of the checks pass" },
+  outcome: { label: "The outcome", hint: "passed or failed by the app's outcome rule" },
+  judgement: { label: "A judgement", hint: "passed or failed by one judgement, for example a score" },
 };
 
 const VERDICTS: Record<Findings["verdict"], string> = {
