@@ -2,8 +2,11 @@
 
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
+django.setup(set_prefix=False)
 
-application = get_wsgi_application()
+from cockpit.http.chunked_bodies import Handler  # noqa: E402  # needs the settings
+
+application = Handler()
