@@ -44,7 +44,8 @@ class Request(WSGIRequest):
             environ["CONTENT_LENGTH"] = str(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
         super().__init__(environ)
         if is_chunked:
-            self._stream = ChunkedBody(environ["wsgi.input"], limit)
+            stream: Any = ChunkedBody(environ["wsgi.input"], limit)
+            self._stream = stream
 
 
 class Handler(WSGIHandler):
