@@ -1,6 +1,7 @@
 """Scheduler of experiments: releases rows, counts their spending, and notifies watchers."""
 
 from decimal import Decimal
+from functools import lru_cache
 from uuid import UUID
 
 from django.db import transaction
@@ -52,7 +53,9 @@ def release_after(session_id: UUID) -> list[UUID]:
     return [] if experiment is None else release(experiment)
 
 
+@lru_cache(maxsize=4096)
 def experiment_of(session_id: UUID) -> UUID | None:
+    """The experiment of a session. Asked several times for each live call; it never changes."""
     return ExperimentRow.objects.filter(session_id=session_id).values_list("experiment_id", flat=True).first()
 
 

@@ -17,7 +17,7 @@ from replay.execution import event_log, task_names
 from replay.experiments import queries, scheduler
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import CellPlan, ExperimentPlan, ExperimentRequest
-from replay.models import Experiment, ExperimentRow, ReplaySession
+from replay.models import Experiment, ExperimentRow
 from replay.saved_profiles import queries as library
 from replay.sessions import create, prepare, services
 from replay.sessions.schemas import ReplayRequest
@@ -161,7 +161,7 @@ def _create(request: ExperimentRequest, replays: list[_CellReplay]) -> Experimen
         last_seq=len(places) + 1,
     )
     by_cell = {cell.number: replay for cell, replay in replays}
-    sessions = [_create_session(by_cell[place.cell.number]) for place in places]
+    sessions = [create.create(by_cell[place.cell.number]) for place in places]
     ExperimentRow.objects.bulk_create(
         ExperimentRow(
             experiment=experiment,
@@ -173,14 +173,11 @@ def _create(request: ExperimentRequest, replays: list[_CellReplay]) -> Experimen
         )
         for number, (place, session) in enumerate(zip(places, sessions, strict=True), 1)
     )
+    # After the rows: observers of the first message remember which experiment a session belongs to.
+    for session in sessions:
+        event_log.append(session.id, "session")
     return experiment
 
 
 def _dump_checks(request: ExperimentRequest) -> list[JSONValue]:
     return [check.model_dump(mode="json") for check in request.checks]
-
-
-def _create_session(replay: prepare.PreparedReplay) -> ReplaySession:
-    session = create.create(replay)
-    event_log.append(session.id, "session")
-    return session

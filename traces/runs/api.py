@@ -136,7 +136,9 @@ class ArtifactView(APIView):
     def get(self, request: Request, sha256: str) -> HttpResponse:
         """Return the bytes with this SHA-256. They never change."""
         etag = f'"{sha256}"'
-        if etag in parse_etags(request.headers.get("If-None-Match", "")) and artifacts.present([sha256]):
+        # The weak comparison of RFC 9110: a compressed response has a weak tag.
+        known_tags = {tag.removeprefix("W/") for tag in parse_etags(request.headers.get("If-None-Match", ""))}
+        if etag in known_tags and artifacts.present([sha256]):
             return HttpResponse(status=304, headers=_artifact_headers(etag))
         if not artifacts.present([sha256]):
             raise NotFound(f"there is no artifact {sha256}")

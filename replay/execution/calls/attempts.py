@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, NoReturn
 
 from django.db import transaction
+from pydantic import BaseModel
 
 from replay.core.calls import Answer, Call, label_key
 from replay.core.errors import CancelRequest, LostOwnership, ReplayFailure
@@ -69,8 +70,8 @@ class AttemptJournal:
 
         A call that succeeded before a crash is not repeated.
         """
-        self.abandon(self.attempts_for(call))
         attempts = self.attempts_for(call)
+        self.abandon(attempts)
         for attempt in attempts:
             if attempt.status == AttemptStatus.SUCCEEDED:
                 return restore(attempt)
@@ -131,21 +132,27 @@ class AttemptJournal:
         return attempt
 
     def store_success(
-        self, attempt: Attempt, outcome: dict[str, Any], duration_ms: float, cost: Decimal | None
+        self,
+        attempt: Attempt,
+        outcome: dict[str, Any],
+        duration_ms: float,
+        cost: Decimal | None,
+        *messages: BaseModel,
     ) -> None:
-        """Store the outcome and cost, so that the call is never repeated."""
+        """Store the outcome and cost, so that the call is never repeated; append `messages` with them."""
         self._cost_usd = None if self._cost_usd is None or cost is None else self._cost_usd + cost
 
         def write() -> None:
             with transaction.atomic():
-                if self.conclude(attempt, AttemptStatus.SUCCEEDED, outcome=outcome, duration_ms=duration_ms):
+                columns = {"outcome": outcome, "duration_ms": duration_ms}
+                if self.conclude(attempt, AttemptStatus.SUCCEEDED, *messages, **columns):
                     self.row.update(cost_usd=self._cost_usd)
                     if cost is not None:
                         observers.call_paid(self.row.id, cost)
 
         outages.retry_through_outage(write)
 
-    def conclude(self, attempt: Attempt, status: AttemptStatus, **columns: Any) -> bool:
+    def conclude(self, attempt: Attempt, status: AttemptStatus, *messages: BaseModel, **columns: Any) -> bool:
         """Store how an attempt ended; False if this is stored already.
 
         Raises `LostOwnership` if another worker took the session over and abandoned the attempt.
@@ -157,7 +164,7 @@ class AttemptJournal:
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
-            self.row.append_messages(_message(attempt))
+            self.row.append_messages(*messages, _message(attempt))
             self._hooks.send_telemetry("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():
@@ -200,8 +207,12 @@ class AttemptJournal:
         """Store that an attempt was abandoned."""
         columns = {"error_code": code, "error": "the call was given up"}
         with transaction.atomic():
-            if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, AttemptStatus.FAILED, **columns):
-                attempt.refresh_from_db()
+            is_moved = move(
+                Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, AttemptStatus.FAILED, **columns
+            )
+            # If not, another worker concluded it.
+            attempt.refresh_from_db()
+            if is_moved:
                 self.row.append_messages(_message(attempt))
 
     def abandon(self, attempts: list[Attempt]) -> None:

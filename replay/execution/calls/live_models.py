@@ -2,6 +2,7 @@
 
 import time
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 from replay.core.calls import Answer, Call
@@ -31,7 +32,6 @@ def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -
         model_answer = providers.answer(model_call, on_text=stream.text, cancelled=stream.cancelled)
     except providers.Cancelled as error:
         journal.abort(attempt, error)
-    stream.finish()
     outcome: dict[str, Any] = {
         "output": model_answer.output,
         "tokens_in": model_answer.tokens_in,
@@ -42,7 +42,7 @@ def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -
         "served_model": model_answer.served_model,
         "left_out": list(model_answer.left_out),
     }
-    journal.store_success(attempt, outcome, model_answer.duration_ms, model_answer.cost_usd)
+    journal.store_success(attempt, outcome, model_answer.duration_ms, model_answer.cost_usd, *stream.rest())
     return _stored_answer(attempt)
 
 
@@ -63,20 +63,22 @@ class _Stream(Watch):
         if time.monotonic() - self._flushed_at >= _FLUSH_S:
             self._flush(self._redaction.beginning(self._text))
 
-    def finish(self) -> None:
-        """Append the rest of the text."""
-        self._flush(self._redaction.text(self._text))
+    def rest(self) -> list[TextMessage]:
+        """Return the text that is not in the event log yet."""
+        return self._messages(self._redaction.text(self._text))
 
     def _flush(self, safe_text: str) -> None:
-        text = safe_text[self._offset :]
-        if not text:
-            return
-        self._flushed_at = time.monotonic()
-        if outages.if_reachable(lambda: self._append(text), fallback=False):
-            self._offset += len(text)
+        for message in self._messages(safe_text):
+            self._flushed_at = time.monotonic()
+            if outages.if_reachable(partial(self._append, message), fallback=False):
+                self._offset += len(message.text)
 
-    def _append(self, text: str) -> bool:
-        self._row.append_messages(TextMessage(seq=0, sequence_no=self._step, offset=self._offset, text=text))
+    def _messages(self, safe_text: str) -> list[TextMessage]:
+        text = safe_text[self._offset :]
+        return [TextMessage(seq=0, sequence_no=self._step, offset=self._offset, text=text)] if text else []
+
+    def _append(self, message: TextMessage) -> bool:
+        self._row.append_messages(message)
         return True
 
 
