@@ -245,6 +245,7 @@ MAX_BODY_BYTES = env.int("FORKPOINT_MAX_BODY_MB", default=64) * 1024 * 1024
 # A run that arrives over the network is sealed this long after its root step ended, or if nothing arrives at all.
 QUIET_S = _seconds("FORKPOINT_QUIET_S", default="5", least=0, most=3600)
 IDLE_S = _seconds("FORKPOINT_IDLE_S", default="900", least=1, most=7 * 24 * 3600)
+DELETION_GRACE_S = _seconds("FORKPOINT_DELETION_GRACE_S", default="86400", least=0, most=7 * 24 * 3600)
 PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
 TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
 HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")

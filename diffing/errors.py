@@ -11,6 +11,13 @@ class DiffFailed(ProblemError):
     retryable = True
 
 
+class ReportDeleted(ProblemError):
+    """A report whose content was deleted together with a run that it compares."""
+
+    code = "not_found"
+    status = 410
+
+
 class SharingOff(ProblemError):
     """Sharing is disabled on this server."""
 

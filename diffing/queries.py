@@ -9,6 +9,7 @@ import zstandard
 from django.db.models import Q
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
+from diffing.errors import ReportDeleted
 from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.brief import brief
 from diffing.report.evidence import decides, strength, with_evidence
@@ -75,11 +76,17 @@ def list_for(base: Run, candidate: Run) -> IgnoreList | None:
 
 
 def find(ref: UUID) -> DiffReport:
-    """The row of a report, without its body; raises `NotFound`."""
+    """The row of a report, without its body; raises `NotFound` or `ReportDeleted`."""
     row = DiffReport.objects.filter(id=ref).select_related("base", "candidate").defer("body").first()
     if row is None:
         raise NotFound(f"there is no diff {ref}")
+    _check_content(row)
     return row
+
+
+def _check_content(row: DiffReport) -> None:
+    if row.status == DiffStatus.DELETED:
+        raise ReportDeleted(f"the content of report {row.id} was deleted: {row.error}")
 
 
 def body(diff_id: UUID) -> bytes:
@@ -138,6 +145,7 @@ def evidence(diff_id: UUID) -> list[EvidenceView]:
 def _load_body(diff_id: UUID) -> bytes:
     stored_body = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY).values_list("body", flat=True).first()
     if stored_body is None:
+        find(diff_id)
         raise NotFound(f"there is no diff {diff_id}")
     return _decompress(stored_body)
 

@@ -65,6 +65,7 @@ class RunDetail(RunSummary):
     revisions: list[RunRevision]
     latest: UUID | None
     source_run_name: str | None
+    source_deleted_at: datetime | None  # when the source was deleted; null: it exists
     original: UUID | None
     original_name: str | None
     derived: list[RunSummary]

@@ -4,18 +4,22 @@ from traces.collectors import events_api, sessions_api
 from traces.imports import api as imports_api
 from traces.judgements import rules_api
 from traces.redaction_policies import api as redaction_api
+from traces.retention import api as retention_api
 from traces.runs import api, full_steps, judgements_api, usage
 
 urlpatterns = [
     path("runs", api.RunListView.as_view()),
     path("runs/facets", api.RunFacetsView.as_view()),
+    path("runs/delete", retention_api.RunDeletionsView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),
     path("events", events_api.EventsView.as_view()),
     path("krabs/events", sessions_api.KrabsEventsView.as_view()),
     path("session-files/<str:kind>/<str:session>", sessions_api.SessionFileView.as_view()),
     path("runs/<str:id>/events", events_api.RunEventsView.as_view()),
     path("runs/<str:id>/finalize", events_api.FinalizeView.as_view()),
-    path("runs/<str:id>", api.RunView.as_view()),
+    path("runs/<str:id>", retention_api.RunView.as_view()),
+    path("runs/<str:id>/restore", retention_api.RunRestoreView.as_view()),
+    path("runs/<str:id>/citations", retention_api.CitationsView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/edges", api.EdgeListView.as_view()),
     path("runs/<str:id>/usage", usage.UsageView.as_view()),

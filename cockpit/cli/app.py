@@ -20,6 +20,7 @@ from cockpit.cli.options import (
     Url,
 )
 from cockpit.cli.profile_commands import commands
+from cockpit.cli.retention_commands import retention
 from cockpit.cli.search_commands import searches
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ app = typer.Typer(
     "6 a dependency is unavailable or timed out.",
 )
 app.add_typer(searches)
+app.add_typer(retention)
 app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(record)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")

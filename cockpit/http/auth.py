@@ -170,6 +170,7 @@ def _check(request: HttpRequest) -> None:
     if role is not None:
         caller = authenticate(headers, request.session, role=role, address=address_of(request))
         request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author
+        request.caller_role = caller.role  # type: ignore[attr-defined]  # for views that admins use differently
     elif request.path.startswith(_KNOWN_CALLER):
         visitor = caller_of(headers, request.session)
         # Used by links for signed-in users.

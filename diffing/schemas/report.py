@@ -327,6 +327,8 @@ class DiffStatus(Status):
     PENDING = "pending"
     READY = "ready"
     FAILED = "failed"
+    # A run that it compares was deleted, and the content of the report with it.
+    DELETED = "deleted"
 
     @classmethod
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:

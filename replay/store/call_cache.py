@@ -38,6 +38,7 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Cache
         return None
     candidates = (
         Step.objects.filter(_REAL, _same_call(app, signature), run__app=app, run__sealed_at__isnull=False)
+        .filter(run__deletion__isnull=True)
         .filter(status=StepStatus.OK)
         .exclude(output_ref="")
         .exclude(id__in=exclude)

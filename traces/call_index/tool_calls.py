@@ -150,7 +150,8 @@ def places_of_mark(query: CallQuery, call_mark: str) -> list[tuple[UUID, int]]:
 def _places(calls: QuerySet[ToolCall], run: UUID | None) -> list[tuple[UUID, int]]:
     if run is not None:
         calls = calls.filter(run=run)
-    return list(calls.order_by("-id").values_list("run_id", "sequence_no")[:_MAX_PLACES])
+    visible_calls = calls.filter(run__deletion__isnull=True)
+    return list(visible_calls.order_by("-id").values_list("run_id", "sequence_no")[:_MAX_PLACES])
 
 
 def join_texts(shape: CallShape) -> str:

@@ -148,3 +148,15 @@ class HookEvent(StrEnum):
 
 
 TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
+
+
+class AuditAction(StrEnum):
+    """What an entry of the audit log records."""
+
+    RUN_DELETED = "run_deleted"
+    RUN_RESTORED = "run_restored"
+    RUN_REMOVED = "run_removed"
+    RUN_MARKED = "run_marked"
+    DELETION_REFUSED = "deletion_refused"
+    POLICY_SET = "retention_policy_set"
+    POLICY_REMOVED = "retention_policy_removed"

@@ -46,3 +46,16 @@ def key_of(request: Request) -> Key | None:
 def caller_of(request: Request) -> str:
     """Return the caller's name from the access control; empty if not signed in."""
     return str(getattr(request._request, "caller_name", ""))
+
+
+class AdminOnly(ProblemError):
+    """A request that only an admin may make."""
+
+    code = "auth_forbidden"
+    status = 403
+
+
+def require_admin(request: Request) -> None:
+    """Raise `AdminOnly` unless the access control knows the caller as an admin."""
+    if getattr(request._request, "caller_role", "") != "admin":
+        raise AdminOnly(f"This needs the role admin; {caller_of(request) or 'you'} cannot do it.")

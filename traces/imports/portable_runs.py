@@ -120,7 +120,7 @@ def _store(content: BundleContent) -> RecordResult:
     except IntegrityError:  # another writer was faster
         return _store(content)
     # After the run, in the order of every writer, so that writers cannot deadlock.
-    artifact_store.write_many(content.parts)
+    artifact_store.write_many({new_run.id: content.parts})
     services.insert_steps(new_run.id, step_rows)
     services.insert_edges(new_run.id, (EdgeFact(**dict(edge)) for edge in content.edges))
     services.insert_tags(new_run.id, run.tags)

@@ -3,13 +3,18 @@
 from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignature, ToolCall
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
+from traces.models.retention import ArtifactUse, AuditEntry, Deletion, LooseFile, RetentionPolicy, RunMark
 from traces.models.runs import Artifact, Edge, RetentionPass, Run, RunTag, Step
 
 __all__ = [
     "Artifact",
+    "ArtifactUse",
+    "AuditEntry",
+    "Deletion",
     "Edge",
     "IgnoreList",
     "Judgement",
+    "LooseFile",
     "OutcomeRule",
     "RecordAddress",
     "Recording",
@@ -17,7 +22,9 @@ __all__ = [
     "ReducedSignature",
     "RequestKey",
     "RetentionPass",
+    "RetentionPolicy",
     "Run",
+    "RunMark",
     "RunOutcome",
     "RunTag",
     "Segment",

@@ -14,6 +14,8 @@ class Artifact(models.Model):
     size = models.PositiveBigIntegerField(help_text="bytes before encoding")
     media_type = models.CharField(max_length=80, blank=True, help_text="empty: application/json")
     encoding = models.CharField(max_length=8, blank=True, help_text="'', 'zstd', 'refs' or both")
+    # before `data`, because SQLite reads a row up to the last column it needs
+    owner = models.BinaryField(null=True, help_text="id of the run that stored it first; others: `ArtifactUse`")
     data = models.BinaryField(null=True, help_text="null when the bytes lie in the artifact storage")
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from django.db.models import QuerySet
 
 from traces.core.json_access import as_string, member
 from traces.models import Run, RunTag
+from traces.runs.deleted_runs import visible_runs
 
 # Set by the importer; tags are indexed.
 REPLAY_TAG = "kurral replay"
@@ -14,14 +15,14 @@ def original_of(run: Run) -> Run | None:
     external_id = _original_id(run)
     if not external_id:
         return None
-    runs = list(Run.objects.filter(external_id=external_id).exclude(id=run.id).order_by("-id")[:10])
+    runs = list(visible_runs().filter(external_id=external_id).exclude(id=run.id).order_by("-id")[:10])
     return next((original for original in runs if original.app == run.app), runs[0] if runs else None)
 
 
 def replays_of(run: Run) -> QuerySet[Run]:
     """Return the imported replays of a run, newest first."""
     replays = RunTag.objects.filter(tag=REPLAY_TAG).values("run")
-    runs = Run.objects.filter(id__in=replays, metadata__replay_of__kurral_id=run.external_id)
+    runs = visible_runs().filter(id__in=replays, metadata__replay_of__kurral_id=run.external_id)
     return runs.filter(superseded_by__isnull=True).exclude(id=run.id).order_by("-id")
 
 

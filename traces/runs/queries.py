@@ -9,10 +9,11 @@ from django.db.models import Model, Q, QuerySet
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
-from traces.models import Edge, Run, Step
+from traces.models import Deletion, Edge, Run, Step
 from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions, step_search
+from traces.runs.deleted_runs import check_visible, missing, visible_runs
 from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
 from traces.schemas import RunDetail, RunRevision
 from traces.storage import artifacts, bulk, integrity
@@ -59,16 +60,16 @@ def find_run(ref: str) -> Run:
     Raise `NotFound` or `Ambiguous`.
     """
     if ref == "last":
-        run = Run.objects.exclude(source=RunSource.PROBE).order_by("-id").first()
+        run = visible_runs().exclude(source=RunSource.PROBE).order_by("-id").first()
         if run is None:
             raise NotFound("there are no runs yet")
         return run
     if (key := as_uuid(ref)) is not None and (run := Run.objects.filter(id=key).first()):
-        return run
-    matches = list(Run.objects.filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
+        return check_visible(run)
+    matches = list(visible_runs().filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
     matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
     if not matches:
-        raise NotFound(f"there is no run {ref!r}")
+        raise NotFound(f"there is no run {ref!r}") if key is None else missing(key)
     if len(matches) > 1:
         raise Ambiguous(ref, [f"{run.id} ({run.app})" for run in matches])
     return matches[0]
@@ -130,9 +131,10 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
 
 def run_detail(run: Run) -> RunDetail:
     """Return a run with its lineage."""
-    forks = Run.objects.filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict")
+    forks = visible_runs().filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict")
     newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
+    source_deletion = Deletion.objects.filter(run=run.source_run_id).first() if run.source_run_id else None
     original = originals.original_of(run)
     newest = revisions.newest_continuation(run)
     return RunDetail.model_construct(
@@ -141,6 +143,7 @@ def run_detail(run: Run) -> RunDetail:
         revisions=_revisions(run),
         latest=newest.id if newest else None,
         source_run_name=source.name if source else None,
+        source_deleted_at=source_deletion.at if source_deletion else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
         derived=[run_summary(item) for item in (*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED])],
@@ -149,7 +152,7 @@ def run_detail(run: Run) -> RunDetail:
 
 def _revisions(run: Run) -> list[RunRevision]:
     """Return the runs of the same identity, newest first; nothing if there are no others."""
-    rows = Run.objects.filter(app=run.app, external_id=run.external_id).order_by("-revision")[:_MAX_REVISIONS]
+    rows = visible_runs().filter(app=run.app, external_id=run.external_id).order_by("-revision")[:_MAX_REVISIONS]
     columns = ("id", "revision", "supersedes", "step_count", "created_at")
     runs = [
         RunRevision(id=id, revision=number, supersedes=supersedes, steps=steps, created_at=created_at)
@@ -177,12 +180,15 @@ def step_summaries(
 
 def step_by_id(ref: str) -> Step:
     """Return a step with its run; raise `NotFound`."""
-    return by_id(Step.objects.select_related("run"), ref, "step")
+    step = by_id(Step.objects.select_related("run"), ref, "step")
+    check_visible(step.run)
+    return step
 
 
 def step_by_span(span: str) -> Step:
     """Return the newest step with an external id; raise `NotFound`."""
-    step = Step.objects.select_related("run").filter(external_id=span).order_by("-run_id").first()
+    steps_of_span = Step.objects.select_related("run").filter(external_id=span, run__deletion__isnull=True)
+    step = steps_of_span.order_by("-run_id").first()
     if step is None:
         raise NotFound(f"no step was recorded under {span!r}")
     return step
@@ -190,7 +196,7 @@ def step_by_span(span: str) -> Step:
 
 def run_by_trace(trace: str) -> Run:
     """Return the newest run with an external id; raise `NotFound`."""
-    run = Run.objects.filter(external_id=trace).order_by("-id").first()
+    run = visible_runs().filter(external_id=trace).order_by("-id").first()
     if run is None:
         raise NotFound(f"no run was recorded under {trace!r}")
     return run
@@ -265,7 +271,7 @@ def _by_external_prefix(ref: str) -> list[Run]:
     """Find runs whose external id starts with `ref`."""
     if len(ref) < _MIN_EXTERNAL_PREFIX:
         return []
-    runs = Run.objects.filter(external_id__startswith=ref, superseded_by__isnull=True)
+    runs = visible_runs().filter(external_id__startswith=ref, superseded_by__isnull=True)
     return list(runs.order_by("-id")[:_MAX_MATCHES])
 
 
@@ -275,4 +281,4 @@ def _by_prefix(ref: str) -> list[Run]:
     if not 4 <= len(digits) < 32 or any(digit not in "0123456789abcdef" for digit in digits):
         return []
     low, high = UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))
-    return list(Run.objects.filter(id__gte=low, id__lte=high).order_by("-id")[:_MAX_MATCHES])
+    return list(visible_runs().filter(id__gte=low, id__lte=high).order_by("-id")[:_MAX_MATCHES])

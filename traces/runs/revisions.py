@@ -11,16 +11,17 @@ from traces.ingest.step_rows import StepRow
 from traces.models import Run, Step
 from traces.storage import bulk
 
-_COLUMNS: Final = ("app", "external_id", "id", "content_digest", "revision", "supersedes")
+_COLUMNS: Final = ("app", "external_id", "id", "content_digest", "revision", "supersedes", "deletion")
 
 
 class StoredRevision(NamedTuple):
-    """A stored run of an identity; `supersedes` is the revision that it continues."""
+    """A stored run of an identity; `supersedes` is the revision that it continues, `deletion` its id if hidden."""
 
     run_id: UUID
     content_digest: str
     revision: int
     supersedes: UUID | None
+    deletion: UUID | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,7 +51,9 @@ def stored_revisions(identities: Iterable[Identity]) -> dict[Identity, list[Stor
 
 def newest_continuation(run: Run) -> Run | None:
     """Return the newest revision that continues a run, directly or through others; None if there is none."""
-    continuations = Run.objects.filter(app=run.app, external_id=run.external_id, supersedes__isnull=False)
+    continuations = Run.objects.filter(
+        app=run.app, external_id=run.external_id, supersedes__isnull=False, deletion__isnull=True
+    )
     columns = ("revision", "step_count", "supersedes_id")
     successors = {successor.supersedes_id: successor for successor in continuations.only(*columns)}
     newest = run
@@ -64,16 +67,20 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
 
     Equal content is stored once. A recording that continues the newest state of a stored run becomes its next revision;
     an older state of one is that run. Any other recording conflicts: it is stored beside the others.
+    Deleted runs do not count.
     """
     if not revisions:
         return Placement()
+    number = revisions[0].revision + 1
+    revisions = [revision for revision in revisions if revision.deletion is None]
+    if not revisions:
+        return Placement(revision=number)
     for revision in revisions:
         if revision.content_digest == content_digest:
             return Placement(stored_run=revision.run_id, is_equal=True, revision=revision.revision)
     states = [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
     superseded_ids = {revision.supersedes for revision in revisions}
     heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
-    number = revisions[0].revision + 1
     for head in heads:
         match relation(_states(head.run_id), states):
             case Relation.EXTENDS:

@@ -92,7 +92,7 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
     if not _values(query, "source"):
         condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
     # The list shows the newest revision of a run.
-    condition &= Q(superseded_by__isnull=True)
+    condition &= Q(superseded_by__isnull=True, deletion__isnull=True)
     for name, choices in _CHOICES.items():
         if values := _values(query, name):
             condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
@@ -131,8 +131,11 @@ def facets() -> RunFacets:
     counts: dict[str, Counter[str]] = {name: Counter() for name in columns}
     _count_facets(counts, Run.objects.all(), 1)
     _count_facets(counts, Run.objects.filter(superseded_by__isnull=False), -1)
+    _count_facets(counts, Run.objects.filter(superseded_by__isnull=True, deletion__isnull=False), -1)
     tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_MAX_TAGS]
-    newest_outcomes = RunOutcome.objects.filter(is_probe=False, run__superseded_by__isnull=True)
+    newest_outcomes = RunOutcome.objects.filter(
+        is_probe=False, run__superseded_by__isnull=True, run__deletion__isnull=True
+    )
     outcomes = newest_outcomes.values_list("outcome").annotate(count=Count("*"))
     return RunFacets(
         apps=_facet(counts["app"]),

@@ -27,7 +27,7 @@ from traces.ingest.judgement_rows import JudgementRow
 from traces.ingest.prepare import Identity, PreparedRun, prepare
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services
-from traces.models import Edge, RetentionPass, Run, RunTag, Step
+from traces.models import Edge, Run, RunTag, Step
 from traces.payloads import step_summaries
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import Provenance
@@ -35,6 +35,7 @@ from traces.redaction_policies import services as policies
 from traces.runs import copy, revisions
 from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk
+from traces.storage.retention_pass import retention_pass
 
 _STEP_COLUMNS = ("run", *ingest_rows.COLUMNS)
 _EDGE_COLUMNS = ("run", "producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
@@ -202,10 +203,8 @@ def retention() -> Iterator[None]:
     Raise `Pinned`, and delete nothing, if a remaining object references a run.
     """
     try:
-        with transaction.atomic():
-            retention_pass = RetentionPass.objects.create(run_id=new_id())
+        with retention_pass():
             yield
-            retention_pass.delete()
     except ProtectedError as error:
         raise RunInUse([f"{item._meta.verbose_name} {item.pk}" for item in error.protected_objects]) from error
 
@@ -283,7 +282,7 @@ def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Prove
     """Insert everything that belongs to inserted runs; those without provenance are not complete yet."""
     # In ascending order, the rows fill the pages of the indexes; in descending order, they leave them half empty.
     runs = sorted(runs, key=lambda run: run.run_id)
-    artifacts.write_many({sha256: data for run in runs for sha256, data in run.parts.items()})
+    artifacts.write_many({run.run_id: run.parts for run in runs})
     bulk.insert(Step, _STEP_COLUMNS, (row for run in runs for row in _step_values(run, provenance.get(run.run_id))))
     complete_runs = [run for run in runs if run.run_id in provenance]
     bulk.insert(

@@ -40,6 +40,12 @@ def read(path: str) -> bytes | None:
             return None
 
 
+def delete(path: str) -> None:
+    """Delete a file; does nothing if it does not exist."""
+    with _storage_errors():
+        _storage().delete(path)
+
+
 def check() -> None:
     """Write, read and delete a probe file; raise `StorageAway` or `StorageRefuses` if that fails."""
     content = uuid4().bytes

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from threading import local
 from typing import Final, NamedTuple
+from uuid import UUID
 
 import orjson
 import structlog
 import zstandard
-from django.db import connection
+from django.db import connection, transaction
 
 from traces.core.canonical import digest_bytes
 from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
-from traces.models import Artifact
+from traces.models import Artifact, ArtifactUse, LooseFile
 from traces.payloads import missing_parts
 from traces.payloads.digest_packing import pack, part_digests, unpack
 from traces.payloads.missing_parts import Readable
@@ -32,10 +33,13 @@ _PACKED_REFS: Final = "refs"
 _ZSTD: Final = "zstd"
 # Compression must save at least a tenth.
 _MAX_COMPRESSION: Final = 0.9
-_COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
+_READ_COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
+_COLUMNS: Final = (*_READ_COLUMNS, "owner")
+_USE_COLUMNS: Final = ("sha256", "run_id")
 # Artifacts in memory at a time during a full scan.
 _SCAN_BATCH: Final = 500
 _StoredRow = tuple[str, int, str, str, bytes | memoryview | None]
+_NewRow = tuple[str, int, str, str, bytes | None, bytes]
 _local = local()
 log = structlog.get_logger("traces.storage.artifacts")
 
@@ -48,27 +52,74 @@ class StoredBytes(NamedTuple):
     data: bytes
 
 
-def write_many(parts: Mapping[str, bytes], *, media_type: str = JSON_TYPE) -> None:
-    """Store bytes under their SHA-256, unless they are stored already."""
-    existing = present(parts)
-    # All writers use one order, so that concurrent writers of the same parts cannot deadlock.
-    rows = (_row(sha256, parts[sha256], media_type) for sha256 in sorted(parts.keys() - existing))
-    bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True)
+def write_many(parts_by_run: dict[UUID, Mapping[str, bytes]], *, media_type: str = JSON_TYPE) -> None:
+    """Store the bytes that runs use under their SHA-256, unless they are stored already.
+
+    The first run that stores an artifact becomes its owner; every other run gets an `ArtifactUse`. Both are written in
+    one transaction with the check that the artifact exists, so that a concurrent purge cannot delete it in between.
+    """
+    parts: dict[str, bytes] = {}
+    first_users: dict[str, bytes] = {}
+    for run_id, run_parts in reversed(parts_by_run.items()):
+        parts.update(run_parts)
+        first_users.update(dict.fromkeys(run_parts, run_id.bytes))
+    with transaction.atomic(savepoint=False):
+        owners = _insert_missing(parts, first_users, media_type)
+        uses: list[tuple[str, UUID]] = []
+        for run_id, run_parts in parts_by_run.items():
+            key = run_id.bytes
+            uses += [(sha256, run_id) for sha256 in run_parts if owners[sha256] != key]
+        # All writers use one order, so that concurrent writers of the same parts cannot deadlock.
+        bulk.insert(ArtifactUse, _USE_COLUMNS, sorted(uses), ignore_conflicts=True)
 
 
-def write(data: bytes, *, media_type: str) -> str:
-    """Store bytes and return their SHA-256."""
+def write(data: bytes, *, media_type: str, run_id: UUID) -> str:
+    """Store bytes that a run uses and return their SHA-256."""
     sha256 = digest_bytes(data)
-    write_many({sha256: data}, media_type=media_type)
+    write_many({run_id: {sha256: data}}, media_type=media_type)
     return sha256
 
 
-def save(value: JSONValue) -> str:
-    """Store a value in parts and return its digest."""
+def save(value: JSONValue, *, run_id: UUID) -> str:
+    """Store a value that a run uses in parts and return its digest."""
     splitter = Splitter()
     digest = splitter.split(value)
-    write_many(splitter.parts)
+    write_many({run_id: splitter.parts})
     return digest
+
+
+def _insert_missing(
+    parts: Mapping[str, bytes], first_users: Mapping[str, bytes], media_type: str
+) -> dict[str, bytes | None]:
+    """Insert the artifacts that are not stored yet; return the owners of all."""
+    owners: dict[str, bytes | None] = {}
+    missing = set(parts)
+    while missing:
+        owners |= _lock(missing)
+        missing = parts.keys() - owners.keys()
+        # In one order, as above.
+        rows = (_row(sha256, parts[sha256], media_type, first_users[sha256]) for sha256 in sorted(missing))
+        if bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True) == len(missing):
+            return {**first_users, **owners}
+        # Another writer stored some of them meanwhile: only the next look shows which.
+    return owners
+
+
+def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
+    """Return the owners of those of `digests` that are stored, and keep these from being deleted until the commit.
+
+    On SQLite, the transaction itself excludes other writers.
+    """
+    owners: dict[str, bytes | None] = {}
+    table = connection.ops.quote_name(Artifact._meta.db_table)
+    ending = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    with connection.cursor() as cursor:
+        for chunk in bulk.chunks(digests):
+            places = ", ".join(["%s"] * len(chunk))
+            # Runs before every write. The ORM takes longer to build this query than the database to answer it.
+            cursor.execute(f"SELECT sha256, owner FROM {table} WHERE sha256 IN ({places}){ending}", chunk)
+            owners.update(cursor.fetchall())
+    return owners
 
 
 def present(digests: Iterable[str]) -> set[str]:
@@ -77,7 +128,6 @@ def present(digests: Iterable[str]) -> set[str]:
     table, name = connection.ops.quote_name(Artifact._meta.db_table), connection.ops.quote_name("sha256")
     with connection.cursor() as cursor:
         for chunk in bulk.chunks(digests):
-            # Runs before every write. The ORM takes longer to build this query than the database to answer it.
             cursor.execute(f"SELECT {name} FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(chunk))})", chunk)
             existing.update(sha256 for (sha256,) in cursor.fetchall())
     return existing
@@ -112,7 +162,7 @@ def references(digests: Iterable[str]) -> Iterator[tuple[str, Sequence[str] | No
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
     """Yield every artifact of the store by name: its bytes, or the error that makes it unreadable."""
     last = ""
-    query = Artifact.objects.order_by("sha256").values_list(*_COLUMNS)
+    query = Artifact.objects.order_by("sha256").values_list(*_READ_COLUMNS)
     while rows := list(query.filter(sha256__gt=last)[:_SCAN_BATCH]):
         for row in rows:
             yield _verify(*row)
@@ -177,7 +227,7 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 def _rows(digests: Iterable[str]) -> Iterator[_StoredRow]:
     table = connection.ops.quote_name(Artifact._meta.db_table)
-    columns = ", ".join(bulk.column_names(Artifact, _COLUMNS))
+    columns = ", ".join(bulk.column_names(Artifact, _READ_COLUMNS))
     for chunk in bulk.chunks(digests):
         places = ", ".join(["%s"] * len(chunk))
         with connection.cursor() as cursor:
@@ -186,13 +236,16 @@ def _rows(digests: Iterable[str]) -> Iterator[_StoredRow]:
             yield from cursor.fetchall()
 
 
-def _row(sha256: str, data: bytes, media_type: str) -> tuple[str, int, str, str, bytes | None]:
+def _row(sha256: str, data: bytes, media_type: str, owner: bytes) -> _NewRow:
     encoding, content = _encode(data, media_type)
     kind = "" if media_type == JSON_TYPE else media_type
     if len(content) <= INLINE:
-        return sha256, len(data), kind, encoding, content
-    artifact_files.write(_path(sha256, encoding), content)
-    return sha256, len(data), kind, encoding, None
+        return sha256, len(data), kind, encoding, content, owner
+    path = file_path(sha256, encoding)
+    # First, because it waits until a purge that deletes this very file is done.
+    LooseFile.objects.filter(path=path).delete()
+    artifact_files.write(path, content)
+    return sha256, len(data), kind, encoding, None, owner
 
 
 def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:
@@ -236,14 +289,15 @@ def _decompress(sha256: str, data: bytes, size: int) -> bytes:
 
 
 def _file(sha256: str, encoding: str) -> bytes:
-    path = _path(sha256, encoding)
+    path = file_path(sha256, encoding)
     data = artifact_files.read(path)
     if data is None:
         raise ArtifactCorrupt(sha256, f"the artifact storage has no {path}")
     return data
 
 
-def _path(sha256: str, encoding: str) -> str:
+def file_path(sha256: str, encoding: str) -> str:
+    """Return where the artifact storage contains the bytes of a large artifact."""
     refs = ".refs" if encoding.startswith(_PACKED_REFS) else ""
     zstd = ".zst" if encoding.endswith(_ZSTD) else ""
     return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{refs}{zstd}"

@@ -34,20 +34,22 @@ def chunks(values: Iterable[Any], size: int = CHUNK) -> Iterator[list[Any]]:
 
 def insert(
     model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool = False
-) -> None:
-    """Insert `rows`, with values in the order of `columns` (field names). Atomic only inside a transaction."""
+) -> int:
+    """Insert `rows`, with values in the order of `columns` (field names), and return how many were inserted.
+
+    Atomic only inside a transaction.
+    """
     remaining = iter(rows)
     first = list(islice(remaining, _COPY_FROM))
     if not first:
-        return
+        return 0
     converters = _converters(model, columns)
     all_rows: Iterable[Row] = chain(first, remaining)
     if converters:
         all_rows = (_convert(row, converters) for row in chain(first, remaining))
     if connection.vendor == "postgresql" and len(first) == _COPY_FROM:
-        _copy(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
-    else:
-        _execute_many(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
+        return _copy(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
+    return _execute_many(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
 
 
 def update(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
@@ -76,19 +78,22 @@ def _field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
 
 def _execute_many(
     model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool
-) -> None:
+) -> int:
     names = ", ".join(column_names(model, columns))
     places = ", ".join(["%s"] * len(columns))
     table = connection.ops.quote_name(model._meta.db_table)
     ending = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
     remaining = iter(rows)
+    count = 0
     with connection.cursor() as cursor:
         # In batches, because Django reads the first row through `itertools.tee`, which retains all rows.
         while batch := list(islice(remaining, _BATCH)):
             cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", batch)
+            count += cursor.rowcount
+    return count
 
 
-def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool) -> None:
+def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row], *, ignore_conflicts: bool) -> int:
     names = ", ".join(column_names(model, columns))
     table = target = connection.ops.quote_name(model._meta.db_table)
     with connection.cursor() as cursor:
@@ -99,9 +104,12 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
         with cursor.cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
+        count: int = cursor.rowcount
         if ignore_conflicts:
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {target} ON CONFLICT DO NOTHING")
+            count = cursor.rowcount
             cursor.execute(f"TRUNCATE {target}")
+    return count
 
 
 def _converters(model: type[models.Model], columns: Sequence[str]) -> dict[int, Callable[[Any], Any]]:

@@ -991,7 +991,8 @@ export interface paths {
         get: operations["get_run"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** @description Delete a run with the revisions that it continues. It is hidden now; its contents are removed later. */
+        delete: operations["delete_run"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1008,6 +1009,23 @@ export interface paths {
         put?: never;
         /** @description Bisect a failing run: find the last step from which regenerating it still passes. */
         post: operations["bisect_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/citations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List what cites a run, and would lose its source if the run were deleted. */
+        get: operations["list_citations"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1168,6 +1186,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Restore a deleted run whose contents still exist. */
+        post: operations["restore_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/steps": {
         parameters: {
             query?: never;
@@ -1230,6 +1265,23 @@ export interface paths {
         get: operations["get_usage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Delete several runs. Those that are refused stay, and are named with the reason. */
+        post: operations["delete_runs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2248,6 +2300,33 @@ export interface components {
             detail: string;
         };
         /**
+         * CitationList
+         * @description What refers to a run, and whether the run is protected.
+         */
+        CitationList: {
+            /** Citations */
+            citations: components["schemas"]["CitationView"][];
+            /** Pinned */
+            pinned: boolean;
+            /** Held */
+            held: boolean;
+        };
+        /**
+         * CitationView
+         * @description An object that refers to a run.
+         */
+        CitationView: {
+            /** Kind */
+            kind: string;
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+        };
+        /**
          * Collision
          * @description Different calls of one recording that had different answers and would get the same signature.
          */
@@ -2368,6 +2447,50 @@ export interface components {
              * @default
              */
             name: string;
+        };
+        /**
+         * DeletedRun
+         * @description A deleted run. Until `due_at` it can be restored; then its contents are removed.
+         */
+        DeletedRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Due At
+             * Format: date-time
+             */
+            due_at: string;
+        };
+        /**
+         * DeletionRequest
+         * @description Runs to delete. `cited`: also those that others cite, for admins; `at_once`: without the time to restore them.
+         */
+        DeletionRequest: {
+            /** Runs */
+            runs: string[];
+            /**
+             * Cited
+             * @default false
+             */
+            cited: boolean;
+            /**
+             * At Once
+             * @default false
+             */
+            at_once: boolean;
+        };
+        /**
+         * DeletionResult
+         * @description What was deleted, and what was not.
+         */
+        DeletionResult: {
+            /** Deleted */
+            deleted: components["schemas"]["DeletedRun"][];
+            /** Refused */
+            refused: components["schemas"]["RefusedRun"][];
         };
         /**
          * Deltas
@@ -4914,6 +5037,21 @@ export interface components {
             failure: string;
         };
         /**
+         * RefusedRun
+         * @description A run that was not deleted, and why.
+         */
+        RefusedRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Detail */
+            detail: string;
+            /** Citations */
+            citations: components["schemas"]["CitationView"][];
+        };
+        /**
          * RegexCheck
          * @description A pattern matches in the final answer. Matching takes linear time: no back-references, no look-around.
          */
@@ -4954,6 +5092,17 @@ export interface components {
             overrides: components["schemas"]["OverrideProfile"] | string;
             /** Policy */
             policy: components["schemas"]["Policy"] | string;
+        };
+        /**
+         * RestoredRun
+         * @description A run that is visible again.
+         */
+        RestoredRun: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
         };
         /**
          * Retries
@@ -5167,6 +5316,8 @@ export interface components {
             latest: string | null;
             /** Source Run Name */
             source_run_name: string | null;
+            /** Source Deleted At */
+            source_deleted_at: string | null;
             /** Original */
             original: string | null;
             /** Original Name */
@@ -6656,11 +6807,16 @@ export type CellView = components['schemas']['CellView'];
 export type Certificate = components['schemas']['Certificate'];
 export type CheapestExperiment = components['schemas']['CheapestExperiment'];
 export type CheckResult = components['schemas']['CheckResult'];
+export type CitationList = components['schemas']['CitationList'];
+export type CitationView = components['schemas']['CitationView'];
 export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
 export type DeciderView = components['schemas']['DeciderView'];
+export type DeletedRun = components['schemas']['DeletedRun'];
+export type DeletionRequest = components['schemas']['DeletionRequest'];
+export type DeletionResult = components['schemas']['DeletionResult'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -6791,9 +6947,11 @@ export type RedactionPolicyRequest = components['schemas']['RedactionPolicyReque
 export type RedactionPolicyView = components['schemas']['RedactionPolicyView'];
 export type RedactionTrialRequest = components['schemas']['RedactionTrialRequest'];
 export type RedactionTrialView = components['schemas']['RedactionTrialView'];
+export type RefusedRun = components['schemas']['RefusedRun'];
 export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
+export type RestoredRun = components['schemas']['RestoredRun'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RetrieverList = components['schemas']['RetrieverList'];
@@ -9048,6 +9206,41 @@ export interface operations {
             };
         };
     };
+    delete_run: {
+        parameters: {
+            query?: {
+                /** @description `true`: remove its contents now; it cannot be restored. For admins. */
+                at_once?: string;
+                /** @description `true`: even if forks or reports cite it; they lose its contents. For admins. */
+                cited?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletedRun"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     bisect_run: {
         parameters: {
             query?: never;
@@ -9073,6 +9266,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_citations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CitationList"];
                 };
             };
             default: {
@@ -9419,6 +9642,36 @@ export interface operations {
             };
         };
     };
+    restore_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RestoredRun"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_steps: {
         parameters: {
             query?: {
@@ -9536,6 +9789,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunUsage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeletionRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletionResult"];
                 };
             };
             default: {

@@ -34,7 +34,7 @@ class Checkpoints:
         self.row = row
         self.policy = policy
         self.ignoring = ignoring
-        self.save = PayloadWriter()
+        self.save = PayloadWriter(lambda: row.run_id)
         self.redaction = journal.redaction
         self.last = session.checkpoint_no
         self.counts = {

@@ -47,6 +47,9 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter, re
     has_output = answer.output is not None or (live and answer.status is StepStatus.OK)
     output = redaction.field(call.type, "output", answer.output)
     output_ref = answer.output_ref or (save(output) if has_output else "")
+    if answer.label is Label.CACHED:
+        # The output belongs to a run that does not know this one, and that may be deleted.
+        save(answer.output)
     input = call.input if call.node is not None and not call.differs else redaction.request(call)
     return StepRow(
         sequence_no=call.no,
@@ -127,14 +130,14 @@ def answer_of_row(step: Step, output: JSONValue) -> Answer:
     )
 
 
-def closed_columns(event: ContainerClosed, detail: JSONObject) -> dict[str, object]:
+def closed_columns(event: ContainerClosed, detail: JSONObject, run_id: UUID) -> dict[str, object]:
     """Columns of a container that change at the end of the replay; `detail` is its current detail."""
     new_detail: JSONObject = {**label_key(), **detail}
     if event.output_from:
         new_detail["derived_from"] = [*event.output_from]
     if event.note:
         new_detail["note"] = event.note
-    output_ref = "" if event.output is None else artifacts.save(event.output)
+    output_ref = "" if event.output is None else artifacts.save(event.output, run_id=run_id)
     return {"output_ref": output_ref, "label": event.label, "reason": event.reason, "detail": new_detail}
 
 

@@ -153,7 +153,7 @@ class StepWriter:
     def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)
         ((before, detail),) = step.values_list("label", "detail")
-        step.update(**step_rows.closed_columns(event, detail))
+        step.update(**step_rows.closed_columns(event, detail, self._row.run_id))
         self._checkpoints.counts[Label(before)] -= 1
         self._checkpoints.counts[event.label] += 1
         self._row.append_messages(StepsMessage(seq=0, first=event.no, last=event.no))

@@ -17,6 +17,7 @@ from replay.sessions.schemas import ReplayRequest
 from tests.services.s3 import BUCKET, S3Server, s3_server
 from tests.support.queues import capture_tasks
 from tests.support.recordings import order_run
+from traces.core.ids import new_id
 from traces.errors import ArtifactCorrupt, StorageAway, StorageRefuses
 from traces.models import Artifact
 from traces.runs.services import record, retention
@@ -24,6 +25,7 @@ from traces.storage import artifacts as artifact_store
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 LARGE = random.Random(3).randbytes(300_000)
+RUN = new_id()
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +54,7 @@ def keys(server: S3Server) -> list[str]:
 
 
 def kept() -> str:
-    return artifact_store.write(LARGE, media_type="application/octet-stream")
+    return artifact_store.write(LARGE, media_type="application/octet-stream", run_id=RUN)
 
 
 def test_large_artifact_round_trips_through_bucket(s3: S3Server, client: Client) -> None:
@@ -60,7 +62,7 @@ def test_large_artifact_round_trips_through_bucket(s3: S3Server, client: Client)
     assert keys(s3) == [f"fp/{sha256[:2]}/{sha256[2:4]}/{sha256}"]
     assert artifact_store.read_one(sha256).data == LARGE
     assert client.get(f"/api/v1/artifacts/{sha256}").content == LARGE
-    artifact_store.write(b"small", media_type="text/plain")
+    artifact_store.write(b"small", media_type="text/plain", run_id=RUN)
     assert len(keys(s3)) == 1
 
 
@@ -101,7 +103,7 @@ def test_unavailable_server_is_reported_until_it_returns(s3: S3Server, client: C
         assert response.status_code == 503
         assert (response.json()["code"], response.json()["retryable"]) == ("dependency_unavailable", True)
         with pytest.raises(StorageAway):
-            artifact_store.write(LARGE[::-1], media_type="application/octet-stream")
+            artifact_store.write(LARGE[::-1], media_type="application/octet-stream", run_id=RUN)
     finally:
         s3.forward.open()
     assert client.get("/api/v1/ready").json()["ready"]

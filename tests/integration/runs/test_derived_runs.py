@@ -83,8 +83,8 @@ def test_new_steps_get_new_edges() -> None:
                 status=StepStatus.OK,
                 label=Label.SIMULATED,
                 reason=Reason.LIVE_MODEL,
-                input_ref=artifacts.save(parameters),
-                output_ref=artifacts.save(output),
+                input_ref=artifacts.save(parameters, run_id=run.id),
+                output_ref=artifacts.save(output, run_id=run.id),
                 source_step=queries.find_step(source, 4).id,
             ),
             StepRow(
@@ -94,7 +94,7 @@ def test_new_steps_get_new_edges() -> None:
                 name="answer",
                 status=StepStatus.OK,
                 label=Label.SIMULATED,
-                output_ref=artifacts.save({"text": message["content"]}),
+                output_ref=artifacts.save({"text": message["content"]}, run_id=run.id),
             ),
         ],
     )
@@ -118,7 +118,7 @@ def test_link_to_changed_producer_remains() -> None:
                 call_id=tool.call_id,
                 label=Label.SIMULATED,
                 input_ref=tool.input_ref,
-                output_ref=artifacts.save({"status": "lost"}),
+                output_ref=artifacts.save({"status": "lost"}, run_id=run.id),
                 source_step=tool.id,
                 status=StepStatus.OK,
             ),

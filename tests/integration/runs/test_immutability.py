@@ -11,7 +11,7 @@ from traces.core.ids import new_id
 from traces.core.vocabulary import EdgeKind, Label, RunStatus, StepStatus, StepType
 from traces.errors import RunSealed
 from traces.ingest.step_rows import StepRow
-from traces.models import Artifact, Edge, RetentionPass, Run, Step
+from traces.models import Artifact, AuditEntry, Edge, RetentionPass, Run, Step
 from traces.runs import services
 
 pytestmark = pytest.mark.django_db
@@ -101,6 +101,24 @@ def test_retention_cannot_change_runs(run: Run) -> None:
     message = "a sealed run cannot be changed"
     with services.retention(), pytest.raises(DatabaseError, match=message), transaction.atomic():
         Run.objects.filter(id=run.id).update(name="x")
+
+
+def test_retention_may_only_blank_texts(run: Run) -> None:
+    with services.retention():
+        Run.objects.filter(id=run.id).update(search="", name="fork of a deleted run")
+        Step.objects.filter(run=run).update(summary="", error="", unexplained=None)
+    for change in ({"step_count": 0}, {"sealed_at": None}, {"content_digest": "0"}, {"search": "other"}):
+        with services.retention(), pytest.raises(DatabaseError, match="cannot be changed"), transaction.atomic():
+            Run.objects.filter(id=run.id).update(**{"search": "", **change})
+    for column in ({"summary": "other"}, {"output_ref": ""}, {"label": Label.CACHED}, {"sequence_no": 9}):
+        with services.retention(), pytest.raises(DatabaseError, match="cannot be changed"), transaction.atomic():
+            Step.objects.filter(run=run, sequence_no=3).update(**{"summary": "", "error": "", **column})
+
+
+def test_audit_entries_cannot_be_changed() -> None:
+    AuditEntry.objects.create(action="run_deleted", subject="1")
+    _expect_refusal("UPDATE traces_auditentry SET subject = '2'", "an audit entry cannot be changed")
+    _expect_refusal("DELETE FROM traces_auditentry", "an audit entry cannot be deleted")
 
 
 @pytest.mark.usefixtures("run")

@@ -11,6 +11,7 @@ from hypothesis import settings as hypothesis_settings
 
 from tests.unit.traces.payloads.test_parts import VALUES
 from traces.core.canonical import digest_bytes
+from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact
@@ -19,18 +20,19 @@ from traces.runs.services import retention
 from traces.storage import artifacts as artifact_store
 
 pytestmark = pytest.mark.django_db
+RUN = new_id()
 
 
 @hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(VALUES)
 def test_saved_value_round_trips(value: JSONValue) -> None:
-    assert artifact_store.payload(artifact_store.save(value)) == value
+    assert artifact_store.payload(artifact_store.save(value, run_id=RUN)) == value
 
 
 def test_many_values_need_few_queries() -> None:
-    digests = [artifact_store.save({"n": number}) for number in range(40)]
+    digests = [artifact_store.save({"n": number}, run_id=RUN) for number in range(40)]
     many = {digest_bytes(str(number).encode()): str(number).encode() for number in range(5_000)}
-    artifact_store.write_many(many)
+    artifact_store.write_many({RUN: many})
     with CaptureQueriesContext(connection) as queries:
         assert len(artifact_store.load(many)) == 5_000
     assert len(queries) <= 6
@@ -40,20 +42,20 @@ def test_many_values_need_few_queries() -> None:
 
 
 def test_storing_bytes_is_idempotent() -> None:
-    artifact_store.save({"a": "b" * 500})
+    artifact_store.save({"a": "b" * 500}, run_id=RUN)
     before = list(Artifact.objects.values_list())
-    artifact_store.save({"a": "b" * 500})
+    artifact_store.save({"a": "b" * 500}, run_id=RUN)
     assert list(Artifact.objects.values_list()) == before
 
 
 def test_concurrent_write_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    artifact_store.save({"a": 1})
+    artifact_store.save({"a": 1}, run_id=RUN)
     monkeypatch.setattr(artifact_store, "present", lambda digests: set())
-    assert artifact_store.payload(artifact_store.save({"a": 1})) == {"a": 1}
+    assert artifact_store.payload(artifact_store.save({"a": 1}, run_id=RUN)) == {"a": 1}
 
 
 def test_repetitive_text_is_compressed() -> None:
-    digest = artifact_store.save("again " * 600)
+    digest = artifact_store.save("again " * 600, run_id=RUN)
     artifact = Artifact.objects.get(sha256=digest)
     assert artifact.encoding == "zstd"
     assert len(artifact.data or b"") < artifact.size / 20
@@ -63,7 +65,7 @@ def test_large_bytes_use_artifact_storage() -> None:
     data = Path(__file__).read_bytes() + b"".join(
         digest_bytes(str(number).encode()).encode() for number in range(9_000)
     )
-    sha256 = artifact_store.write(data, media_type="application/octet-stream")
+    sha256 = artifact_store.write(data, media_type="application/octet-stream", run_id=RUN)
     artifact = Artifact.objects.get(sha256=sha256)
     assert artifact.data is None
     assert storages["artifacts"].exists(f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst")
@@ -72,18 +74,18 @@ def test_large_bytes_use_artifact_storage() -> None:
 
 def test_incomplete_file_is_rewritten() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_000))
-    sha256 = artifact_store.write(data, media_type="text/plain")
+    sha256 = artifact_store.write(data, media_type="text/plain", run_id=RUN)
     place = f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst"
     with retention():
         Artifact.objects.filter(sha256=sha256).delete()
     Path(storages["artifacts"].path(place)).write_bytes(b"half")
-    assert artifact_store.write(data, media_type="text/plain") == sha256
+    assert artifact_store.write(data, media_type="text/plain", run_id=RUN) == sha256
     assert artifact_store.read_one(sha256).data == data
 
 
 def test_missing_file_is_reported_as_damage() -> None:
     data = b"".join(digest_bytes(str(number).encode()).encode() for number in range(9_001))
-    sha256 = artifact_store.write(data, media_type="text/plain")
+    sha256 = artifact_store.write(data, media_type="text/plain", run_id=RUN)
     storages["artifacts"].delete(f"{sha256[:2]}/{sha256[2:4]}/{sha256}.zst")
     with pytest.raises(ArtifactCorrupt, match=sha256):
         artifact_store.read_one(sha256)
@@ -110,8 +112,8 @@ def test_missing_parts_are_reported() -> None:
 
 def test_available_skips_incomplete_values() -> None:
     whole, broken = (
-        artifact_store.save({"messages": [{"content": "a"}]}),
-        artifact_store.save({"messages": [{"content": "b"}]}),
+        artifact_store.save({"messages": [{"content": "a"}]}, run_id=RUN),
+        artifact_store.save({"messages": [{"content": "b"}]}, run_id=RUN),
     )
     with retention():
         Artifact.objects.filter(sha256=digest_bytes(b'{"content":"b"}')).delete()

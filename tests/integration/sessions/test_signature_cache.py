@@ -36,8 +36,8 @@ def record_answer(
         label=label,
         reason=reason,
         signature=CALL,
-        input_ref=artifacts.save(ARGUMENTS),
-        output_ref=artifacts.save(output),
+        input_ref=artifacts.save(ARGUMENTS, run_id=run.id),
+        output_ref=artifacts.save(output, run_id=run.id),
     )
     services.append_steps(run.id, [row])
     if is_sealed:

@@ -1,0 +1,42 @@
+"""Commands that delete runs and bring them back."""
+
+from typing import Annotated
+
+import typer
+
+from cockpit.cli.groups import finish
+from cockpit.cli.options import Json, Token, Url
+
+retention = typer.Typer()
+
+
+@retention.command()
+def delete(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids, unique prefixes, external ids, or `last`.")],
+    cited: Annotated[
+        bool, typer.Option("--cited", help="Even if forks or reports cite a run; they lose its contents.")
+    ] = False,
+    at_once: Annotated[
+        bool, typer.Option("--at-once", help="Remove the contents now; the runs cannot be restored.")
+    ] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Delete runs with the revisions that they continue, and everything that only they used."""
+    from cockpit.cli.commands import delete as delete_command
+
+    finish(delete_command.delete(runs, cited=cited, at_once=at_once, json=json, url=url, token=token))
+
+
+@retention.command()
+def restore(
+    run: Annotated[str, typer.Argument(metavar="ID", help="Full id of a deleted run.")],
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Restore a deleted run whose contents still exist."""
+    from cockpit.cli.commands import delete as delete_command
+
+    delete_command.restore(run, json=json, url=url, token=token)

@@ -1,0 +1,73 @@
+"""Replays and searches refer to runs: what cites a run, and what goes with it when it is deleted."""
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from django.db.models import Q
+
+from replay.core.vocabulary import OPEN_STATUSES, BisectionStatus, ExportStatus, ProofStatus
+from replay.models import (
+    Bisection,
+    Calibration,
+    Experiment,
+    LangfuseExport,
+    Proof,
+    ReplaySession,
+    UnchangedReplay,
+)
+from traces.retention.citations import Citation, Citer
+
+
+class ReplayCiter(Citer):
+    """Sessions, experiments, bisections, proofs, calibrations and exports."""
+
+    def citations(self, run_ids: Collection[UUID]) -> Iterable[Citation]:
+        experiments = Experiment.objects.filter(Q(source_run__in=run_ids) | Q(rows__session__run__in=run_ids))
+        for id, name, source_id in experiments.distinct().values_list("id", "name", "source_run_id"):
+            yield Citation(run_id=_one_of(source_id, run_ids), kind="experiment", id=id, name=name)
+        for id, run_id in Bisection.objects.filter(run__in=run_ids).values_list("id", "run_id"):
+            yield Citation(run_id=run_id, kind="bisection", id=id)
+        for proof in Proof.objects.filter(_compares("diff__", run_ids)).select_related("diff"):
+            yield Citation(run_id=_one_of(proof.diff.base_id, run_ids), kind="proof", id=proof.id)
+
+    def in_progress(self, run_ids: Collection[UUID]) -> Iterable[Citation]:
+        open_sessions = ReplaySession.objects.filter(status__in=OPEN_STATUSES)
+        sessions = open_sessions.filter(Q(source_run__in=run_ids) | Q(run__in=run_ids))
+        for id, source_id in sessions.values_list("id", "source_run_id"):
+            yield Citation(run_id=_one_of(source_id, run_ids), kind="replay in progress", id=id)
+        running = Bisection.objects.filter(run__in=run_ids, status=BisectionStatus.RUNNING)
+        for id, run_id in running.values_list("id", "run_id"):
+            yield Citation(run_id=run_id, kind="bisection in progress", id=id)
+        proofs = Proof.objects.filter(_compares("diff__", run_ids), status=ProofStatus.RUNNING)
+        for id, base_id in proofs.values_list("id", "diff__base_id"):
+            yield Citation(run_id=_one_of(base_id, run_ids), kind="proof in progress", id=id)
+        exports = LangfuseExport.objects.filter(
+            run__in=run_ids, status__in=(ExportStatus.PENDING, ExportStatus.RUNNING)
+        )
+        for id, run_id in exports.values_list("id", "run_id"):
+            yield Citation(run_id=run_id, kind="export in progress", id=id)
+
+    def release(self, run_ids: Collection[UUID]) -> None:
+        """Delete what was computed from these runs, and what sessions of remaining forks repeat of them."""
+        Proof.objects.filter(_compares("diff__", run_ids)).delete()
+        UnchangedReplay.objects.filter(_compares("diff__", run_ids)).delete()
+        Experiment.objects.filter(source_run__in=run_ids).delete()
+        Bisection.objects.filter(run__in=run_ids).delete()
+        Calibration.objects.filter(Q(base__in=run_ids) | Q(candidate__in=run_ids)).delete()
+        LangfuseExport.objects.filter(run__in=run_ids).delete()
+        sessions = ReplaySession.objects.filter(source_run__in=run_ids)
+        ReplaySession.objects.filter(run__in=run_ids).delete()
+        sessions.filter(run__isnull=True).delete()
+        sessions.update(divergences=[], unused_calls=[], question=None)
+
+    def references(self, run_ids: Collection[UUID]) -> set[UUID]:
+        return set(ReplaySession.objects.filter(source_run__in=run_ids).values_list("source_run_id", flat=True))
+
+
+def _compares(prefix: str, run_ids: Collection[UUID]) -> Q:
+    return Q(**{f"{prefix}base__in": run_ids}) | Q(**{f"{prefix}candidate__in": run_ids})
+
+
+def _one_of(run_id: UUID, run_ids: Collection[UUID]) -> UUID:
+    """Return a run if it is one of these, else the first of these: the other end is the one that is deleted."""
+    return run_id if run_id in run_ids else next(iter(run_ids))

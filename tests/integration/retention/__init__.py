@@ -1,0 +1,1 @@
+"""Deletion of runs and retention, on a real database."""

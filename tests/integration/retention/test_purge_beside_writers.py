@@ -1,0 +1,160 @@
+"""A purge deletes nothing that a writer uses, whatever the order of their statements, and even if it is killed."""
+
+import random
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from django.db import connections, transaction
+
+from tests.support.recordings import order_run
+from traces.core.ids import new_id
+from traces.models import Artifact, Run
+from traces.retention import deletions, purge, removal
+from traces.runs import services
+from traces.storage import artifact_files, artifacts, integrity, sweep
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SECONDS = 3.0
+# One part lies in the artifact storage.
+LARGE = "".join(str(new_id()) for _ in range(20_000))
+
+
+def record(number: int) -> UUID:
+    """Record a run that shares most of its parts, and a large one, with the others."""
+    run = order_run(f"order-{number}")
+    steps = tuple(replace(step, attributes={"log": LARGE, "n": number % 3}) for step in run.steps)
+    return services.record(replace(run, steps=steps)).run_id
+
+
+def in_thread(act: Callable[[], None]) -> threading.Thread:
+    """Start `act` in a thread with its own connection."""
+
+    def run() -> None:
+        try:
+            act()
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread
+
+
+def delete_at_once(run_id: UUID) -> None:
+    deletions.delete([run_id], by="test", at_once=True)
+
+
+def lost_artifacts() -> list[str]:
+    return [artifact.digest for artifact in integrity.check_store().lost_artifacts]
+
+
+def test_writers_race_with_purges() -> None:
+    end = time.monotonic() + SECONDS
+    written: list[UUID] = []
+
+    def write(worker: int) -> int:
+        count = 0
+        try:
+            while time.monotonic() < end:
+                written.append(record(worker * 1_000_000 + count))
+                count += 1
+        finally:
+            connections.close_all()
+        return count
+
+    def remove(worker: int) -> int:
+        dice, count = random.Random(worker), 0
+        try:
+            while time.monotonic() < end:
+                if len(written) > 2:
+                    delete_at_once(written.pop(dice.randrange(len(written))))
+                    count += 1
+                purge.remove_due()
+        finally:
+            connections.close_all()
+        return count
+
+    with ThreadPoolExecutor(4) as pool:
+        counts = [*pool.map(lambda job: job[0](job[1]), [(write, 1), (remove, 2), (write, 3), (remove, 4)])]
+    assert min(counts) > 0
+    purge.remove_due()
+    assert lost_artifacts() == []
+    assert Run.objects.count() == len(written)
+    for run_id in written:
+        delete_at_once(run_id)
+    purge.remove_due()
+    assert not Artifact.objects.exists()
+
+
+@pytest.mark.own_services
+def test_sweep_skips_artifacts_that_an_open_transaction_reuses() -> None:
+    first = record(1)
+    delete_at_once(first)
+    removal.remove_due()
+    is_written, may_commit = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with transaction.atomic():
+            record(1)
+            is_written.set()
+            may_commit.wait(30)
+
+    writer = in_thread(write)
+    assert is_written.wait(30)
+    try:
+        sweep.sweep()
+    finally:
+        may_commit.set()
+        writer.join()
+    assert lost_artifacts() == []
+
+
+@pytest.mark.own_services
+def test_writer_waits_for_a_sweep_and_stores_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = record(1)
+    (row,) = Artifact.objects.filter(data__isnull=True)
+    delete_at_once(first)
+    removal.remove_due()
+    second: list[UUID] = []
+    # Files are deleted only after the commit.
+    monkeypatch.setattr(sweep, "delete_files", lambda: None)
+    with transaction.atomic():
+        sweep.sweep()
+        writer = in_thread(lambda: second.append(record(1)))
+        time.sleep(0.5)
+        assert not second
+    writer.join()
+    monkeypatch.undo()
+    sweep.sweep()
+    assert Run.objects.filter(id__in=second).exists()
+    assert lost_artifacts() == []
+    assert artifact_files.read(artifacts.file_path(row.sha256, row.encoding)) is not None
+
+
+def test_file_of_a_crashed_sweep_is_deleted_later_or_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = record(1)
+    (row,) = Artifact.objects.filter(data__isnull=True)
+    path = artifacts.file_path(row.sha256, row.encoding)
+    delete_at_once(run_id)
+    monkeypatch.setattr(sweep, "delete_files", _crash)
+    with pytest.raises(ConnectionError):
+        purge.remove_due()
+    monkeypatch.undo()
+    assert not Artifact.objects.exists()
+    assert artifact_files.read(path)
+    second = record(2)
+    sweep.delete_files()
+    assert artifact_files.read(path)
+    assert lost_artifacts() == []
+    delete_at_once(second)
+    purge.remove_due()
+    assert artifact_files.read(path) is None
+
+
+def _crash() -> None:
+    raise ConnectionError

@@ -1,0 +1,112 @@
+"""REST endpoints that delete and restore runs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from traces.errors import NotFound
+from traces.http.bodies import parse_body
+from traces.http.responses import PROBLEMS, caller_of, path, query, require_admin
+from traces.models import Deletion, RunMark
+from traces.retention import deletions, holds, purge
+from traces.retention.citations import Citation
+from traces.retention.deletions import Refusal
+from traces.retention.schemas import (
+    CitationList,
+    CitationView,
+    DeletedRun,
+    DeletionRequest,
+    DeletionResult,
+    RefusedRun,
+    RestoredRun,
+)
+from traces.runs import api as runs_api
+from traces.runs.queries import as_uuid, find_run
+
+_RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
+
+
+class RunView(runs_api.RunView):
+    @extend_schema(
+        operation_id="delete_run",
+        parameters=[
+            _RUN,
+            query("cited", "`true`: even if forks or reports cite it; they lose its contents. For admins."),
+            query("at_once", "`true`: remove its contents now; it cannot be restored. For admins."),
+        ],
+        responses={200: DeletedRun, **PROBLEMS},
+    )
+    def delete(self, request: Request, id: str) -> Response:
+        """Delete a run with the revisions that it continues. It is hidden now; its contents are removed later."""
+        flags = {name: request.query_params.get(name) == "true" for name in ("cited", "at_once")}
+        (result,) = _delete(request, DeletionRequest(runs=[id], **flags))
+        if isinstance(result, Refusal):
+            raise result.problem
+        return Response(_deleted(result))
+
+
+class RunDeletionsView(APIView):
+    @extend_schema(operation_id="delete_runs", request=DeletionRequest, responses={200: DeletionResult, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Delete several runs. Those that are refused stay, and are named with the reason."""
+        results = _delete(request, parse_body(DeletionRequest, request.data))
+        return Response(
+            DeletionResult(
+                deleted=[_deleted(result) for result in results if isinstance(result, Deletion)],
+                refused=[_refused(result) for result in results if isinstance(result, Refusal)],
+            )
+        )
+
+
+class RunRestoreView(APIView):
+    @extend_schema(
+        operation_id="restore_run", parameters=[_RUN], request=None, responses={200: RestoredRun, **PROBLEMS}
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Restore a deleted run whose contents still exist."""
+        key = as_uuid(id)
+        if key is None:
+            raise NotFound("a deleted run is restored by its full id")
+        deletions.restore(key, by=caller_of(request))
+        return Response(RestoredRun(id=key))
+
+
+class CitationsView(APIView):
+    @extend_schema(operation_id="list_citations", parameters=[_RUN], responses={200: CitationList, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """List what cites a run, and would lose its source if the run were deleted."""
+        run = find_run(id)
+        mark = RunMark.objects.filter(run=run).first()
+        return Response(
+            CitationList(
+                citations=_views(deletions.find_citations(run.id)),
+                pinned=bool(mark and mark.pinned),
+                held=holds.is_held(run.id),
+            )
+        )
+
+
+def _delete(request: Request, body: DeletionRequest) -> list[Deletion | Refusal]:
+    if body.cited or body.at_once:
+        require_admin(request)
+    run_ids = list(dict.fromkeys(find_run(ref).id for ref in body.runs))
+    results = deletions.delete(run_ids, by=caller_of(request), includes_citations=body.cited, at_once=body.at_once)
+    if body.at_once:
+        purge.remove_due()
+    return results
+
+
+def _deleted(deletion: Deletion) -> DeletedRun:
+    return DeletedRun(id=deletion.run_id, due_at=deletion.due_at)
+
+
+def _refused(refusal: Refusal) -> RefusedRun:
+    return RefusedRun(id=refusal.run_id, detail=refusal.problem.detail, citations=_views(refusal.citations))
+
+
+def _views(citations: Sequence[Citation]) -> list[CitationView]:
+    return [CitationView(kind=item.kind, id=item.id, name=item.name) for item in citations]

@@ -1,0 +1,162 @@
+"""Remove the contents of deleted runs, in transactions that a crash may separate.
+
+A hidden run loses its steps batch by batch, then the rest and its own row. If a fork or a report still refers to it, an
+empty row remains in its place: every link stays valid, and nothing of the recording is left.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+from django.db.models import Q
+
+from traces import notify
+from traces.core.vocabulary import AuditAction, Outcome
+from traces.models import (
+    ArtifactUse,
+    Deletion,
+    Edge,
+    Judgement,
+    RecordAddress,
+    Recording,
+    Run,
+    RunMark,
+    RunOutcome,
+    RunTag,
+    Segment,
+    Step,
+    ToolCall,
+)
+from traces.retention import audit, citations, holds
+from traces.retention.families import descendants
+from traces.storage import bulk, sweep
+from traces.storage.retention_pass import retention_pass
+
+DELETED_NAME: Final = "Deleted run"
+_BATCH: Final = 1_000
+_REFS: Final = ("input_ref", "output_ref", "attributes_ref")
+_EMPTY: Final = {"name": DELETED_NAME, "search": "", "content_digest": "", "environment": ""}
+_COPIED: Final = ("id", "app", "source", "format", "status", "created_at", "sealed_at")
+# The remaining columns have no default in the database.
+_ZERO: Final = (
+    "step_count",
+    "error_count",
+    "tokens_in",
+    "tokens_out",
+    "exact_count",
+    "cached_count",
+    "simulated_count",
+)
+
+
+def remove_due(now: datetime | None = None) -> int:
+    """Remove the contents of all runs whose time has come; return how many. Citing runs go before the cited ones."""
+    due = Deletion.objects.filter(removed_at__isnull=True, due_at__lte=now or datetime.now(UTC))
+    return sum(_remove(deletion) for deletion in list(due.order_by("-run_id")))
+
+
+def _remove(deletion: Deletion) -> bool:
+    run_id = deletion.run_id
+    if reason := _obstacle(deletion):
+        deletion.delete()
+        audit.append(AuditAction.DELETION_REFUSED, run_id, by="", problem=reason)
+        return False
+    forks = [id for id in descendants([run_id]) if not Deletion.objects.filter(run_id=id).exists()]
+    while _remove_steps(run_id, forks):
+        pass
+    while _remove_edges(run_id):
+        pass
+    _finish(deletion, forks)
+    return True
+
+
+def _obstacle(deletion: Deletion) -> str:
+    """Return what has come to protect a run since its deletion was requested, if anything."""
+    family = [deletion.run_id]
+    if holds.first_held(Run.objects.filter(id__in=family)):
+        return "it is under legal hold"
+    if work := citations.find_work(family):
+        return f"it is used by {work[0]}"
+    # A newer revision that arrived meanwhile has its own contents.
+    cited_by = [item for item in citations.find(family) if item.kind != "revision"]
+    if cited_by and not deletion.includes_citations:
+        return f"it is cited by {cited_by[0]}"
+    return ""
+
+
+def _remove_steps(run_id: UUID, forks: Sequence[UUID]) -> bool:
+    """Remove a batch of steps, and what forks repeat of them; return whether there were any."""
+    with retention_pass():
+        rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("id", *_REFS)[:_BATCH])
+        if forks:
+            _clear_forks(forks, {ref for _, *refs in rows for ref in refs if ref})
+        Step.objects.filter(id__in=[id for id, *_ in rows]).delete()
+    return bool(rows)
+
+
+def _remove_edges(run_id: UUID) -> bool:
+    with retention_pass():
+        ids = list(Edge.objects.filter(run_id=run_id).values_list("id", flat=True)[:_BATCH])
+        Edge.objects.filter(id__in=ids).delete()
+    return bool(ids)
+
+
+def _clear_forks(forks: Sequence[UUID], refs: set[str]) -> None:
+    """Give up the forks' claims to artifacts of a deleted run, and blank the texts of the steps that repeat it."""
+    for digests in bulk.chunks(sorted(sweep.closure(refs)), bulk.CHUNK // 2):
+        for fork_ids in bulk.chunks(forks, bulk.CHUNK // 2):
+            ArtifactUse.objects.filter(sha256__in=digests, run_id__in=fork_ids).delete()
+    for fork_id in forks:
+        for some in bulk.chunks(sorted(refs), bulk.CHUNK // 2):
+            copies = Step.objects.filter(Q(input_ref__in=some) | Q(output_ref__in=some), run_id=fork_id)
+            numbers = list(copies.values_list("sequence_no", flat=True))
+            Edge.objects.filter(run_id=fork_id, consumer_no__in=numbers).delete()
+            copies.update(summary="", error="", unexplained=None, detail={"note": "the source run was deleted"})
+        ToolCall.objects.filter(run_id=fork_id).delete()
+
+
+def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
+    """Delete everything else of a run, and its row; leave an empty row if something refers to it."""
+    run_id = deletion.run_id
+    with retention_pass():
+        run = Run.objects.select_for_update().filter(id=run_id).first()
+        if run is None or not Deletion.objects.filter(run=run, removed_at__isnull=True).exists():
+            # Another process was faster.
+            return
+        citations.release([run_id])
+        _delete_recordings(run)
+        for model in (RunTag, ToolCall, Judgement, RunOutcome, RunMark):
+            model.objects.filter(run_id=run_id).delete()
+        Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")
+        is_cited = bool(citations.referenced([run_id]))
+        columns = _deletion_columns(deletion)
+        Deletion.objects.filter(run_id=run_id).delete()
+        # Not the model's delete: an object may refer to the row that takes its place.
+        Run.objects.filter(id=run_id)._raw_delete("default")
+        if is_cited:
+            _insert_empty_run(run)
+            Deletion.objects.create(run_id=run_id, removed_at=datetime.now(UTC), **columns)
+        audit.append(AuditAction.RUN_REMOVED, run_id, by="", steps=run.step_count, is_cited=is_cited)
+        notify.touch("runs")
+
+
+def _deletion_columns(deletion: Deletion) -> dict[str, object]:
+    return {name: getattr(deletion, name) for name in ("by", "reason", "includes_citations", "at", "due_at")}
+
+
+def _delete_recordings(run: Run) -> None:
+    """Delete the segments that a run was assembled from, and the addresses of its records."""
+    recordings = Recording.objects.filter(run=run)
+    projects = list(recordings.values_list("project", flat=True))
+    if projects:
+        RecordAddress.objects.filter(project__in=projects, external_id=run.external_id).delete()
+        Segment.objects.filter(recording__in=recordings).delete()
+        recordings.delete()
+
+
+def _insert_empty_run(run: Run) -> None:
+    columns = {name: getattr(run, name) for name in _COPIED} | _EMPTY | dict.fromkeys(_ZERO, 0)
+    columns |= {"external_id": str(run.id), "revision": 1, "tags": [], "metadata": {}}
+    bulk.insert(Run, tuple(columns), [tuple(columns.values())])
+    RunOutcome.objects.create(run_id=run.id, outcome=Outcome.UNKNOWN, is_probe=True)
