@@ -15,7 +15,9 @@ class ReportCiter(Citer):
     """Reports with their share links, evidence and control lanes."""
 
     def citations(self, run_ids: Collection[UUID]) -> Iterable[Citation]:
-        for report in _reports(run_ids).exclude(status=DiffStatus.DELETED).prefetch_related("shares").defer("body"):
+        for report in (
+            _reports(run_ids).exclude(status=DiffStatus.SOURCE_DELETED).prefetch_related("shares").defer("body")
+        ):
             is_shared = any(link.revoked_at is None for link in report.shares.all())
             for run_id in {report.base_id, report.candidate_id} & set(run_ids):
                 kind = "shared diff report" if is_shared else "diff report"
@@ -28,7 +30,7 @@ class ReportCiter(Citer):
         Evidence.objects.filter(diff__in=ids).delete()
         Lane.objects.filter(Q(diff__in=ids) | Q(unchanged__in=ids)).delete()
         reports.update(
-            status=DiffStatus.DELETED,
+            status=DiffStatus.SOURCE_DELETED,
             body=None,
             sentence="",
             error=f"run {', '.join(map(str, run_ids))}, which it compares, was deleted",

@@ -26,7 +26,7 @@ def compute(diff_id: UUID) -> None:
     """Compute the report of a pending row; a ready row stays as it is."""
     row = (
         DiffReport.objects.filter(id=diff_id)
-        .exclude(status__in=(DiffStatus.READY, DiffStatus.DELETED))
+        .exclude(status__in=(DiffStatus.READY, DiffStatus.SOURCE_DELETED))
         .select_related("base", "candidate")
         .first()
     )

@@ -85,7 +85,7 @@ def find(ref: UUID) -> DiffReport:
 
 
 def _check_content(row: DiffReport) -> None:
-    if row.status == DiffStatus.DELETED:
+    if row.status == DiffStatus.SOURCE_DELETED:
         raise ReportDeleted(f"the content of report {row.id} was deleted: {row.error}")
 
 

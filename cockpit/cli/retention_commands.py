@@ -13,7 +13,7 @@ retention = typer.Typer()
 @retention.command()
 def delete(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids, unique prefixes, external ids, or `last`.")],
-    cited: Annotated[
+    includes_citations: Annotated[
         bool, typer.Option("--cited", help="Even if forks or reports cite a run; they lose its contents.")
     ] = False,
     at_once: Annotated[
@@ -26,7 +26,11 @@ def delete(
     """Delete runs with the revisions that they continue, and everything that only they used."""
     from cockpit.cli.commands import delete as delete_command
 
-    finish(delete_command.delete(runs, cited=cited, at_once=at_once, json=json, url=url, token=token))
+    finish(
+        delete_command.delete(
+            runs, includes_citations=includes_citations, at_once=at_once, json=json, url=url, token=token
+        )
+    )
 
 
 @retention.command()

@@ -328,7 +328,7 @@ class DiffStatus(Status):
     READY = "ready"
     FAILED = "failed"
     # A run that it compares was deleted, and the content of the report with it.
-    DELETED = "deleted"
+    SOURCE_DELETED = "deleted"
 
     @classmethod
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:

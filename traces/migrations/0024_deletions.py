@@ -64,8 +64,8 @@ class Migration(migrations.Migration):
             name='RunMark',
             fields=[
                 ('run', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='mark', serialize=False, to='traces.run')),
-                ('pinned', models.BooleanField(default=False)),
-                ('held', models.BooleanField(default=False, help_text='under legal hold')),
+                ('is_pinned', models.BooleanField(default=False)),
+                ('is_held', models.BooleanField(default=False, help_text='under legal hold')),
                 ('by', models.CharField(blank=True, max_length=120)),
                 ('at', models.DateTimeField(auto_now=True)),
             ],

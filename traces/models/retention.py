@@ -55,8 +55,8 @@ class RunMark(models.Model):
     """What keeps a run: a pin protects it from retention, a legal hold from any deletion. No row: neither."""
 
     run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="mark")
-    pinned = models.BooleanField(default=False)
-    held = models.BooleanField(default=False, help_text="under legal hold")
+    is_pinned = models.BooleanField(default=False)
+    is_held = models.BooleanField(default=False, help_text="under legal hold")
     by = models.CharField(max_length=120, blank=True)
     at = models.DateTimeField(auto_now=True)
 

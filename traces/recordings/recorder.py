@@ -120,7 +120,7 @@ def release_leases() -> None:
 
 def pause_s(longest: float) -> float:
     """Return the seconds until the next recording is due, and at most `longest`."""
-    due_at = _scheduled().order_by("due_at").values_list("due_at", flat=True).first()
+    due_at = _open_work().order_by("due_at").values_list("due_at", flat=True).first()
     return longest if due_at is None else min(longest, max(0.02, (due_at - datetime.now(UTC)).total_seconds()))
 
 
@@ -133,13 +133,13 @@ def _claim() -> list[_Job]:
     now = datetime.now(UTC)
     free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
     with transaction.atomic():
-        due = _scheduled().select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
+        due = _open_work().select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
         recordings = _first_batch(list(due.order_by("due_at")[:_BATCH]))
         Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + _LEASE)
     return [_Job(recording=recording, time=now) for recording in recordings]
 
 
-def _scheduled() -> QuerySet[Recording]:
+def _open_work() -> QuerySet[Recording]:
     """Return the recordings with work to do.
 
     What arrives for a deleted run waits: it is restored or deleted with the run.

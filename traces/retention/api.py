@@ -42,11 +42,12 @@ class RunView(runs_api.RunView):
     )
     def delete(self, request: Request, id: str) -> Response:
         """Delete a run with the revisions that it continues. It is hidden now; its contents are removed later."""
-        flags = {name: request.query_params.get(name) == "true" for name in ("cited", "at_once")}
-        (result,) = _delete(request, DeletionRequest(runs=[id], **flags))
+        includes_citations, at_once = (request.query_params.get(name) == "true" for name in ("cited", "at_once"))
+        body = DeletionRequest(runs=[id], includes_citations=includes_citations, at_once=at_once)
+        (result,) = _delete(request, body)
         if isinstance(result, Refusal):
             raise result.problem
-        return Response(_deleted(result))
+        return Response(_deletion_view(result))
 
 
 class RunDeletionsView(APIView):
@@ -56,8 +57,8 @@ class RunDeletionsView(APIView):
         results = _delete(request, parse_body(DeletionRequest, request.data))
         return Response(
             DeletionResult(
-                deleted=[_deleted(result) for result in results if isinstance(result, Deletion)],
-                refused=[_refused(result) for result in results if isinstance(result, Refusal)],
+                deletions=[_deletion_view(result) for result in results if isinstance(result, Deletion)],
+                refusals=[_refusal_view(result) for result in results if isinstance(result, Refusal)],
             )
         )
 
@@ -84,27 +85,29 @@ class CitationsView(APIView):
         return Response(
             CitationList(
                 citations=_views(deletions.find_citations(run.id)),
-                pinned=bool(mark and mark.pinned),
-                held=holds.is_held(run.id),
+                is_pinned=bool(mark and mark.is_pinned),
+                is_held=holds.is_held(run.id),
             )
         )
 
 
 def _delete(request: Request, body: DeletionRequest) -> list[Deletion | Refusal]:
-    if body.cited or body.at_once:
+    if body.includes_citations or body.at_once:
         require_admin(request)
     run_ids = list(dict.fromkeys(find_run(ref).id for ref in body.runs))
-    results = deletions.delete(run_ids, by=caller_of(request), includes_citations=body.cited, at_once=body.at_once)
+    results = deletions.delete(
+        run_ids, by=caller_of(request), includes_citations=body.includes_citations, at_once=body.at_once
+    )
     if body.at_once:
         purge.remove_due()
     return results
 
 
-def _deleted(deletion: Deletion) -> DeletedRun:
+def _deletion_view(deletion: Deletion) -> DeletedRun:
     return DeletedRun(id=deletion.run_id, due_at=deletion.due_at)
 
 
-def _refused(refusal: Refusal) -> RefusedRun:
+def _refusal_view(refusal: Refusal) -> RefusedRun:
     return RefusedRun(id=refusal.run_id, detail=refusal.problem.detail, citations=_views(refusal.citations))
 
 

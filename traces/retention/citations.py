@@ -82,6 +82,6 @@ def release(run_ids: Collection[UUID]) -> None:
         citer.release(run_ids)
 
 
-def referenced(run_ids: Collection[UUID]) -> set[UUID]:
+def find_referenced(run_ids: Collection[UUID]) -> set[UUID]:
     """Return those of these runs that something still refers to."""
     return {run_id for citer in _citers for run_id in citer.references(run_ids)}

@@ -46,9 +46,9 @@ def delete(
     results: list[Deletion | Refusal] = []
     with transaction.atomic():
         families = {run_id: with_relatives(run_id) for run_id in run_ids}
-        everything = {id for family in families.values() for id in family}
+        all_ids = {id for family in families.values() for id in family}
         for run_id, family in families.items():
-            refusal = _refusal(run_id, family, everything, includes_citations=includes_citations)
+            refusal = _refusal(run_id, family, all_ids, includes_citations=includes_citations)
             if refusal is not None:
                 results.append(refusal)
                 continue
@@ -97,9 +97,7 @@ def _hide(
     return Deletion.objects.get(run_id=run_id)
 
 
-def _refusal(
-    run_id: UUID, family: Sequence[UUID], everything: set[UUID], *, includes_citations: bool
-) -> Refusal | None:
+def _refusal(run_id: UUID, family: Sequence[UUID], all_ids: set[UUID], *, includes_citations: bool) -> Refusal | None:
     """Return why a run cannot be deleted with its family; citations by runs that are deleted, too, do not count."""
     runs = Run.objects.filter(id__in=family)
     if open_run := runs.filter(sealed_at__isnull=True).first():
@@ -110,7 +108,7 @@ def _refusal(
     work = citations.find_work(family)
     if work:
         return Refusal(run_id=run_id, problem=RunInUse([*map(str, work)]), citations=work)
-    cited_by = [] if includes_citations else [item for item in citations.find(family) if item.id not in everything]
+    cited_by = [] if includes_citations else [item for item in citations.find(family) if item.id not in all_ids]
     if cited_by:
         return Refusal(run_id=run_id, problem=RunInUse([*map(str, cited_by)]), citations=cited_by)
     return None

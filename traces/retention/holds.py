@@ -7,9 +7,9 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from traces.models import RetentionPolicy, Run, RunTag
 
 
-def held(runs: QuerySet[Run]) -> QuerySet[Run]:
+def runs_on_hold(runs: QuerySet[Run]) -> QuerySet[Run]:
     """Return the runs under legal hold."""
-    condition = Q(mark__held=True)
+    condition = Q(mark__is_held=True)
     for app, tag in RetentionPolicy.objects.filter(legal_hold=True).values_list("app", "tag"):
         applies = Q(app=app) if app else Q(id__isnull=False)
         if tag:
@@ -20,7 +20,7 @@ def held(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 def first_held(runs: QuerySet[Run]) -> UUID | None:
     """Return one of these runs that is under legal hold, if any."""
-    return held(runs).values_list("id", flat=True).first()
+    return runs_on_hold(runs).values_list("id", flat=True).first()
 
 
 def is_held(run_id: UUID) -> bool:

@@ -12,9 +12,9 @@ class PurgeReport:
     """What a purge removed."""
 
     runs: int
-    swept: SweepReport
+    sweep_report: SweepReport
 
 
 def remove_due() -> PurgeReport:
     """Remove the contents of runs whose time has come. An interrupted purge is continued by the next one."""
-    return PurgeReport(runs=removal.remove_due(), swept=sweep.sweep())
+    return PurgeReport(runs=removal.remove_due(), sweep_report=sweep.sweep())

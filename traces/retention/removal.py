@@ -37,7 +37,7 @@ DELETED_NAME: Final = "Deleted run"
 _BATCH: Final = 1_000
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 _EMPTY: Final = {"name": DELETED_NAME, "search": "", "content_digest": "", "environment": ""}
-_COPIED: Final = ("id", "app", "source", "format", "status", "created_at", "sealed_at")
+_SAME_COLUMNS: Final = ("id", "app", "source", "format", "status", "created_at", "sealed_at")
 # The remaining columns have no default in the database.
 _ZERO: Final = (
     "step_count",
@@ -108,8 +108,8 @@ def _clear_forks(forks: Sequence[UUID], refs: set[str]) -> None:
         for fork_ids in bulk.chunks(forks, bulk.CHUNK // 2):
             ArtifactUse.objects.filter(sha256__in=digests, run_id__in=fork_ids).delete()
     for fork_id in forks:
-        for some in bulk.chunks(sorted(refs), bulk.CHUNK // 2):
-            copies = Step.objects.filter(Q(input_ref__in=some) | Q(output_ref__in=some), run_id=fork_id)
+        for chunk in bulk.chunks(sorted(refs), bulk.CHUNK // 2):
+            copies = Step.objects.filter(Q(input_ref__in=chunk) | Q(output_ref__in=chunk), run_id=fork_id)
             numbers = list(copies.values_list("sequence_no", flat=True))
             Edge.objects.filter(run_id=fork_id, consumer_no__in=numbers).delete()
             copies.update(summary="", error="", unexplained=None, detail={"note": "the source run was deleted"})
@@ -129,7 +129,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
         for model in (RunTag, ToolCall, Judgement, RunOutcome, RunMark):
             model.objects.filter(run_id=run_id).delete()
         Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")
-        is_cited = bool(citations.referenced([run_id]))
+        is_cited = bool(citations.find_referenced([run_id]))
         columns = _deletion_columns(deletion)
         Deletion.objects.filter(run_id=run_id).delete()
         # Not the model's delete: an object may refer to the row that takes its place.
@@ -156,7 +156,7 @@ def _delete_recordings(run: Run) -> None:
 
 
 def _insert_empty_run(run: Run) -> None:
-    columns = {name: getattr(run, name) for name in _COPIED} | _EMPTY | dict.fromkeys(_ZERO, 0)
+    columns = {name: getattr(run, name) for name in _SAME_COLUMNS} | _EMPTY | dict.fromkeys(_ZERO, 0)
     columns |= {"external_id": str(run.id), "revision": 1, "tags": [], "metadata": {}}
     bulk.insert(Run, tuple(columns), [tuple(columns.values())])
     RunOutcome.objects.create(run_id=run.id, outcome=Outcome.UNKNOWN, is_probe=True)

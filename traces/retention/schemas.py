@@ -23,8 +23,8 @@ class CitationList(Schema):
     """What refers to a run, and whether the run is protected."""
 
     citations: list[CitationView]
-    pinned: bool
-    held: bool
+    is_pinned: bool
+    is_held: bool
 
 
 class DeletedRun(Schema):
@@ -49,15 +49,15 @@ class RefusedRun(Schema):
 
 
 class DeletionRequest(Schema):
-    """Runs to delete. `cited`: also those that others cite, for admins; `at_once`: without the time to restore them."""
+    """Runs to delete. Admins may include runs that others cite, or remove contents `at_once`."""
 
     runs: Annotated[list[str], Field(min_length=1, max_length=MAX_RUNS)]
-    cited: bool = False
+    includes_citations: bool = False
     at_once: bool = False
 
 
 class DeletionResult(Schema):
     """What was deleted, and what was not."""
 
-    deleted: list[DeletedRun]
-    refused: list[RefusedRun]
+    deletions: list[DeletedRun]
+    refusals: list[RefusedRun]

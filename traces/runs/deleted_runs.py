@@ -22,8 +22,8 @@ def visible_runs() -> QuerySet[Run]:
 
 
 def check_visible(run: Run) -> Run:
-    """Return a run; raise `RunDeleted` if it is hidden or removed."""
-    deletion = Deletion.objects.filter(run=run.id).first()
+    """Return a run, selected with its `deletion`; raise `RunDeleted` if it is hidden or removed."""
+    deletion: Deletion | None = getattr(run, "deletion", None)
     if deletion is None:
         return run
     author = f" by {deletion.by}" if deletion.by else ""

@@ -64,7 +64,7 @@ def find_run(ref: str) -> Run:
         if run is None:
             raise NotFound("there are no runs yet")
         return run
-    if (key := as_uuid(ref)) is not None and (run := Run.objects.filter(id=key).first()):
+    if (key := as_uuid(ref)) is not None and (run := Run.objects.select_related("deletion").filter(id=key).first()):
         return check_visible(run)
     matches = list(visible_runs().filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
     matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
@@ -180,7 +180,7 @@ def step_summaries(
 
 def step_by_id(ref: str) -> Step:
     """Return a step with its run; raise `NotFound`."""
-    step = by_id(Step.objects.select_related("run"), ref, "step")
+    step = by_id(Step.objects.select_related("run__deletion"), ref, "step")
     check_visible(step.run)
     return step
 

@@ -45,9 +45,9 @@ def sweep() -> SweepReport:
     for prefix in _PREFIXES:
         _delete_stale_uses(prefix)
         while batch := _candidates(prefix):
-            deleted = _delete_unused(batch)
-            report += deleted
-            if deleted.artifacts < len(batch):
+            batch_report = _delete_unused(batch)
+            report += batch_report
+            if batch_report.artifacts < len(batch):
                 # The others are in use again, or locked by a writer.
                 break
     delete_files()
@@ -87,22 +87,22 @@ def _candidates(prefix: str) -> list[str]:
 def _delete_unused(digests: Sequence[str]) -> SweepReport:
     """Delete those of `digests` that are still unused once they are locked."""
     with retention_pass(), connection.cursor() as cursor:
-        rows = Artifact.objects.select_for_update(skip_locked=True).filter(sha256__in=digests).order_by("sha256")
-        locked = list(rows.values_list("sha256", flat=True))
-        if not locked:
+        candidates = Artifact.objects.select_for_update(skip_locked=True).filter(sha256__in=digests).order_by("sha256")
+        digests = list(candidates.values_list("sha256", flat=True))
+        if not digests:
             return SweepReport()
         cursor.execute(
             "SELECT sha256, size, encoding, data IS NULL FROM traces_artifact AS artifact "
-            f"WHERE sha256 IN ({', '.join(['%s'] * len(locked))}) AND {_is_unused()}",
-            locked,
+            f"WHERE sha256 IN ({', '.join(['%s'] * len(digests))}) AND {_is_unused()}",
+            digests,
         )
-        unused = cursor.fetchall()
-        files = [(file_path,) for file_path in _file_paths(unused)]
+        rows = cursor.fetchall()
+        files = [(file_path,) for file_path in _file_paths(rows)]
         bulk.insert(LooseFile, ("path",), files, ignore_conflicts=True)
-        names = [sha256 for sha256, *_ in unused]
+        names = [sha256 for sha256, *_ in rows]
         ArtifactUse.objects.filter(sha256__in=names).delete()
         Artifact.objects.filter(sha256__in=names).delete()
-    return SweepReport(artifacts=len(unused), size=sum(size for _, size, *_ in unused))
+    return SweepReport(artifacts=len(rows), size=sum(size for _, size, *_ in rows))
 
 
 def _file_paths(rows: Iterable[tuple[str, int, str, bool]]) -> list[str]:

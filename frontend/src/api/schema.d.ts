@@ -2306,10 +2306,10 @@ export interface components {
         CitationList: {
             /** Citations */
             citations: components["schemas"]["CitationView"][];
-            /** Pinned */
-            pinned: boolean;
-            /** Held */
-            held: boolean;
+            /** Is Pinned */
+            is_pinned: boolean;
+            /** Is Held */
+            is_held: boolean;
         };
         /**
          * CitationView
@@ -2466,16 +2466,16 @@ export interface components {
         };
         /**
          * DeletionRequest
-         * @description Runs to delete. `cited`: also those that others cite, for admins; `at_once`: without the time to restore them.
+         * @description Runs to delete. Admins may include runs that others cite, or remove contents `at_once`.
          */
         DeletionRequest: {
             /** Runs */
             runs: string[];
             /**
-             * Cited
+             * Includes Citations
              * @default false
              */
-            cited: boolean;
+            includes_citations: boolean;
             /**
              * At Once
              * @default false
@@ -2487,10 +2487,10 @@ export interface components {
          * @description What was deleted, and what was not.
          */
         DeletionResult: {
-            /** Deleted */
-            deleted: components["schemas"]["DeletedRun"][];
-            /** Refused */
-            refused: components["schemas"]["RefusedRun"][];
+            /** Deletions */
+            deletions: components["schemas"]["DeletedRun"][];
+            /** Refusals */
+            refusals: components["schemas"]["RefusedRun"][];
         };
         /**
          * Deltas

@@ -39,12 +39,12 @@ def test_cited_run_is_refused_by_name(client: Client, forked: tuple[UUID, UUID, 
     assert refusal.status_code == 409
     assert f"fork {fork_id}" in refusal.json()["detail"]
     assert f"diff report {diff}" in refusal.json()["detail"]
-    cited_by = get(client, f"/runs/{run_id}/citations").json()["citations"]
-    assert {(item["kind"], item["id"]) for item in cited_by} == {("fork", str(fork_id)), ("diff report", diff)}
+    sources = get(client, f"/runs/{run_id}/citations").json()["citations"]
+    assert {(item["kind"], item["id"]) for item in sources} == {("fork", str(fork_id)), ("diff report", diff)}
     assert get(client, f"/runs/{run_id}").status_code == 200
     # The fork's report compares it, too.
     both = post(client, "/runs/delete", {"runs": [str(run_id), str(fork_id)]}).json()
-    assert (both["deleted"], len(both["refused"])) == ([], 2)
+    assert (both["deletions"], len(both["refusals"])) == ([], 2)
 
 
 def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked: tuple[UUID, UUID, str]) -> None:
@@ -60,8 +60,8 @@ def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked:
     assert fork["source_run"] == str(run_id)
     assert fork["source_deleted_at"]
     assert SECRET not in Run.objects.get(id=fork_id).search
-    copied = Step.objects.filter(run=fork_id, label="exact")
-    assert not {step.summary for step in copied} & (source_texts - {""})
+    copies = Step.objects.filter(run=fork_id, label="exact")
+    assert not {step.summary for step in copies} & (source_texts - {""})
     for step in Step.objects.filter(run=fork_id):
         answer = get(client, f"/runs/{fork_id}/steps/{step.sequence_no}")
         assert answer.status_code == 200

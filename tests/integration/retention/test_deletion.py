@@ -71,7 +71,7 @@ def test_removal_leaves_nothing_but_the_audit_log(client: Client) -> None:
     pass_grace()
     report = purge.remove_due()
     assert report.runs == 1
-    assert report.swept.artifacts > 5
+    assert report.sweep_report.artifacts > 5
     for model in (Run, Step, Edge, Artifact, ArtifactUse, Deletion):
         assert not model.objects.exists(), model
     assert [entry.action for entry in AuditEntry.objects.order_by("id")] == ["run_deleted", "run_removed"]
