@@ -101,6 +101,10 @@ class Words:
         """True if some difference of a step's texts equals one between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))
 
+    def repeats(self, pair: Pair, hunk: Hunk) -> bool:
+        """True if a difference of a step's texts equals one between outputs before it."""
+        return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)
+
     def _before(self, pair: Pair) -> list[_Output]:
         return [output for output in self._outputs if _is_before(_first([output.pair]), pair)]
 

@@ -1,23 +1,27 @@
 """Roots: changes that no earlier change explains, and possible reactions to earlier ones. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
+from diffing.attribution.consumed_places import head, heads, history_ends, input_paths
 from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words, window_origin
+from diffing.attribution.passages import OutsideTexts
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
+from diffing.attribution.step_context import StepContext
 from diffing.attribution.unexplained_changes import Atom, AtomSet
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.data_flow import Flow, FlowLink
+from diffing.compare.data_flow import Flow
 from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.text_diff import normalise, word_diff
+from diffing.sequences.word_hunks import hunks, with_hunks
 from traces.core.json_access import text_or_json
-from traces.core.vocabulary import EdgeKind, StepType
+from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import one_line
 
 _AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
@@ -25,7 +29,6 @@ _AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "p
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 # The place of the system prompt in a request.
 _OPENING: Final = "/messages/0"
-_SIDES: Final = ("base", "candidate")
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -57,7 +60,8 @@ def roots(
     atom_set = AtomSet()
     reactions: list[Reaction] = []
     first_model = next((pair.place for pair in comparison.acting if pair.step.type == StepType.MODEL), None)
-    words = Words()
+    known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]] = {}
+    words, outside = Words(), OutsideTexts(NO_INPUTS if comparison.derived else inputs)
     for pair in comparison.acting:
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
@@ -68,21 +72,24 @@ def roots(
         if pair.place in comparison.resampled_places:
             new_atoms: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, is_sampled=True),)
         else:
-            context = _Context(
+            context = StepContext(
                 is_tainted=pair.place in tainted_places,
                 run_inputs=comparison.run_inputs,
-                changed_sources=_heads(
+                changed_sources=heads(
                     travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed_places
                 ),
-                all_sources=_heads(flow.incoming.get(pair.place, ())),
-                changed_paths=_input_paths(pair, flow, changed_places),
-                whole_changed_paths=_input_paths(pair, flow, changed_places, whole=True),
-                history_ends=_history_ends(pair, flow),
+                all_sources=heads(flow.incoming.get(pair.place, ())),
+                changed_paths=input_paths(pair, flow, changed_places),
+                whole_changed_paths=input_paths(pair, flow, changed_places, whole=True),
+                history_ends=history_ends(pair, flow),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
                 inputs=NO_INPUTS if comparison.derived else inputs,
+                outside=outside,
+                known_prompts=known_prompts,
+                repeats_output=partial(words.repeats, pair),
                 is_later_talk=pair.place != first_model,
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
@@ -125,44 +132,7 @@ def _agent_places(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
     return set[int]().union(*(places.get(role, ()) for role in roles))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Context:
-    """The earlier differences that may explain a difference at a pair."""
-
-    # Recorded data flow leads here from an earlier difference.
-    is_tainted: bool
-    # Messages that recorded data flow brought from a changed step, and from any step.
-    changed_sources: frozenset[str]
-    all_sources: frozenset[str]
-    # The inputs of the runs and their turns.
-    run_inputs: frozenset[str]
-    # Places in the input with content of a changed step; the second set leaves out single values in other texts.
-    changed_paths: frozenset[str]
-    whole_changed_paths: frozenset[str]
-    # On each side, the last message of the conversation that the step continues.
-    history_ends: tuple[int, int]
-    # An earlier output differs: any, that of a model, or the call of a tool or retriever.
-    follows_output: bool
-    follows_model: bool
-    follows_call: bool
-    # Another model was called before, so that code composed the first message of this call.
-    is_later_talk: bool
-    # One run is a replay of the other: no code of the agent ran that could have derived anything.
-    is_replay: bool
-    # The two steps have different names, as if code had chosen between them.
-    is_renamed: bool
-    # An earlier model answer differs that no recorded data flow uses.
-    has_unread_answer: bool
-    source_places: frozenset[int]
-    # The changed inputs of the runs and their turns, which messages may pass on.
-    inputs: RunInputs
-    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some.
-    explains_all: Callable[..., bool]
-    explains_most: Callable[[str, str], bool]
-    explains_some: Callable[[str, str], bool]
-
-
-def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Atom]:
+def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
         if not context.is_tainted:
@@ -178,7 +148,7 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iter
                 pair=pair,
                 facet=own,
                 origin=origin,
-                input_place=context.inputs.common_source(own.messages),
+                input_place=_input_place(own, context),
             )
     output_facets = [facet for facet in facets if facet.part == "output"]
     renders = pair.step.type == StepType.PROMPT and bool(input_facets)
@@ -193,6 +163,15 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iter
         yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _order_origin(context))
 
 
+def _input_place(facet: Facet, context: StepContext) -> int | None:
+    """The run's input that messages, or the arguments of a call by code, pass on with nothing else changed."""
+    if facet.kind != "arguments":
+        return context.inputs.common_source(facet.messages)
+    differences = hunks(text_or_json(facet.base), text_or_json(facet.candidate))
+    places = {context.outside.source_of(hunk) for hunk in differences}
+    return places.pop() if len(places) == 1 else None
+
+
 def _is_renamed(pair: Pair) -> bool:
     roles = {step.role for step in pair.sides or ()}
     return len(roles) > 1 and "" not in roles
@@ -204,7 +183,7 @@ def _has_same_request(pair: Pair) -> bool:
     return is_recorded and pair.step.type in {StepType.MODEL, *_EXTERNAL} and "input" not in pair.changes
 
 
-def _order_origin(context: _Context) -> Origin:
+def _order_origin(context: StepContext) -> Origin:
     return Origin.DERIVED if context.follows_output else Origin.EXOGENOUS
 
 
@@ -222,41 +201,77 @@ def _answer_atom(pair: Pair, facet: Facet, origin: Origin) -> Atom:
     )
 
 
-def _own_parts(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
+def _own_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:
     """The facet, or those of its parts, that recorded data flow does not explain."""
-    if facet.kind == "system prompt" and _OPENING in context.changed_paths:
-        yield from _besides_changed_values(facet, context)
-        return
-    if facet.part == "config" or facet.kind in _AGENT_SETTINGS:
+    parts = _prompt_parts(facet, context) if facet.kind == "system prompt" else None
+    if parts is not None:
+        yield from parts
+    elif facet.part == "config" or facet.kind in _AGENT_SETTINGS:
         yield facet, _setting_origin(facet, context)
     elif facet.form == "messages":
-        window_messages = tuple(item for item in facet.messages if _is_dropped(item, context))
-        if window_messages:
-            window = replace(facet, kind=WINDOW, messages=window_messages)
-            yield window, window_origin(facet.messages, window_messages, follows_output=context.follows_output)
-        other_messages = [item for item in facet.messages if item not in window_messages]
-        for items in context.inputs.group(item for item in other_messages if not _is_in_history(item, context)):
-            yield replace(facet, messages=items), Origin.EXOGENOUS
-            other_messages = [item for item in other_messages if item not in items]
-        for origin in Origin:
-            own_messages = tuple(item for item in other_messages if _message_origin(item, context) is origin)
-            if own_messages:
-                yield replace(facet, messages=own_messages), origin
+        yield from _message_parts(facet, context)
     elif not context.is_tainted:
-        yield facet, _order_origin(context)
+        yield facet, Origin.EXOGENOUS if _input_place(facet, context) is not None else _order_origin(context)
     elif facet.kind == "template" and not _comes_from_change(facet, context):
         yield facet, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
 
 
-def _besides_changed_values(facet: Facet, context: _Context) -> Iterator[tuple[Facet, Origin]]:
+def _message_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:
+    """The differing messages by origin; one that code composed may have parts with different origins."""
+    window_messages = tuple(item for item in facet.messages if _is_dropped(item, context))
+    if window_messages:
+        window = replace(facet, kind=WINDOW, messages=window_messages)
+        yield window, window_origin(facet.messages, window_messages, follows_output=context.follows_output)
+    other_messages = [item for item in facet.messages if item not in window_messages]
+    for items in context.inputs.group(item for item in other_messages if not _is_in_history(item, context)):
+        yield replace(facet, messages=items), Origin.EXOGENOUS
+        other_messages = [item for item in other_messages if item not in items]
+    if not context.is_replay:
+        other_messages = [part for item in other_messages for part in _parts_of(item, context)]
+    for source in dict.fromkeys(part.source for part in other_messages if part.source is not None):
+        parts = tuple(part for part in other_messages if part.source == source)
+        yield replace(facet, messages=parts), Origin.EXOGENOUS
+    for origin in Origin:
+        own_messages = tuple(
+            item for item in other_messages if item.source is None and _message_origin(item, context) is origin
+        )
+        if own_messages:
+            yield replace(facet, messages=own_messages), origin
+        for item in own_messages if origin is Origin.EXOGENOUS else ():
+            context.outside.add(item)
+
+
+def _prompt_parts(facet: Facet, context: StepContext) -> list[tuple[Facet, Origin]] | None:
+    """The differences of a system prompt besides values of changed steps; None if it contains no such values.
+
+    A step that continues a conversation has the same difference as the one before it.
+    """
+    key = facet.pair.step.role, text_or_json(facet.base), text_or_json(facet.candidate)
+    if key not in context.known_prompts and _OPENING in context.changed_paths:
+        context.known_prompts[key] = list(_besides_changed_values(facet, context))
+    return context.known_prompts.get(key)
+
+
+def _parts_of(item: MessagePair, context: StepContext) -> list[MessagePair]:
+    """The parts of a message's difference by source; one in the history was found there."""
+    return [item] if _is_in_history(item, context) else context.outside.divide(item, context.repeats_output)
+
+
+def _besides_changed_values(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:
     """The differences of a system prompt besides the content that a changed step put into it."""
     texts = text_or_json(facet.base), text_or_json(facet.candidate)
+    differences = hunks(*texts)
+    own = tuple(hunk for hunk in differences if not context.repeats_output(hunk))
+    if 0 < len(own) < len(differences):
+        facet = replace(facet, candidate=with_hunks(texts[0], own, texts[1]), passages=own)
+        yield facet, _setting_origin(facet, context)
+        return
     if _OPENING in context.whole_changed_paths or context.explains_most(*texts):
         return
     yield facet, Origin.DERIVED if context.explains_some(*texts) else _setting_origin(facet, context)
 
 
-def _setting_origin(facet: Facet, context: _Context) -> Origin:
+def _setting_origin(facet: Facet, context: StepContext) -> Origin:
     """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code."""
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
@@ -275,7 +290,7 @@ def _is_other_text(facet: Facet) -> bool:
     return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _MIN_EQUAL * total
 
 
-def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
+def _message_origin(item: MessagePair, context: StepContext) -> Origin | None:
     """The origin of a differing message; None if recorded data flow or the history explains it.
 
     The input of the run, before any answer, is exogenous. A later user message may be a person's.
@@ -293,7 +308,7 @@ def _message_origin(item: MessagePair, context: _Context) -> Origin | None:
     return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
 
 
-def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
+def _is_accounted_for(item: MessagePair, context: StepContext) -> bool:
     """True if recorded data flow explains all differences of a message, as far as the recordings show.
 
     False if the message has words of an output without a link, or if some changed answer is used nowhere: then code may
@@ -305,7 +320,7 @@ def _is_accounted_for(item: MessagePair, context: _Context) -> bool:
     return not context.explains_all(*texts) and not context.has_unread_answer
 
 
-def _is_dropped(item: MessagePair, context: _Context) -> bool:
+def _is_dropped(item: MessagePair, context: StepContext) -> bool:
     """True if only one side continues a conversation, and does so with this message."""
     if context.is_replay or (item.base_index is None) == (item.candidate_index is None):
         return False
@@ -314,20 +329,10 @@ def _is_dropped(item: MessagePair, context: _Context) -> bool:
     return index is not None and index <= context.history_ends[side] and context.history_ends[1 - side] < 0
 
 
-def _is_in_history(item: MessagePair, context: _Context) -> bool:
+def _is_in_history(item: MessagePair, context: StepContext) -> bool:
     """True if the message belongs to the continued conversation; its difference was found there."""
     sides = zip((item.base_index, item.candidate_index), context.history_ends, strict=True)
     return all(index is None or index <= last for index, last in sides)
-
-
-def _history_ends(pair: Pair, flow: Flow) -> tuple[int, int]:
-    """The index, on each side, of the last message of the conversation that the step continues."""
-    last_indexes = {"base": -1, "candidate": -1}
-    for link in flow.incoming.get(pair.place, ()):
-        index = link.path.removeprefix("/messages/")
-        if link.kind is EdgeKind.HISTORY and index.isdecimal():
-            last_indexes[link.side] = max(last_indexes[link.side], int(index))
-    return last_indexes["base"], last_indexes["candidate"]
 
 
 def _has_unread_answer(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
@@ -338,7 +343,7 @@ def _has_unread_answer(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
     return any(not flow.outgoing.get(output.place) for output in before)
 
 
-def _reactions(pair: Pair, facets: Sequence[Facet], context: _Context) -> Iterator[Reaction]:
+def _reactions(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Reaction]:
     """Differences that `_own_parts` attributes to an earlier one on the order of the steps alone."""
     if not (context.is_tainted or context.follows_output) or pair.sides is None:
         return
@@ -358,36 +363,15 @@ def _is_filled_in(facet: Facet) -> bool:
     return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
 
 
-def _comes_from_change(facet: Facet, context: _Context) -> bool:
+def _comes_from_change(facet: Facet, context: StepContext) -> bool:
     """True if all differences are content of a changed step, such as a variable."""
-    paths = [_head(change.path) for change in value_changes(facet.base, facet.candidate, limit=20)]
+    paths = [head(change.path) for change in value_changes(facet.base, facet.candidate, limit=20)]
     return bool(paths) and context.changed_paths.issuperset(paths)
 
 
 def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
     places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
     return not paths.isdisjoint(places)
-
-
-def _heads(links: Iterable[FlowLink]) -> frozenset[str]:
-    """The messages of a request that data flow leads to."""
-    return frozenset(_head(link.path) for link in links)
-
-
-def _input_paths(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = False) -> frozenset[str]:
-    """Places in the input with content of a changed step, on both sides if the step is paired.
-
-    `whole`: only content that was passed on as a whole.
-    """
-    links = [link for link in flow.incoming.get(pair.place, ()) if link.producer in changed]
-    links = [link for link in links if not whole or flow.is_whole(link)]
-    base, candidate = ({_head(link.path) for link in links if link.side == side} for side in _SIDES)
-    return frozenset(base & candidate if pair.sides else base | candidate)
-
-
-def _head(path: str) -> str:
-    """The beginning of a path: a message, a variable."""
-    return "/".join(path.split("/")[:3])
 
 
 def _category(facet: Facet) -> Category:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from diffing.content.message_diff import MessagePair
+from diffing.sequences.word_hunks import hunks, is_repeated
 
 # Shorter inputs occur in other texts by chance.
 _MIN_CHARACTERS: Final = 8
@@ -34,9 +35,16 @@ class RunInputs:
         return [tuple(group) for group in groups.values()]
 
     def common_source(self, items: Sequence[MessagePair]) -> int | None:
-        """The source of all of these messages; None if they have none, or several."""
-        places = {self.source_of(item) for item in items}
+        """The input that is the source of all of these messages; None if they have none, or several."""
+        places = {item.source if isinstance(item.source, int) else self.source_of(item) for item in items}
         return places.pop() if len(places) == 1 else None
+
+
+def repeats_inputs(inputs: Iterable[tuple[str, str]], base: str, candidate: str) -> bool:
+    """True if every difference of two texts repeats one of these inputs."""
+    input_hunks = [hunk for sides in inputs for hunk in hunks(*sides)]
+    own_hunks = hunks(base, candidate)
+    return bool(own_hunks) and all(any(is_repeated(hunk, source) for source in input_hunks) for hunk in own_hunks)
 
 
 def _is_passed_on(sides: tuple[str, str], item: MessagePair) -> bool:

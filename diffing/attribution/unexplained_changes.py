@@ -1,6 +1,6 @@
 """Atoms: changes that no earlier change explains, each with all places where it shows. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diffing.attribution.difference_origins import Origin
@@ -8,6 +8,7 @@ from diffing.compare.comparison import Pair
 from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
+from diffing.sequences.word_hunks import hunks
 from traces.core.canonical import digest
 
 
@@ -35,8 +36,10 @@ class AtomSet:
     """All changes, each once with all of its places, in the order of their first places."""
 
     _atoms: dict[str, Atom] = field(default_factory=dict)
-    # The atom of each message, by the message's key.
-    _owners: dict[tuple[str, str], str] = field(default_factory=dict)
+    # The atom of each message, by the message's key and its passages.
+    _owners: dict[Hashable, str] = field(default_factory=dict)
+    # The atom of each edit of an agent's system prompt, by role and differing words.
+    _prompt_edits: dict[Hashable, str] = field(default_factory=dict)
 
     @property
     def atoms(self) -> list[Atom]:
@@ -49,24 +52,30 @@ class AtomSet:
         because the history repeats the second. Step 6 is another place of that change, and the third message is new.
         """
         facet = atom.facet
-        if facet is None or not facet.messages or facet.kind == WINDOW:
+        if facet is not None and (edit := _prompt_edit(atom, facet)):
+            self._add(self._prompt_edits.setdefault(edit, _identity(atom)), atom)
+            return
+        if atom.input_place is None and (facet is None or not facet.messages or facet.kind == WINDOW):
             self._add(_identity(atom), atom)
             return
         if atom.input_place is not None:
             identity = f"input {atom.input_place}"
-            self._owners.update((item.key, identity) for item in facet.messages)
+            self._owners.update((_owner_key(item), identity) for item in (facet.messages if facet else ()))
             self._add(identity, atom)
             return
+        # The other facets have no messages.
+        assert facet is not None
         for owner, items in self._by_owner(facet.messages).items():
             part = replace(atom, facet=replace(facet, messages=tuple(items)))
             identity = owner or _identity(part)
-            self._owners.update((item.key, identity) for item in items)
+            self._owners.update((_owner_key(item), identity) for item in items)
             self._add(identity, part)
 
     def _by_owner(self, messages: Sequence[MessagePair]) -> Mapping[str, list[MessagePair]]:
         items_by_owner: dict[str, list[MessagePair]] = {}
         for item in messages:
-            items_by_owner.setdefault(self._owners.get(item.key, ""), []).append(item)
+            key = (item.source, ()) if isinstance(item.source, tuple) else _owner_key(item)
+            items_by_owner.setdefault(self._owners.get(key, ""), []).append(item)
         return items_by_owner
 
     def _add(self, identity: str, atom: Atom) -> None:
@@ -80,10 +89,29 @@ def _merge(previous: Atom, atom: Atom) -> Atom:
     # Content that occurred before any output differed does not follow from one.
     origin = min(previous.origin, atom.origin, key=list(Origin).index)
     facet = earliest.facet
-    is_joined = facet is not None and (facet.kind == WINDOW or previous.input_place is not None)
+    if previous.input_place is not None and facet is not None and not facet.messages:
+        # A call of code passes on less of the input than a message does.
+        facet = next((item for item in (previous.facet, atom.facet) if item is not None and item.messages), facet)
+    repeats = any(item.source is not None for item in (atom.facet.messages if atom.facet else ()))
+    is_joined = facet is not None and (facet.kind == WINDOW or previous.input_place is not None or repeats)
     if facet is not None and is_joined and previous.facet is not None and atom.facet is not None:
         facet = replace(facet, messages=tuple(dict.fromkeys((*previous.facet.messages, *atom.facet.messages))))
-    return replace(previous, places=(*previous.places, *atom.places), pair=earliest.pair, facet=facet, origin=origin)
+    category = previous.category if previous.facet is None or previous.facet.messages else atom.category
+    places = (*previous.places, *atom.places)
+    return replace(previous, category=category, places=places, pair=earliest.pair, facet=facet, origin=origin)
+
+
+def _owner_key(item: MessagePair) -> Hashable:
+    return item.key, item.passages
+
+
+def _prompt_edit(atom: Atom, facet: Facet) -> Hashable:
+    """The edit of an agent's system prompt, whatever else its text contains; None for any other change."""
+    role = atom.pair.step.role
+    if facet.kind != "system prompt" or not role or not isinstance(facet.base, str):
+        return None
+    words = tuple((hunk.base, hunk.candidate) for hunk in facet.passages or hunks(facet.base, str(facet.candidate)))
+    return (role, words) if words else None
 
 
 def _identity(atom: Atom) -> str:

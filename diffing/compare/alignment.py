@@ -15,6 +15,7 @@ trees together and pairs the children of each matched pair of parents, the stron
 1. Lineage: a replay names the recorded steps that it replays. These two runs were recorded separately: no pairs.
 2. Anchors: a key that occurs exactly once on both sides. The same call with the same answer pairs 1-1 and 2-2. The
    same request with another answer pairs 3-3. The aligner continues between the anchors: base 4-5, candidate 4-7.
+   Several calls of one model in a row pair in order, unless a request or a long answer occurs at another position.
 3. The only step of its type and name on both sides: `refund` pairs 4-6. That pair splits the stretch once more, and
    the only models after it pair 5-7.
 4. Similarity with gaps (see `gap_alignment`) for the steps that are still open between two pairs. Models that
@@ -28,6 +29,7 @@ Near-linear in the number of steps. Swapping the runs swaps the result.
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import groupby
 from typing import Final, NamedTuple
 
 from diffing.compare.run_side import CONTAINERS, SideStep
@@ -37,6 +39,10 @@ from diffing.sequences import gap_alignment
 from diffing.sequences.anchors import longest_chain, unique_pairs
 from traces.core.vocabulary import StepType
 
+# From this many calls of one model in a row, the same order on both sides is evidence.
+_MIN_PARALLEL: Final = 3
+# Shorter answers, such as labels and votes, do not identify a step.
+_LONG_ANSWER: Final = 60
 _MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 Parents = tuple[int | None, int | None]
@@ -170,9 +176,30 @@ class _Alignment:
         """Align two stretches of siblings: anchors by descending strength, then the remainder by similarity."""
         parts = [(left, right)]
         for key, found_by, confidence in _LEVELS:
+            if key is _answer:
+                for part in parts:
+                    self._match_parallel_models(*part)
             parts = [rest for part in parts for rest in self._match_anchors(*part, key, found_by, confidence)]
         for part in parts:
             self._align_remainder(*part)
+
+    def _match_parallel_models(self, left: Sequence[int], right: Sequence[int]) -> None:
+        """Match several calls of one model in a row, as of jurors, in order: short answers repeat by chance.
+
+        A request or a long answer that occurs at another position on the other side is evidence against that order.
+        """
+        left, right = self._open_steps(left, right)
+        kinds = [self._kind(i, False) for i in left]
+        if len(left) < _MIN_PARALLEL or kinds != [self._kind(j, True) for j in right]:
+            return
+        for key in (_request, _long_answer):
+            places = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
+            if any(i != j for i, j in places):
+                return
+        for _, group in groupby(zip(kinds, left, right, strict=True), key=lambda row: row[0]):
+            rows = list(group)
+            if len(rows) >= _MIN_PARALLEL:
+                self._match_model_sequence([i for _, i, _ in rows], [j for _, _, j in rows])
 
     def _match_anchors(
         self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
@@ -324,6 +351,10 @@ def _request(step: SideStep) -> Hashable:
 def _answer(step: SideStep) -> Hashable:
     """Key of an answer. None for tools, whose answers are often just `ok`."""
     return (step.type, step.role, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
+
+
+def _long_answer(step: SideStep) -> Hashable:
+    return _answer(step) if len(step.summary) >= _LONG_ANSWER else None
 
 
 # From the strongest to the weakest: key, name of the evidence, confidence.

@@ -8,6 +8,7 @@ from diffing.compare.comparison import Pair
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.report import SectionName
 from diffing.schemas.terms import Category
+from diffing.sequences.word_hunks import Hunk
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 
@@ -36,6 +37,7 @@ class Facet:
     """One difference between the two steps of a pair.
 
     `part`: in the step's input, in its configuration, or in its output. `category`: the kind of cause that it would be.
+    `passages`: only these differences of the two texts are meant, and `candidate` has no others.
     """
 
     pair: Pair
@@ -47,6 +49,7 @@ class Facet:
     base: JSONValue = None
     candidate: JSONValue = None
     messages: tuple[MessagePair, ...] = ()
+    passages: tuple[Hunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from typing import Literal
 from diffing.content.payload_texts import message_text
 from diffing.sequences.anchors import differing_ranges
 from diffing.sequences.json_diff import parse_embedded_json
+from diffing.sequences.word_hunks import Hunk
 from traces.core.canonical import digest
 from traces.core.json_access import as_objects
 from traces.core.json_types import JSONValue
@@ -18,7 +19,9 @@ class MessagePair:
     """A message that differs or occurs on one side only.
 
     `key` identifies the same difference in another step. `opening`: no answer of an assistant comes before it on
-    either side, so it cannot respond to one.
+    either side, so it cannot respond to one. `passages`: only these differences of the two texts are meant, and
+    `candidate` has no others. `source`: the text from outside that the message repeats: the place of a run's input, or
+    the key of an earlier message.
     """
 
     role: str
@@ -28,6 +31,8 @@ class MessagePair:
     candidate: str
     key: tuple[str, str]
     opening: bool = False
+    passages: tuple[Hunk, ...] = ()
+    source: int | tuple[str, str] | None = None
 
     @property
     def op(self) -> Literal["added", "removed", "changed"]:

@@ -7,8 +7,9 @@ from itertools import permutations
 from typing import Final
 
 from diffing.attribution import reasoning
+from diffing.attribution.difference_origins import ChangedOutputs
 from diffing.attribution.reasoning import Reasoning
-from diffing.attribution.run_inputs import RunInputs
+from diffing.attribution.run_inputs import RunInputs, repeats_inputs
 from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import Side
@@ -72,7 +73,9 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
         comparison=comparison,
         loaded_pairs=loaded_pairs,
         flow=flow,
-        reasoning=reasoning.reason(comparison, loaded_pairs.facets, flow, _run_inputs(containers, payloads)),
+        reasoning=reasoning.reason(
+            comparison, loaded_pairs.facets, flow, _run_inputs(comparison, containers, payloads)
+        ),
         payloads=payloads,
         probe=probe,
     )
@@ -84,14 +87,18 @@ def _containers_to_load(comparison: Comparison) -> list[Pair]:
     return containers[:MAX_LOADED]
 
 
-def _run_inputs(containers: Collection[Pair], payloads: Payloads) -> RunInputs:
-    texts = {
-        pair.place: (text_of(payloads.get(base.input_ref)), text_of(payloads.get(candidate.input_ref)))
-        for pair in containers
-        if pair.sides
-        for base, candidate in [pair.sides]
-    }
-    return RunInputs(texts={place: sides for place, sides in texts.items() if sides[0] != sides[1]})
+def _run_inputs(comparison: Comparison, containers: Collection[Pair], payloads: Payloads) -> RunInputs:
+    """The inputs that differ, without the tasks that code composed for an agent from changed answers."""
+    outputs = ChangedOutputs(comparison)
+    texts: dict[int, tuple[str, str]] = {}
+    for pair in containers:
+        if pair.sides is None:
+            continue
+        before, after = (text_of(payloads.get(step.input_ref)) for step in pair.sides)
+        is_composed = pair.step.type == StepType.AGENT and outputs.precede(pair)
+        if before != after and not (is_composed and not repeats_inputs(texts.values(), before, after)):
+            texts[pair.place] = (before, after)
+    return RunInputs(texts=texts)
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

@@ -10,6 +10,8 @@ from diffing.sequences.anchors import differing_ranges
 _TOKEN: Final = re.compile(r"\w+")
 # Longer texts are not compared word by word.
 _MAX_CHARACTERS: Final = 20_000
+# The word before a position lies within this many characters.
+_REACH: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -21,6 +23,13 @@ class Hunk:
     base_span: tuple[int, int]
     candidate_span: tuple[int, int]
 
+    @property
+    def swapped(self) -> "Hunk":
+        """The same difference with the sides exchanged."""
+        return Hunk(
+            base=self.candidate, candidate=self.base, base_span=self.candidate_span, candidate_span=self.base_span
+        )
+
 
 def hunks(base: str, candidate: str) -> list[Hunk]:
     """The words in which two texts differ; words of only one text have an empty counterpart."""
@@ -28,15 +37,79 @@ def hunks(base: str, candidate: str) -> list[Hunk]:
         return []
     left, right = list(_TOKEN.finditer(base)), list(_TOKEN.finditer(candidate))
     return [
-        Hunk(
-            base=base[slice(*base_span)],
-            candidate=candidate[slice(*candidate_span)],
-            base_span=base_span,
-            candidate_span=candidate_span,
-        )
+        _hunk(base, candidate, *spans)
         for mine, theirs in differing_ranges(_words(left), _words(right))
-        for base_span, candidate_span in [(_span(left, mine), _span(right, theirs))]
+        for spans in _line_spans((base, candidate), (_span(left, mine), _span(right, theirs)))
     ]
+
+
+def _hunk(base: str, candidate: str, base_span: tuple[int, int], candidate_span: tuple[int, int]) -> Hunk:
+    return Hunk(
+        base=base[slice(*base_span)],
+        candidate=candidate[slice(*candidate_span)],
+        base_span=base_span,
+        candidate_span=candidate_span,
+    )
+
+
+def _line_spans(
+    texts: tuple[str, str], spans: tuple[tuple[int, int], tuple[int, int]]
+) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """The parts of a difference line by line, if it has words on the same lines of both sides."""
+    lines = [
+        [words for words in map(_line_words, _split_lines(text, span)) if words is not None]
+        for text, span in zip(texts, spans, strict=True)
+    ]
+    counts = {text[slice(*span)].count("\n") + 1 for text, span in zip(texts, spans, strict=True)}
+    return list(zip(*lines, strict=True)) if counts == {len(lines[0])} == {len(lines[1])} else [spans]
+
+
+def passage(text: str, other: str, differences: Sequence[Hunk], at: int) -> tuple[str, str] | None:
+    """One of the differences with enough words around it to occur once in a text, and that passage of the other text.
+
+    The words around it are equal on both sides. None if there are not enough of them.
+    """
+    before, after = _around(text, [hunk.base_span for hunk in differences], at)
+    other_before, other_after = _around(other, [hunk.candidate_span for hunk in differences], at)
+    for count in range(1, max(len(before), len(after)) + 1):
+        own, counterpart = (
+            source[starts[min(count, len(starts)) - 1] : ends[min(count, len(ends)) - 1]]
+            for source, starts, ends in ((text, before, after), (other, other_before, other_after))
+        )
+        if own and text.count(own) == 1:
+            return own, counterpart
+    return None
+
+
+def _around(text: str, spans: Sequence[tuple[int, int]], at: int) -> tuple[list[int], list[int]]:
+    """Where a passage around a span may start and end, the nearest first: at words up to the other spans."""
+    first = spans[at - 1][1] if at else 0
+    last = spans[at + 1][0] if at + 1 < len(spans) else len(text)
+    starts = [match.start() for match in _TOKEN.finditer(text, first, spans[at][0])][::-1]
+    ends = [match.end() for match in _TOKEN.finditer(text, spans[at][1], last)]
+    return starts or [first], ends or [last]
+
+
+def neighbours(text: str, span: tuple[int, int]) -> tuple[str, str]:
+    """The words before and after a span, without case."""
+    before = [match.group() for match in _TOKEN.finditer(text, max(0, span[0] - _REACH), span[0])]
+    after = _TOKEN.search(text, span[1])
+    return before[-1].casefold() if before else "", after.group().casefold() if after else ""
+
+
+def with_hunks(base: str, selected: Sequence[Hunk], candidate: str) -> str:
+    """The base's text with only these differences to the candidate's."""
+    pieces: list[str] = []
+    at = 0
+    for hunk in selected:
+        (start, end), (other_start, other_end) = hunk.base_span, hunk.candidate_span
+        left, right = _gap(base, hunk.base_span), _gap(candidate, hunk.candidate_span)
+        # Without words of its own, a span lies in a gap: what separates the words there comes from the other side.
+        if start == end or other_start == other_end:
+            start, end, other_start, other_end = left[0], left[1], right[0], right[1]
+        pieces += [base[at:start], candidate[other_start:other_end]]
+        at = end
+    return "".join(pieces) + base[at:]
 
 
 def is_copy(value: Hunk, source: Hunk) -> bool:
@@ -51,6 +124,30 @@ def is_repeated(value: Hunk, source: Hunk) -> bool:
         contains_words(value_words, source_words) or not (value_words or source_words)
         for value_words, source_words in sides
     )
+
+
+def _gap(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span with what separates it from the words before and after it."""
+    start = max(0, span[0] - _REACH)
+    ends = [match.end() for match in _TOKEN.finditer(text, start, span[0])]
+    after = _TOKEN.search(text, span[1])
+    return ends[-1] if ends else start, after.start() if after else len(text)
+
+
+def _split_lines(text: str, span: tuple[int, int]) -> list[list[re.Match[str]]]:
+    """The words of a span, line by line."""
+    lines: list[list[re.Match[str]]] = [[]]
+    at = span[0]
+    for match in _TOKEN.finditer(text, *span):
+        if "\n" in text[at : match.start()]:
+            lines.append([])
+        lines[-1].append(match)
+        at = match.end()
+    return lines
+
+
+def _line_words(words: Sequence[re.Match[str]]) -> tuple[int, int] | None:
+    return (words[0].start(), words[-1].end()) if words else None
 
 
 def _words(matches: Sequence[re.Match[str]]) -> list[str]:

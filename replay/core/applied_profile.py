@@ -180,11 +180,17 @@ def _fields(index: int, entry: Override) -> Iterable[tuple[str, str]]:
             yield from ((f"model.{name}", path) for name, path in _model_fields(index, value))
         elif category == "messages":
             for at, edit in enumerate(value):
-                if edit.op != "insert":
-                    yield f"messages[{edit.index}]", pointer(index, category, at)
+                yield from ((name, pointer(index, category, at)) for name in _edited_messages(edit))
         elif value is not None:
             for name in sorted(value.model_fields_set):
                 yield f"{category}.{name}", pointer(index, category, name)
+
+
+def _edited_messages(edit: MessageEdit) -> list[str]:
+    """The message that an edit replaces or deletes, or its passages: different ones do not conflict."""
+    if edit.passages is not None:
+        return [f"messages[{edit.index}] “{passage.before}”" for passage in edit.passages]
+    return [] if edit.op == "insert" else [f"messages[{edit.index}]"]
 
 
 def _model_fields(index: int, value: ModelOverride | None) -> Iterable[tuple[str, str]]:

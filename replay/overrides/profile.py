@@ -77,10 +77,18 @@ class PromptOverride(Schema):
     variables: JSONObject | None = None
 
 
+class Passage(Schema):
+    """A passage of a text and its replacement."""
+
+    before: Annotated[str, Field(min_length=1)]
+    after: str
+
+
 class MessageEdit(Schema):
     """One edit of a model request; `index` counts the recorded messages.
 
-    `message` is a whole message including its tool calls or call id. It replaces `content` and `role`.
+    `message` is a whole message including its tool calls or call id. It replaces `content` and `role`. `passages`
+    replace parts of the message's text, whatever else it contains by then; one that it lacks changes nothing.
     """
 
     op: Literal["replace", "insert", "delete"]
@@ -88,9 +96,15 @@ class MessageEdit(Schema):
     content: JSONValue = None
     role: str | None = None
     message: JSONObject | None = None
+    passages: Annotated[list[Passage], Field(min_length=1, max_length=MOST_ENTRIES)] | None = None
 
     @model_validator(mode="after")
     def _reject_conflicting_message(self) -> "MessageEdit":
+        others = (self.content, self.role, self.message)
+        if self.passages is not None and (self.op != "replace" or any(value is not None for value in others)):
+            raise ValueError(
+                "`passages` is only valid for replace, and cannot be combined with `content`, `role` or `message`"
+            )
         if self.message is None:
             return self
         if self.op == "delete" or self.content is not None or self.role is not None:

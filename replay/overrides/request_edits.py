@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from replay.overrides.profile import MessageEdit
+from replay.overrides.profile import MessageEdit, Passage
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 
@@ -96,8 +96,19 @@ def _replacement(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
     if edit.message is not None:
         return edit.message
     old = as_object(slot[0] if slot else None)
+    if edit.passages is not None:
+        return {**old, "content": _with_passages(old.get("content"), edit.passages)}
     role = edit.role or old.get("role", "user")
     return {**old, "role": role, "content": edit.content}
+
+
+def _with_passages(content: JSONValue, passages: Iterable[Passage]) -> JSONValue:
+    """Replace the first occurrence of each passage in a text; other content stays as it is."""
+    if not isinstance(content, str):
+        return content
+    for passage in passages:
+        content = content.replace(passage.before, passage.after, 1)
+    return content
 
 
 def _is_system(message: JSONValue) -> bool:

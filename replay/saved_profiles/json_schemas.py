@@ -42,17 +42,30 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
         },
     },
     "Override": {"minProperties": 2},  # the match and something to set
-    # A whole message replaces content and role.
+    # A whole message replaces content and role; passages exclude all three.
     "MessageEdit": {
-        "if": {"required": ["message"], "properties": {"message": _NOT_NULL}},
-        "then": {
-            "properties": {
-                "op": {"enum": ["replace", "insert"]},
-                "content": {"type": "null"},
-                "role": {"type": "null"},
-                "message": {"required": ["role"], "properties": {"role": {"type": "string"}}},
+        "allOf": [
+            {
+                "if": {"required": ["message"], "properties": {"message": _NOT_NULL}},
+                "then": {
+                    "properties": {
+                        "op": {"enum": ["replace", "insert"]},
+                        "content": {"type": "null"},
+                        "role": {"type": "null"},
+                        "message": {"required": ["role"], "properties": {"role": {"type": "string"}}},
+                    },
+                },
             },
-        },
+            {
+                "if": {"required": ["passages"], "properties": {"passages": _NOT_NULL}},
+                "then": {
+                    "properties": {
+                        "op": {"enum": ["replace"]},
+                        **{name: {"type": "null"} for name in ("content", "role", "message")},
+                    },
+                },
+            },
+        ],
     },
     "ModelOverride": {
         "allOf": [

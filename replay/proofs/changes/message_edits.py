@@ -1,6 +1,7 @@
 """Messages that differ between two runs as edits, grouped into changes. Pure."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
@@ -8,11 +9,13 @@ from diffing.compare.comparison import Pair
 from diffing.content.facet import SYSTEM_ROLES
 from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sentences.atoms.obstacles import Obstacle
+from diffing.sequences.word_hunks import Hunk, hunks, passage, with_hunks
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
 from traces.core.canonical import digest
 from traces.core.json_access import as_integer, as_list, as_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
 from traces.payloads.messages import Message
 
 _PLAIN: Final = frozenset({"role", "content"})
@@ -27,19 +30,41 @@ def message_list(runs: RunPair, root: Root) -> Iterator[Change]:
     # The caller has checked it.
     assert root.facet is not None
     if root.input_place is not None:
-        yield edit_messages(runs, root, root.facet.messages)
+        yield _run_input(runs, root, root.facet.messages)
         return
     sides = _messages(runs, root.pair)
-    for group in _group_calls(root.facet.messages, sides):
-        yield edit_messages(runs, root, group)
+    # A later message that repeats one of these differences belongs to the same change.
+    repeated_messages = [item for item in root.facet.messages if item.source is not None]
+    own_messages = [item for item in root.facet.messages if item.source is None]
+    for group in _group_calls(own_messages, sides):
+        keys = {item.key for item in group}
+        yield edit_messages(runs, root, [*group, *(item for item in repeated_messages if item.source in keys)])
+
+
+def _run_input(runs: RunPair, root: Root, messages: Sequence[MessagePair]) -> Change:
+    """A changed input of the run, in the messages and in the calls by code that pass it on."""
+    calls = [place for place in root.places if runs.pairs[place].step.type is not StepType.MODEL]
+    if not calls:
+        return edit_messages(runs, root, messages)
+    on_base, on_candidate = entries(runs, runs.beginnings(root.places), messages)
+    for place in calls:
+        left, right = runs.inputs(runs.pairs[place])
+        if left is None or right is None:
+            return untestable(root, Obstacle.ARGUMENTS_UNRECORDED)
+        for step, value, side in (
+            (number(runs.pairs[place], 0), right, on_base),
+            (number(runs.pairs[place], 1), left, on_candidate),
+        ):
+            side.append({"match": {"step": step}, "arguments": value})
+    change = override_change(root, on_base, on_candidate)
+    return replace(change, atom=replace(change.atom, rekeys=True))
 
 
 def context_window(runs: RunPair, root: Root) -> Iterator[Change]:
     """All messages that one side's context window dropped, at every step where it did."""
     # The caller has checked it.
     assert root.facet is not None
-    keys = {item.key for item in root.facet.messages}
-    on_base, on_candidate = entries(runs, root.places, keys, skip_repeats=True)
+    on_base, on_candidate = entries(runs, root.places, root.facet.messages, skip_repeats=True)
     yield override_change(root, on_base, on_candidate)
 
 
@@ -50,6 +75,9 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
     sides = _messages(runs, root.pair)
     counts = [sum(as_object(message).get("role") in SYSTEM_ROLES for message in side) for side in sides]
     texts = root.facet.base, root.facet.candidate
+    if max(counts) <= 1 and (root.facet.passages or not _is_same_everywhere(runs, root)):
+        yield _prompt_passages(runs, root)
+        return
     if max(counts) <= 1 and all(isinstance(text, str) for text in texts):
         yield set_to(runs, root, "prompt", "system", *texts)
         return
@@ -62,20 +90,58 @@ def edit_messages(runs: RunPair, root: Root, group: Sequence[MessagePair]) -> Ch
     """A change that edits messages at the first step of each conversation that contains them."""
     places = runs.beginnings(root.places)
     name = digest([list(item.key) for item in group])[:8]
-    if len(group) == 1 and len(places) == 1:
+    if len(group) == 1 and len(places) == 1 and not group[0].passages:
         return _single_message(runs, root, group[0], name)
-    on_base, on_candidate = entries(runs, places, {item.key for item in group})
+    on_base, on_candidate = entries(runs, places, group)
     return override_change(root, on_base, on_candidate, name=name)
 
 
+def _is_same_everywhere(runs: RunPair, root: Root) -> bool:
+    """Return whether the system prompt is the same text at all places of a change."""
+    assert root.facet is not None
+    expected = root.facet.base, root.facet.candidate
+    return all(
+        item is None or (item.base, item.candidate) == expected
+        for item in (_system_message(runs, runs.pairs[place]) for place in root.places)
+    )
+
+
+def _system_message(runs: RunPair, pair: Pair) -> MessagePair | None:
+    """The differing system prompt of a step of both runs."""
+    if pair.sides is None:
+        return None
+    messages = changed_messages(*_messages(runs, pair))
+    return next((item for item in messages if item.role in SYSTEM_ROLES and item.op == "changed"), None)
+
+
+def _prompt_passages(runs: RunPair, root: Root) -> Change:
+    """An edit of a system prompt whose other passages follow from earlier outputs."""
+    facet = root.facet
+    assert facet is not None
+    own = facet.passages or hunks(str(facet.base), str(facet.candidate))
+    words = [(hunk.base, hunk.candidate) for hunk in own]
+    on_base: list[JSONObject] = []
+    on_candidate: list[JSONObject] = []
+    for place in runs.beginnings(root.places):
+        item = _system_message(runs, runs.pairs[place])
+        if item is None:
+            continue
+        differences = hunks(item.base, item.candidate)
+        item = replace(item, passages=tuple(hunk for hunk in differences if (hunk.base, hunk.candidate) in words))
+        sides = _messages(runs, runs.pairs[place])
+        for edit, side, step in zip(_edits(item, [item], sides), (on_base, on_candidate), (0, 1), strict=True):
+            side.append({"match": {"step": number(runs.pairs[place], step)}, "messages": [edit]})
+    return override_change(root, on_base, on_candidate, name="system")
+
+
 def entries(
-    runs: RunPair, places: Iterable[int], keys: Iterable[tuple[str, str]], *, skip_repeats: bool = False
+    runs: RunPair, places: Iterable[int], differences: Iterable[MessagePair], *, skip_repeats: bool = False
 ) -> Edits:
     """The overrides that apply these differences to the base and revert them from the candidate.
 
     With `skip_repeats`, an edit is not repeated at a step that continues the edited conversation.
     """
-    selected_keys = set(keys)
+    passages_by_key = {item.key: item.passages for item in differences}
     earlier_edits: tuple[set[str], set[str]] = (set(), set())
     on_base: list[JSONObject] = []
     on_candidate: list[JSONObject] = []
@@ -85,7 +151,11 @@ def entries(
             continue
         sides = _messages(runs, pair)
         messages = changed_messages(*sides)
-        edits = [_edits(item, messages, sides) for item in messages if item.key in selected_keys]
+        edits = [
+            _edits(replace(item, passages=passages_by_key[item.key]), messages, sides)
+            for item in messages
+            if item.key in passages_by_key
+        ]
         for side, side_entries in enumerate((on_base, on_candidate)):
             own = [edit[side] for edit in edits]
             if skip_repeats and number(pair, side) in runs.previous_steps[_SIDES[side]]:
@@ -146,7 +216,33 @@ def _edits(
     on_candidate = item.candidate_index if item.candidate_index is not None else (item.base_index or 0) + shift
     left = _at(sides[0], item.base_index)
     right = _at(sides[1], item.candidate_index)
+    if item.passages and left is not None and right is not None:
+        return _passage_edits(left, right, item.passages, (on_base, on_candidate))
     return _edit(left, right, on_base), _edit(right, left, on_candidate)
+
+
+def _passage_edits(
+    left: JSONObject, right: JSONObject, passages: Collection[Hunk], indexes: tuple[int, int]
+) -> tuple[JSONObject, JSONObject]:
+    """The edits of single passages, which leave the rest of a message as it is in a replay."""
+    texts = str(left.get("content") or ""), str(right.get("content") or "")
+    differences = hunks(*texts)
+    places = [at for at, hunk in enumerate(differences) if hunk in passages]
+    opposite = [hunk.swapped for hunk in differences]
+    return (
+        _passage_edit(indexes[0], texts, differences, places),
+        _passage_edit(indexes[1], texts[::-1], opposite, places),
+    )
+
+
+def _passage_edit(index: int, texts: tuple[str, str], differences: Sequence[Hunk], places: Sequence[int]) -> JSONObject:
+    """The edit of one side's text; a passage that cannot be told from others is replaced with the whole text."""
+    replacements = [passage(*texts, differences, at) for at in places]
+    known: list[JSONValue] = [{"before": pair[0], "after": pair[1]} for pair in replacements if pair is not None]
+    if len(known) < len(replacements) or not known:
+        content = with_hunks(texts[0], [differences[at] for at in places], texts[1])
+        return {"op": "replace", "index": index, "content": content}
+    return {"op": "replace", "index": index, "passages": known}
 
 
 def _edit(own: JSONObject | None, target: JSONObject | None, index: int) -> JSONObject:

@@ -18,7 +18,7 @@ from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
-from traces.core.json_access import as_list, as_object, as_objects, member
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -226,11 +226,19 @@ def _places(entry: JSONObject) -> Iterator[str]:
     """The fields of a step that an override sets, and the messages that it edits."""
     for category, value in entry.items():
         if category == "messages":
-            yield from (f"message {member(edit, 'index')}" for edit in as_list(value) if member(edit, "op") != "insert")
+            yield from (name for edit in as_objects(value) for name in _edited_messages(edit))
         elif category in {"prompt", "model", "retrieval"}:
             yield from (f"{category} {name}" for name in _fields(as_object(value)))
         elif category != "match":
             yield "output" if category == "tool" else category
+
+
+def _edited_messages(edit: JSONObject) -> Iterator[str]:
+    """The message that an edit replaces or deletes, or its passages."""
+    if edit.get("op") != "insert":
+        message = f"message {edit.get('index')}"
+        passages = as_objects(edit.get("passages"))
+        yield from [f"{message} {passage['before']}" for passage in passages] if passages else [message]
 
 
 def _fields(value: JSONObject) -> Iterator[str]:

@@ -146,7 +146,7 @@ def _input_edits(runs: RunPair, place: int, travels: Sequence[FlowLink], group: 
             if place not in runs.beginnings(sorted(group.uses)):
                 return [], []
             items = _messages_at(runs, pair, {_message(travel.path) for travel in travels}, group.side)
-            return message_edits.entries(runs, [place], [item.key for item in items])
+            return message_edits.entries(runs, [place], items)
         case StepType.TOOL:
             return _whole(runs, pair, "arguments")
         case StepType.RETRIEVAL:

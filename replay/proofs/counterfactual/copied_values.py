@@ -134,7 +134,7 @@ def _outside_hunks(roots: Sequence[Root]) -> list[tuple[int, Hunk]]:
         for root in roots
         if root.origin is Origin.EXOGENOUS and root.facet is not None
         for item in root.facet.messages
-        for hunk in hunks(item.base, item.candidate)
+        for hunk in item.passages or hunks(item.base, item.candidate)
     ]
 
 
@@ -177,7 +177,7 @@ class _CopyTracer:
         return _links(spans[0], text.paths[0]), _links(spans[1], text.paths[1])
 
     def _is_from_outside(self, hunk: Hunk, pair: Pair) -> bool:
-        return any(place < pair.place and is_repeated(hunk, outside_hunk) for place, outside_hunk in self.outside)
+        return any(place <= pair.place and is_repeated(hunk, outside_hunk) for place, outside_hunk in self.outside)
 
     def _sources(self, pair: Pair) -> list[Pair]:
         """The latest steps before a pair whose outputs differ."""

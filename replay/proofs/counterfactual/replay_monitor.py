@@ -13,6 +13,7 @@ from replay.core.wording import NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT
 from replay.proofs.counterfactual.coupling import Coupling
 from replay.proofs.counterfactual.derivations import Derivations, State, StepAnswer, UnknownState
 from replay.proofs.counterfactual.outcomes import Result, SignedCall
+from traces.core.json_access import as_objects, member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Reason, StepStatus, StepType
 from traces.ingest.judgement_rows import NAME_LENGTH
@@ -170,6 +171,7 @@ class ReplayMonitor:
         self.cached_answers += answer.action == "cache"
         is_guess = answer.label is None or answer.reason in _GUESS_REASONS
         if call.type in CALL_TYPES:
+            _refuse_lost_passages(call)
             self._refuse(call, answer.note if is_guess else "")
             self._refuse_stale(call, answer)
         elif is_guess:
@@ -225,6 +227,16 @@ class ReplayMonitor:
             self.answer = _later(self.answer, output)
         if type not in CONTAINERS and type is not StepType.OUTPUT:
             self.last = _later(self.last, output)
+
+
+def _refuse_lost_passages(call: Call) -> None:
+    """Refuse a request that lacks an edited passage: a changed output before it left no text to edit."""
+    passages = [passage for edit in call.edits.messages for passage in edit.passages or ()]
+    if not passages:
+        return
+    texts = [str(message.get("content") or "") for message in as_objects(member(call.input, "messages"))]
+    if any(all(passage.after not in text for text in texts) for passage in passages):
+        raise MissingAnswer(gap(Gap.CODE_UNSEEN))
 
 
 def _later(earlier: _StepOutput | None, output: _StepOutput) -> _StepOutput:

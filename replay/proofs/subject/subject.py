@@ -238,7 +238,7 @@ def _input_value(category: str, field: str, input: JSONValue, change: Change) ->
 def _message_edit(input: JSONValue, change: Change) -> JSONValue | Absent:
     """For a replaced message, the edit that would leave it unchanged."""
     edit = as_object(change.base if isinstance(change.candidate, Absent) else change.candidate)
-    if edit.get("op") != "replace":
+    if edit.get("op") != "replace" or "passages" in edit:
         return ABSENT
     try:
         if "message" in edit:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Final
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
+from diffing.sequences.word_hunks import hunks
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import Answer, Call, ToolReview
 from replay.core.context import ReplayContext
@@ -31,6 +32,7 @@ from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.replays import Source
 from tests.bench.attribution.truth import Injection, Truth
 from tests.bench.attribution.unaided_lab import CoupledEngine, UnaidedLab
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 
@@ -253,9 +255,15 @@ class ProgramLab(UnaidedLab):
 
     def _edits_text(self, entry: JSONObject, text_of: Callable[[Settings], str]) -> bool:
         """Return whether an edited message contains this text of the settings, as on either side."""
-        texts = {text_of(side.settings) for side in (self.bench.base, self.bench.candidate)} - {""}
-        contents = [str(edit.get("content") or edit.get("message") or "") for edit in _edits(entry)]
-        return any(text in content for text in texts for content in contents)
+        texts = [text_of(side.settings) for side in (self.bench.base, self.bench.candidate)]
+        edits = _edits(entry)
+        contents = [str(edit.get("content") or edit.get("message") or "") for edit in edits]
+        if any(text in content for text in texts if text for content in contents):
+            return True
+        # The differing words of a passage, and the arguments of a call by code, are parts of one of the texts.
+        words = [_differing(passage) for edit in edits for passage in as_objects(edit.get("passages"))]
+        arguments = [str(value) for value in as_object(entry.get("arguments")).values()]
+        return any(sum(part in text for text in texts) == 1 for part in (*words, *arguments) if part)
 
 
 def _acts_on(path: str, source: Source) -> bool:
@@ -279,6 +287,12 @@ def _has(entry: JSONObject, category: str, field: str) -> bool:
     """Return whether an override sets a field within a category."""
     value = entry.get(category)
     return isinstance(value, dict) and field in value
+
+
+def _differing(passage: JSONObject) -> str:
+    """The words that a passage gets, or the ones that it loses if it gets none."""
+    [difference, *_] = hunks(str(passage["before"]), str(passage["after"]))
+    return difference.candidate or difference.base
 
 
 def _has_type(node: Node | None, type: StepType) -> bool:

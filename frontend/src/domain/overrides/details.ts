@@ -19,7 +19,11 @@ function* settings(override: Override): Generator<{ name: string; value: string 
   for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
   yield* fields(override.retrieval, { top_k: "documents requested" });
   for (const edit of override.messages ?? []) {
-    const content = edit.message ? edit.message["content"] : edit.content;
+    const content = edit.passages
+      ? edit.passages.map(({ after }) => after).join(" … ")
+      : edit.message
+        ? edit.message["content"]
+        : edit.content;
     yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(content) };
   }
   if (override.arguments !== null) yield { name: "arguments", value: text(override.arguments) };

@@ -326,3 +326,21 @@ def test_task_precedes_unrequested_call() -> None:
     result = reason_about(log_run("Weather in Bern?", "Bern", "Sun."), log_run("Weather in Chur?", "Chur", "Rain."))
     assert result.primary is not None
     assert result.primary.category == "upstream"
+
+
+def handed_over(limit: int) -> list[Spec]:
+    """A porter's answer is the task of a second agent, in capital letters."""
+    note = f"Deposit of {limit} dollars noted for room 12."
+    task = f"Guest in room 12 wants to leave. {note.upper()}"
+    return [
+        Spec(type=StepType.AGENT, name="hotel", input={"task": "Room 12 wants to leave."}, output={"text": "Done."}),
+        model([system(f"Ask at most {limit} dollars."), user("Room 12 wants to leave.")], reply(note)),
+        Spec(type=StepType.AGENT, name="cashier", parent=1, input={"task": task}, output={"text": f"{limit} paid."}),
+        replace(model([system("You are the cashier."), user(task)], reply(f"{limit} paid.")), parent=3),
+        output(f"{limit} paid."),
+    ]
+
+
+def test_task_that_code_composed_from_a_changed_answer_is_no_input() -> None:
+    reasoning = reason_about(handed_over(40), handed_over(25))
+    assert [(atom.category, atom.origin) for atom in reasoning.atoms] == [("prompt", Origin.EXOGENOUS)]

@@ -150,3 +150,28 @@ def test_name_is_not_set_and_unset() -> None:
 def test_reserved_and_required_names_are_refused(entry: dict[str, Any]) -> None:
     with pytest.raises(pydantic.ValidationError):
         OverrideProfile.model_validate({"overrides": [{"match": MODELS, **entry}]})
+
+
+def test_passages_are_replaced_within_the_recorded_text() -> None:
+    recorded = request_of({"match": {"step": 3}, "model": {"temperature": 1}})["messages"][1]
+    word = str(recorded["content"]).split()[0]
+    passages: JSONValue = [{"before": word, "after": "Psst,"}, {"before": "no such words", "after": "lost"}]
+    edit: JSONValue = {"match": {"step": 3}, "messages": [{"op": "replace", "index": 1, "passages": passages}]}
+    edited = request_of(edit)["messages"][1]
+    assert edited == {**recorded, "content": str(recorded["content"]).replace(word, "Psst,", 1)}
+
+
+@pytest.mark.parametrize("more", [{"content": "x"}, {"role": "user"}, {"message": {"role": "user"}}, {"op": "delete"}])
+def test_passages_stand_alone(more: dict[str, Any]) -> None:
+    edit = {"op": "replace", "index": 1, "passages": [{"before": "a", "after": "b"}], **more}
+    with pytest.raises(pydantic.ValidationError):
+        OverrideProfile.model_validate({"overrides": [{"match": {"step": 3}, "messages": [edit]}]})
+
+
+def test_different_passages_of_one_message_do_not_conflict() -> None:
+    edits = [
+        {"op": "replace", "index": 1, "passages": [{"before": before, "after": "b"}]} for before in ("a", "c", "a")
+    ]
+    assert refusals({"match": {"step": 3}, "messages": edits[:2]}) == []
+    assert refusals({"match": {"step": 3}, "messages": edits[1:]}) == []
+    assert [code for code, _ in refusals({"match": {"step": 3}, "messages": edits})] == ["override_conflict"]

@@ -139,6 +139,30 @@ def test_input_is_changed_in_every_message_that_passes_it_on() -> None:
     assert edits == ["It is a damage of 990 francs.", "It is a damage of 990 francs.\ncovers=glass"]
 
 
+def test_an_input_in_one_passage_of_a_message_leaves_the_rest_to_the_replay() -> None:
+    changes = separate(billing_run("Q17", "four"), billing_run("Q18", "nine"))
+    [name] = [name for name, change in changes.changes.items() if change.atom.testable]
+    message, call = dump_profile(changes, name)
+    assert call == {"match": {"step": 2}, "arguments": {"number": "Q18"}}
+    [edit] = message["messages"]
+    assert (edit["op"], edit["index"]) == ("replace", 1)
+    [part] = edit["passages"]
+    assert ("Q18" in part["after"], "NINE" in part["after"]) == (True, False)
+    [reverted, _] = dump_profile(changes, side="candidate")
+    assert reverted["messages"][0]["passages"] == [{"before": part["after"], "after": part["before"]}]
+
+
+def billing_run(number: str, days: str) -> list[Spec]:
+    """Code looks up the booking that the request names, and puts the request above a figure that it capitalised."""
+    return [
+        Spec(type=StepType.AGENT, name="agent", input={"task": f"Car {number} please"}),
+        tool("bookings", "", {"number": number}, {"days": days}),
+        model([system("Read."), user(f"days: {days}")], reply(f"{days} days at the desk")),
+        model([system("Bill."), user(f"Car {number} please\n* {days.upper()} DAYS AT THE DESK")], reply(f"{days}0.")),
+        output(f"{days}0."),
+    ]
+
+
 def test_roots_turn_one_recording_into_the_other() -> None:
     changes = separate(failing_refund(), fixed_refund())
     [name] = changes.changes

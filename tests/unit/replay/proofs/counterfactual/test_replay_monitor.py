@@ -204,3 +204,14 @@ def test_questions_distinguish_outcomes() -> None:
     assert [value(status, result, first_error_isolated) for result in (first, second)] == ["completed", "failed"]
     assert describe(status, second, first_error_isolated) == "it fails"
     assert classify("x", base="b", candidate="x") == "candidate"
+
+
+def test_a_request_without_the_edited_passage_is_no_answer() -> None:
+    """The passage was in a tool's result, which another change of the same probe replaced."""
+    run_with_lost_order = talk(LOST_ORDER, answer="You get a refund.")
+    entry = {"match": {"step": 5}, "messages": [{"op": "replace", "index": 1, "passages": [LOST_PASSAGE]}]}
+    with pytest.raises(MissingAnswer, match="combination of answers"):
+        probe(run_with_lost_order, entry)
+
+
+LOST_PASSAGE = {"before": "words that the message has no longer", "after": "other words"}

@@ -1,0 +1,101 @@
+"""Passages: the differences of one message by where they come from. Pure.
+
+Code composes messages from several sources. A user's message may change in one passage, and an answer in another:
+
+    base       "Claim R-7 from Oslo.\n- 2 NIGHTS 180"
+    candidate  "Claim R-9 from Oslo.\n- 3 NIGHTS 240"      R-9: passed on from the run's input; the rest follows
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from diffing.attribution.run_inputs import RunInputs
+from diffing.content.message_diff import MessagePair
+from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, with_hunks
+
+# The place of a run's input, or the key of a message.
+Source = int | tuple[str, str]
+# Shorter words occur in any two texts.
+_WORD: Final = re.compile(r"[^\W\d_]{4,}|\w*\d\w+|\w+\d\w*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OutsideText:
+    """A text from outside on both sides, with its differences."""
+
+    base: str
+    candidate: str
+    hunks: tuple[Hunk, ...]
+
+    def has_in_context(self, hunk: Hunk, around: tuple[str, str]) -> bool:
+        """Return whether a difference between the same words is one of this text."""
+        return any(is_repeated(hunk, own) and neighbours(self.base, own.base_span) == around for own in self.hunks)
+
+    def has(self, hunk: Hunk) -> bool:
+        """Return whether a difference is one of this text, or part of one that the comparison divided otherwise."""
+        if any(is_repeated(hunk, own) for own in self.hunks):
+            return True
+        sides = (hunk.base, self.base, self.candidate), (hunk.candidate, self.candidate, self.base)
+        return all(not words or contains_words(words, own) for words, own, _ in sides) and any(
+            words and not contains_words(words, opposite) for words, _, opposite in sides
+        )
+
+
+class OutsideTexts:
+    """The texts from outside that differ, in the order in which they occur."""
+
+    def __init__(self, inputs: RunInputs) -> None:
+        self._texts: dict[Source, _OutsideText] = {place: _text(*sides) for place, sides in inputs.texts.items()}
+
+    def add(self, item: MessagePair) -> None:
+        """Add a user's message that no earlier difference explains."""
+        if item.role == "user" and item.op == "changed" and not item.passages:
+            self._texts.setdefault(item.key, _text(item.base, item.candidate))
+
+    def divide(self, item: MessagePair, follows: Callable[[Hunk], bool]) -> list[MessagePair]:
+        """The parts of a message's difference by source; the part without a source comes last.
+
+        `follows`: a difference equals one of an earlier output, and so it may come from that.
+        """
+        if item.role != "user" or item.op != "changed" or not self._texts:
+            return [item]
+        differences = hunks(item.base, item.candidate)
+        sources = [self._source(item, hunk, follows) for hunk in differences]
+        if not differences or set(sources) == {None}:
+            return [item]
+        if len(set(sources)) == 1:
+            return [replace(item, source=sources[0])]
+        parts = {
+            source: [hunk for hunk, own in zip(differences, sources, strict=True) if own == source]
+            for source in sources
+        }
+        return [
+            replace(item, source=source, passages=tuple(part), candidate=with_hunks(item.base, part, item.candidate))
+            for source, part in sorted(parts.items(), key=lambda entry: entry[0] is None)
+        ]
+
+    def source_of(self, hunk: Hunk) -> int | None:
+        """The input of a run that a difference in a call of code repeats; None if there is none."""
+        if not _is_distinctive(hunk):
+            return None
+        places = (place for place, text in self._texts.items() if isinstance(place, int) and text.has(hunk))
+        return next(places, None)
+
+    def _source(self, item: MessagePair, hunk: Hunk, follows: Callable[[Hunk], bool]) -> Source | None:
+        around = neighbours(item.base, hunk.base_span)
+        for source, text in self._texts.items():
+            if source != item.key and any(around) and text.has_in_context(hunk, around):
+                return source
+        if not _is_distinctive(hunk) or follows(hunk):
+            return None
+        return next((source for source, text in self._texts.items() if source != item.key and text.has(hunk)), None)
+
+
+def _text(base: str, candidate: str) -> _OutsideText:
+    return _OutsideText(base=base, candidate=candidate, hunks=tuple(hunks(base, candidate)))
+
+
+def _is_distinctive(hunk: Hunk) -> bool:
+    return all(not words or _WORD.search(words) for words in (hunk.base, hunk.candidate))

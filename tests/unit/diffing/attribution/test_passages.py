@@ -1,0 +1,81 @@
+"""Passages: a message that code composed is divided by the sources of its differences."""
+
+from dataclasses import replace
+
+from diffing.attribution.difference_origins import Origin
+from diffing.attribution.reasoning import Reasoning
+from diffing.attribution.unexplained_changes import Atom
+from tests.support.comparing import Spec, model, output, reply, system, tool, user
+from tests.unit.replay.proofs.changes.test_roots import examine_runs
+from traces.core.vocabulary import StepType
+
+
+def reason_about(base: list[Spec], candidate: list[Spec]) -> Reasoning:
+    return examine_runs(base, candidate).reasoning
+
+
+def agent_with(task: str) -> Spec:
+    return Spec(type=StepType.AGENT, name="agent", input={"task": task}, output={"text": "ok"})
+
+
+def differences(atom: Atom) -> set[tuple[str, str]]:
+    """The words in which the messages of a change differ."""
+    messages = atom.facet.messages if atom.facet is not None else ()
+    return {(hunk.base, hunk.candidate) for item in messages for hunk in item.passages}
+
+
+def rental(number: str, days: str, *, rule: str = "") -> list[Spec]:
+    """Code looks up the booking that a short request names, and puts the request above a figure of its own."""
+    request = f"Car {number}"
+    return [
+        agent_with(request),
+        tool("bookings", "", {"number": number}, {"days": days}),
+        model([system(f"Read the booking.{rule}"), user(f"days: {days}")], reply(f"{days} days at the desk")),
+        model([system("Write the bill."), user(f"{request}\n* {days} DAYS AT THE DESK")], reply(f"Pay {days}0.")),
+        output(f"Pay {days}0."),
+    ]
+
+
+def test_a_call_by_code_and_a_message_that_pass_on_a_short_input_are_one_change() -> None:
+    reasoning = reason_about(rental("Q17", "four"), rental("Q18", "nine"))
+    [request] = [atom for atom in reasoning.atoms if atom.origin is Origin.EXOGENOUS]
+    assert (request.category, request.places) == ("upstream", (1, 3))
+    assert differences(request) == {("Q17", "Q18")}
+
+
+def ballot(option: str, *votes: str) -> list[Spec]:
+    """Three voters get the options in different orders; nobody sees another one's vote."""
+    orders = (f"Paint: {option} / white.", f"Paint: white / {option}.", f"Either {option} or white paint.")
+    return [
+        agent_with(""),
+        *(model([system("Vote."), user(order)], reply(vote)) for order, vote in zip(orders, votes, strict=True)),
+        output(votes[-1]),
+    ]
+
+
+def test_later_messages_that_repeat_a_users_words_belong_to_the_same_change() -> None:
+    reasoning = reason_about(ballot("olive", "one", "one", "two"), ballot("coral", "two", "two", "one"))
+    assert [(atom.origin, atom.places) for atom in reasoning.atoms] == [(Origin.EXOGENOUS, (1, 2, 3))]
+
+
+def keeper(budget: int, *, tone: str = "", answer: str) -> list[Spec]:
+    """A note that a model keeps is part of an assistant's system prompt, beside a rule that a developer wrote."""
+    note = f"note: budget {budget}, room with a view"
+    assistant = replace(model([system(f"You sell trips.{tone} {note}"), user("Go on.")], reply(answer)), name="seller")
+    return [
+        agent_with(""),
+        replace(model([system("Keep a note."), user(f"I have {budget} dollars.")], reply(note)), name="keeper"),
+        assistant,
+        output(answer),
+    ]
+
+
+def test_an_edited_rule_beside_a_changed_note_is_a_change_without_the_note() -> None:
+    reasoning = reason_about(keeper(300, answer="Rome."), keeper(800, tone=" Rhyme always.", answer="Lima."))
+    prompts = [atom for atom in reasoning.atoms if atom.facet is not None and atom.facet.kind == "system prompt"]
+    assert [[hunk.candidate for hunk in atom.facet.passages] for atom in prompts if atom.facet] == [["Rhyme always"]]
+
+
+def test_a_prompt_that_differs_by_the_note_alone_is_no_change() -> None:
+    reasoning = reason_about(keeper(300, answer="Rome."), keeper(800, answer="Lima."))
+    assert [atom.category for atom in reasoning.atoms] == ["upstream"]
