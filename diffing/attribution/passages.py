@@ -29,9 +29,9 @@ class _OutsideText:
     candidate: str
     hunks: tuple[Hunk, ...]
 
-    def has_in_context(self, hunk: Hunk, around: tuple[str, str]) -> bool:
+    def has_in_context(self, hunk: Hunk, context: tuple[str, str]) -> bool:
         """Return whether a difference between the same words is one of this text."""
-        return any(is_repeated(hunk, own) and neighbours(self.base, own.base_span) == around for own in self.hunks)
+        return any(is_repeated(hunk, own) and neighbours(self.base, own.base_span) == context for own in self.hunks)
 
     def has(self, hunk: Hunk) -> bool:
         """Return whether a difference is one of this text, or part of one that the comparison divided otherwise."""
@@ -84,9 +84,9 @@ class OutsideTexts:
         return next(places, None)
 
     def _source(self, item: MessagePair, hunk: Hunk, follows: Callable[[Hunk], bool]) -> Source | None:
-        around = neighbours(item.base, hunk.base_span)
+        context = neighbours(item.base, hunk.base_span)
         for source, text in self._texts.items():
-            if source != item.key and any(around) and text.has_in_context(hunk, around):
+            if source != item.key and any(context) and text.has_in_context(hunk, context):
                 return source
         if not _is_distinctive(hunk) or follows(hunk):
             return None

@@ -24,7 +24,7 @@ class Hunk:
     candidate_span: tuple[int, int]
 
     @property
-    def swapped(self) -> "Hunk":
+    def mirror(self) -> "Hunk":
         """The same difference with the sides exchanged."""
         return Hunk(
             base=self.candidate, candidate=self.base, base_span=self.candidate_span, candidate_span=self.base_span
@@ -69,8 +69,8 @@ def passage(text: str, other: str, differences: Sequence[Hunk], at: int) -> tupl
 
     The words around it are equal on both sides. None if there are not enough of them.
     """
-    before, after = _around(text, [hunk.base_span for hunk in differences], at)
-    other_before, other_after = _around(other, [hunk.candidate_span for hunk in differences], at)
+    before, after = _passage_ends(text, [hunk.base_span for hunk in differences], at)
+    other_before, other_after = _passage_ends(other, [hunk.candidate_span for hunk in differences], at)
     for count in range(1, max(len(before), len(after)) + 1):
         own, counterpart = (
             source[starts[min(count, len(starts)) - 1] : ends[min(count, len(ends)) - 1]]
@@ -81,7 +81,7 @@ def passage(text: str, other: str, differences: Sequence[Hunk], at: int) -> tupl
     return None
 
 
-def _around(text: str, spans: Sequence[tuple[int, int]], at: int) -> tuple[list[int], list[int]]:
+def _passage_ends(text: str, spans: Sequence[tuple[int, int]], at: int) -> tuple[list[int], list[int]]:
     """Where a passage around a span may start and end, the nearest first: at words up to the other spans."""
     first = spans[at - 1][1] if at else 0
     last = spans[at + 1][0] if at + 1 < len(spans) else len(text)
@@ -97,11 +97,11 @@ def neighbours(text: str, span: tuple[int, int]) -> tuple[str, str]:
     return before[-1].casefold() if before else "", after.group().casefold() if after else ""
 
 
-def with_hunks(base: str, selected: Sequence[Hunk], candidate: str) -> str:
+def with_hunks(base: str, part: Sequence[Hunk], candidate: str) -> str:
     """The base's text with only these differences to the candidate's."""
     pieces: list[str] = []
     at = 0
-    for hunk in selected:
+    for hunk in part:
         (start, end), (other_start, other_end) = hunk.base_span, hunk.candidate_span
         left, right = _gap(base, hunk.base_span), _gap(candidate, hunk.candidate_span)
         # Without words of its own, a span lies in a gap: what separates the words there comes from the other side.

@@ -100,8 +100,8 @@ class MessageEdit(Schema):
 
     @model_validator(mode="after")
     def _reject_conflicting_message(self) -> "MessageEdit":
-        others = (self.content, self.role, self.message)
-        if self.passages is not None and (self.op != "replace" or any(value is not None for value in others)):
+        whole_values = (self.content, self.role, self.message)
+        if self.passages is not None and (self.op != "replace" or any(value is not None for value in whole_values)):
             raise ValueError(
                 "`passages` is only valid for replace, and cannot be combined with `content`, `role` or `message`"
             )

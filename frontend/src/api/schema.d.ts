@@ -3906,7 +3906,8 @@ export interface components {
          * MessageEdit
          * @description One edit of a model request; `index` counts the recorded messages.
          *
-         *     `message` is a whole message including its tool calls or call id. It replaces `content` and `role`.
+         *     `message` is a whole message including its tool calls or call id. It replaces `content` and `role`. `passages`
+         *     replace parts of the message's text, whatever else it contains by then; one that it lacks changes nothing.
          */
         MessageEdit: {
             /**
@@ -3930,6 +3931,11 @@ export interface components {
             message: {
                 [key: string]: components["schemas"]["JSONValue"];
             } | null;
+            /**
+             * Passages
+             * @default null
+             */
+            passages: components["schemas"]["Passage"][] | null;
         };
         /**
          * MessageList
@@ -4190,6 +4196,16 @@ export interface components {
         OverrideProfile: {
             /** Overrides */
             overrides: components["schemas"]["Override"][];
+        };
+        /**
+         * Passage
+         * @description A passage of a text and its replacement.
+         */
+        Passage: {
+            /** Before */
+            before: string;
+            /** After */
+            after: string;
         };
         /**
          * PassingRun
@@ -6906,6 +6922,7 @@ export type OutcomeRuleRequest = components['schemas']['OutcomeRuleRequest'];
 export type OutcomeRuleView = components['schemas']['OutcomeRuleView'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
+export type Passage = components['schemas']['Passage'];
 export type PassingRun = components['schemas']['PassingRun'];
 export type PathLink = components['schemas']['PathLink'];
 export type PersonalData = components['schemas']['PersonalData'];

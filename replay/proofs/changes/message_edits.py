@@ -228,7 +228,7 @@ def _passage_edits(
     texts = str(left.get("content") or ""), str(right.get("content") or "")
     differences = hunks(*texts)
     places = [at for at, hunk in enumerate(differences) if hunk in passages]
-    opposite = [hunk.swapped for hunk in differences]
+    opposite = [hunk.mirror for hunk in differences]
     return (
         _passage_edit(indexes[0], texts, differences, places),
         _passage_edit(indexes[1], texts[::-1], opposite, places),
@@ -237,12 +237,12 @@ def _passage_edits(
 
 def _passage_edit(index: int, texts: tuple[str, str], differences: Sequence[Hunk], places: Sequence[int]) -> JSONObject:
     """The edit of one side's text; a passage that cannot be told from others is replaced with the whole text."""
-    replacements = [passage(*texts, differences, at) for at in places]
-    known: list[JSONValue] = [{"before": pair[0], "after": pair[1]} for pair in replacements if pair is not None]
-    if len(known) < len(replacements) or not known:
+    edits_found = [passage(*texts, differences, at) for at in places]
+    replacements: list[JSONValue] = [{"before": pair[0], "after": pair[1]} for pair in edits_found if pair is not None]
+    if len(replacements) < len(edits_found) or not replacements:
         content = with_hunks(texts[0], [differences[at] for at in places], texts[1])
         return {"op": "replace", "index": index, "content": content}
-    return {"op": "replace", "index": index, "passages": known}
+    return {"op": "replace", "index": index, "passages": replacements}
 
 
 def _edit(own: JSONObject | None, target: JSONObject | None, index: int) -> JSONObject:

@@ -52,6 +52,17 @@ describe("describeOverride", () => {
     expect(empty.sets).toEqual([{ name: "tool result (ok)", value: "" }]);
   });
 
+  it("shows the new words of edited passages", () => {
+    const passages = [
+      { before: "Oslo", after: "Bergen" },
+      { before: "2 nights", after: "5 nights" },
+    ];
+    const edit = { op: "replace" as const, index: 1, role: null, content: null, message: null, passages };
+    expect(describeOverride(override({ messages: [edit] })).sets).toEqual([
+      { name: "replace message 2", value: "Bergen … 5 nights" },
+    ]);
+  });
+
   it("describes a match by type", () => {
     const match = { step: null, type: "model" as const, name: null, model: "gpt-4*", since: 7, before: null };
     expect(describeOverride(override({ match })).scope).toBe("every model step on gpt-4* from step 7 on");

@@ -42,9 +42,11 @@ test("drafts omit fields that stay as recorded", () => {
   const match = { step: null, type: "model" as const, name: null, model: null, since: null, before: null };
   const prompt = { system: "Be brief.", template: null, template_id: null, version: null, variables: null };
   const call = { role: "assistant", content: null, tool_calls: [{ id: "c1", name: "pay", arguments: {} }] };
+  const passages = [{ before: "Oslo", after: "Bergen" }];
   const edits = [
-    { op: "delete" as const, index: 1, role: null, content: null, message: null },
-    { op: "insert" as const, index: 2, role: null, content: null, message: call },
+    { op: "delete" as const, index: 1, role: null, content: null, message: null, passages: null },
+    { op: "insert" as const, index: 2, role: null, content: null, message: call, passages: null },
+    { op: "replace" as const, index: 4, role: null, content: null, message: null, passages },
   ];
   const tool = { output: { note: null }, status: "ok" as const };
   const policy = { allow: ["model" as const], budget: { max_cost_usd: 1, max_live_calls: null } } as unknown as Policy;
@@ -62,6 +64,7 @@ test("drafts omit fields that stay as recorded", () => {
       messages: [
         { op: "delete", index: 1 },
         { op: "insert", index: 2, message: call },
+        { op: "replace", index: 4, passages },
       ],
       arguments: { id: null },
       tool,

@@ -55,7 +55,9 @@ function sparseEdit({
   role,
   content,
   message,
+  passages,
 }: MessageEdit): NonNullable<SparseOverride["messages"]>[number] {
+  if (passages) return { op, index, passages };
   if (message !== null) return { op, index, message };
   return { op, index, ...(op !== "delete" && { content }), ...(role !== null && { role }) };
 }
