@@ -5,6 +5,7 @@ from traces.imports import api as imports_api
 from traces.judgements import rules_api
 from traces.redaction_policies import api as redaction_api
 from traces.retention import api as retention_api
+from traces.retention import policies_api
 from traces.runs import api, full_steps, judgements_api, usage
 
 urlpatterns = [
@@ -36,6 +37,11 @@ urlpatterns = [
     path("redaction-policies", redaction_api.RedactionPoliciesView.as_view()),
     path("redaction-policies/history", redaction_api.RedactionHistoryView.as_view()),
     path("redaction-policies/try", redaction_api.RedactionTrialEndpoint.as_view()),
+    path("runs/<str:id>/mark", policies_api.MarkEndpoint.as_view()),
+    path("retention/policies", policies_api.RetentionPoliciesView.as_view()),
+    path("retention/plan", policies_api.PurgePlanEndpoint.as_view()),
+    path("retention/purge", policies_api.PurgeEndpoint.as_view()),
+    path("retention/audit", policies_api.AuditView.as_view()),
     path("bundles/export", imports_api.BundleExportView.as_view()),
     path("bundles/import", imports_api.BundleImportView.as_view()),
 ]

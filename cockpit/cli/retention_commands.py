@@ -44,3 +44,16 @@ def restore(
     from cockpit.cli.commands import delete as delete_command
 
     delete_command.restore(run, json=json, url=url, token=token)
+
+
+@retention.command()
+def purge(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and what is kept.")] = False,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Delete the runs that the retention policies no longer keep, and remove what was deleted before."""
+    from cockpit.cli.commands import purge as purge_command
+
+    purge_command.purge(dry_run=dry_run, json=json, url=url, token=token)

@@ -39,10 +39,11 @@ _OPEN_COLLECTORS = ("/api/public/health", "/langsmith/info")
 # Public, but the caller matters.
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(
-    f"{API}/{name}" for name in ("tokens", "tools", "retrievers", "settings", "providers", "redaction-policies")
+    f"{API}/{name}"
+    for name in ("tokens", "tools", "retrievers", "settings", "providers", "redaction-policies", "retention")
 )
 # Reads for admins only: results of test calls, tokens and the configuration.
-_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
+_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings", "retention"))
 # POST requests without effects.
 _READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
 # Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.

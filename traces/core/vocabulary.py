@@ -158,5 +158,6 @@ class AuditAction(StrEnum):
     RUN_REMOVED = "run_removed"
     RUN_MARKED = "run_marked"
     DELETION_REFUSED = "deletion_refused"
+    PURGE = "purge"
     POLICY_SET = "retention_policy_set"
     POLICY_REMOVED = "retention_policy_removed"

@@ -89,7 +89,12 @@ def _hide(
         "at": now,
         "due_at": due_at,
     }
+    removed_ids = set(
+        Deletion.objects.filter(run__in=family, removed_at__isnull=False).values_list("run_id", flat=True)
+    )
     for id in family:
+        if id in removed_ids:
+            continue
         # Again for a run that is hidden already: the later request decides.
         Deletion.objects.update_or_create(run_id=id, removed_at=None, defaults=columns)
     audit.append(AuditAction.RUN_DELETED, run_id, by=by, reason=reason, runs=len(family), due_at=due_at.isoformat())

@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
+from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
 
 MAX_RUNS = 1_000
@@ -61,3 +62,93 @@ class DeletionResult(Schema):
 
     deletions: list[DeletedRun]
     refusals: list[RefusedRun]
+
+
+class MarkRequest(Schema):
+    """A change of a run's marks; a missing field stays as it is. Only admins change the legal hold."""
+
+    is_pinned: bool | None = None
+    is_held: bool | None = None
+
+
+class MarkView(Schema):
+    """What keeps a run: a pin protects it from retention, a legal hold from any deletion."""
+
+    is_pinned: bool
+    is_held: bool
+
+
+class RetentionTerms(Schema):
+    """A retention policy: of an app, or all apps; of runs with a tag, or all. `days` null: forever."""
+
+    app: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120)] = ""
+    tag: Annotated[str, StringConstraints(strip_whitespace=True, max_length=100)] = ""
+    days: Annotated[int, Field(ge=1, le=36_500)] | None = None
+    keep_pinned: bool = True
+    legal_hold: bool = False
+
+
+class RetentionPolicyView(RetentionTerms):
+    """A stored policy, and who set it when."""
+
+    by: str
+    at: datetime
+
+
+class RetentionPolicyList(Schema):
+    """The policies in force, when they were applied last, and the seconds to restore a deleted run."""
+
+    policies: list[RetentionPolicyView]
+    purged_at: datetime | None
+    grace_s: float
+
+
+class RetentionEffect(Schema):
+    """What a policy deletes now, and how many runs that are due something keeps."""
+
+    app: str
+    tag: str
+    days: int | None
+    runs: int
+    pinned_runs: int
+    held_runs: int
+    cited_runs: int
+
+
+class PurgePlanView(Schema):
+    """What a purge would delete; `size` is the bytes of the artifacts that only these runs use."""
+
+    runs: int
+    size: int
+    effects: list[RetentionEffect]
+
+
+class PurgePlanRequest(Schema):
+    """The policies to plan with; null: those in force."""
+
+    policies: Annotated[list[RetentionTerms], Field(max_length=MAX_RUNS)] | None = None
+
+
+class PurgeResult(Schema):
+    """What a purge removed."""
+
+    runs: int
+    artifacts: int
+    size: int
+
+
+class AuditEntryView(Schema):
+    """An entry of the audit log."""
+
+    id: UUID
+    at: datetime
+    by: str
+    action: str
+    subject: str
+    detail: JSONObject
+
+
+class AuditLog(Schema):
+    """The newest entries of the audit log."""
+
+    entries: list[AuditEntryView]

@@ -11,6 +11,7 @@ nothing. A writer that needs the file again deletes the `LooseFile` first, and w
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -62,6 +63,22 @@ def delete_files() -> None:
             if row is not None:
                 artifact_files.delete(path)
                 row.delete()
+
+
+def size_of_owned(run_ids: Iterable[UUID]) -> int:
+    """Return the bytes, before encoding, of the artifacts that these runs stored and only they use; at least."""
+    total = 0
+    with connection.cursor() as cursor:
+        for chunk in bulk.chunks(run_ids, bulk.CHUNK // 2):
+            places = ", ".join(["%s"] * len(chunk))
+            cursor.execute(
+                f"SELECT coalesce(sum(size), 0) FROM traces_artifact AS artifact WHERE owner IN ({places}) "
+                "AND NOT EXISTS (SELECT 1 FROM traces_artifactuse AS used "
+                f"WHERE used.sha256 = artifact.sha256 AND used.run_id NOT IN ({places}))",
+                [run_id.bytes for run_id in chunk] + [_database_id(run_id) for run_id in chunk],
+            )
+            total += int(cursor.fetchone()[0])
+    return total
 
 
 def closure(digests: Iterable[str]) -> set[str]:
@@ -127,3 +144,7 @@ def _is_unused() -> str:
         f"NOT {_PRESENT.format(id=owner)} AND NOT EXISTS (SELECT 1 FROM traces_artifactuse AS used "
         f"WHERE used.sha256 = artifact.sha256 AND {_PRESENT.format(id='used.run_id')})"
     )
+
+
+def _database_id(run_id: UUID) -> UUID | str:
+    return run_id.hex if connection.vendor == "sqlite" else run_id

@@ -929,6 +929,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/retention/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the newest entries of the audit log. */
+        get: operations["list_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retention/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Return what a purge would delete, and what keeps other runs. Nothing is deleted. */
+        post: operations["plan_purge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retention/policies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the policies in force. */
+        get: operations["list_retention_policies"];
+        /** @description Set the policy of an app and a tag. */
+        put: operations["set_retention_policy"];
+        post?: never;
+        /** @description Remove the policy of an app and a tag. */
+        delete: operations["remove_retention_policy"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/retention/purge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Apply the policies now, and remove everything that is due. */
+        post: operations["purge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retrievers": {
         parameters: {
             query?: never;
@@ -1164,6 +1234,23 @@ export interface paths {
         post?: never;
         /** @description Withdraw one's own judgement. */
         delete: operations["withdraw_judgement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/mark": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** @description Pin a run, or put it under legal hold. */
+        put: operations["mark_run"];
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1756,6 +1843,40 @@ export interface components {
          * @enum {string}
          */
         AttributionVerdict: "cause" | "no_difference" | "no_effect" | "noise" | "inconclusive";
+        /**
+         * AuditEntryView
+         * @description An entry of the audit log.
+         */
+        AuditEntryView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Action */
+            action: string;
+            /** Subject */
+            subject: string;
+            /** Detail */
+            detail: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+        };
+        /**
+         * AuditLog
+         * @description The newest entries of the audit log.
+         */
+        AuditLog: {
+            /** Entries */
+            entries: components["schemas"]["AuditEntryView"][];
+        };
         /** Axis */
         Axis: {
             /** Name */
@@ -3831,6 +3952,32 @@ export interface components {
             digest: string;
         };
         /**
+         * MarkRequest
+         * @description A change of a run's marks; a missing field stays as it is. Only admins change the legal hold.
+         */
+        MarkRequest: {
+            /**
+             * Is Pinned
+             * @default null
+             */
+            is_pinned: boolean | null;
+            /**
+             * Is Held
+             * @default null
+             */
+            is_held: boolean | null;
+        };
+        /**
+         * MarkView
+         * @description What keeps a run: a pin protects it from retention, a legal hold from any deletion.
+         */
+        MarkView: {
+            /** Is Pinned */
+            is_pinned: boolean;
+            /** Is Held */
+            is_held: boolean;
+        };
+        /**
          * Match
          * @description Which steps an entry applies to: one step by id or number, or a type with name and model globs.
          *
@@ -4863,6 +5010,41 @@ export interface components {
             /** Description */
             description: string;
         };
+        /**
+         * PurgePlanRequest
+         * @description The policies to plan with; null: those in force.
+         */
+        PurgePlanRequest: {
+            /**
+             * Policies
+             * @default null
+             */
+            policies: components["schemas"]["RetentionTerms"][] | null;
+        };
+        /**
+         * PurgePlanView
+         * @description What a purge would delete; `size` is the bytes of the artifacts that only these runs use.
+         */
+        PurgePlanView: {
+            /** Runs */
+            runs: number;
+            /** Size */
+            size: number;
+            /** Effects */
+            effects: components["schemas"]["RetentionEffect"][];
+        };
+        /**
+         * PurgeResult
+         * @description What a purge removed.
+         */
+        PurgeResult: {
+            /** Runs */
+            runs: number;
+            /** Artifacts */
+            artifacts: number;
+            /** Size */
+            size: number;
+        };
         /** RankChange */
         RankChange: {
             /** Document */
@@ -5119,6 +5301,107 @@ export interface components {
              * Format: uuid
              */
             id: string;
+        };
+        /**
+         * RetentionEffect
+         * @description What a policy deletes now, and how many runs that are due something keeps.
+         */
+        RetentionEffect: {
+            /** App */
+            app: string;
+            /** Tag */
+            tag: string;
+            /** Days */
+            days: number | null;
+            /** Runs */
+            runs: number;
+            /** Pinned Runs */
+            pinned_runs: number;
+            /** Held Runs */
+            held_runs: number;
+            /** Cited Runs */
+            cited_runs: number;
+        };
+        /**
+         * RetentionPolicyList
+         * @description The policies in force, when they were applied last, and the seconds to restore a deleted run.
+         */
+        RetentionPolicyList: {
+            /** Policies */
+            policies: components["schemas"]["RetentionPolicyView"][];
+            /** Purged At */
+            purged_at: string | null;
+            /** Grace S */
+            grace_s: number;
+        };
+        /**
+         * RetentionPolicyView
+         * @description A stored policy, and who set it when.
+         */
+        RetentionPolicyView: {
+            /**
+             * App
+             * @default
+             */
+            app: string;
+            /**
+             * Tag
+             * @default
+             */
+            tag: string;
+            /**
+             * Days
+             * @default null
+             */
+            days: number | null;
+            /**
+             * Keep Pinned
+             * @default true
+             */
+            keep_pinned: boolean;
+            /**
+             * Legal Hold
+             * @default false
+             */
+            legal_hold: boolean;
+            /** By */
+            by: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * RetentionTerms
+         * @description A retention policy: of an app, or all apps; of runs with a tag, or all. `days` null: forever.
+         */
+        RetentionTerms: {
+            /**
+             * App
+             * @default
+             */
+            app: string;
+            /**
+             * Tag
+             * @default
+             */
+            tag: string;
+            /**
+             * Days
+             * @default null
+             */
+            days: number | null;
+            /**
+             * Keep Pinned
+             * @default true
+             */
+            keep_pinned: boolean;
+            /**
+             * Legal Hold
+             * @default false
+             */
+            legal_hold: boolean;
         };
         /**
          * Retries
@@ -6800,6 +7083,8 @@ export type AttemptStatus = components['schemas']['AttemptStatus'];
 export type AttemptView = components['schemas']['AttemptView'];
 export type Attribution = components['schemas']['Attribution'];
 export type AttributionVerdict = components['schemas']['AttributionVerdict'];
+export type AuditEntryView = components['schemas']['AuditEntryView'];
+export type AuditLog = components['schemas']['AuditLog'];
 export type Axis = components['schemas']['Axis'];
 export type AxisValue = components['schemas']['AxisValue'];
 export type BisectBudget = components['schemas']['BisectBudget'];
@@ -6905,6 +7190,8 @@ export type LaneStep = components['schemas']['LaneStep'];
 export type LiveMessage = components['schemas']['LiveMessage'];
 export type LoginRequest = components['schemas']['LoginRequest'];
 export type LostPayloadView = components['schemas']['LostPayloadView'];
+export type MarkRequest = components['schemas']['MarkRequest'];
+export type MarkView = components['schemas']['MarkView'];
 export type Match = components['schemas']['Match'];
 export type Mediator = components['schemas']['Mediator'];
 export type MessageChange = components['schemas']['MessageChange'];
@@ -6953,6 +7240,9 @@ export type Proposal = components['schemas']['Proposal'];
 export type ProviderList = components['schemas']['ProviderList'];
 export type ProviderSetting = components['schemas']['ProviderSetting'];
 export type ProviderView = components['schemas']['ProviderView'];
+export type PurgePlanRequest = components['schemas']['PurgePlanRequest'];
+export type PurgePlanView = components['schemas']['PurgePlanView'];
+export type PurgeResult = components['schemas']['PurgeResult'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
 export type Readiness = components['schemas']['Readiness'];
@@ -6969,6 +7259,10 @@ export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
 export type RestoredRun = components['schemas']['RestoredRun'];
+export type RetentionEffect = components['schemas']['RetentionEffect'];
+export type RetentionPolicyList = components['schemas']['RetentionPolicyList'];
+export type RetentionPolicyView = components['schemas']['RetentionPolicyView'];
+export type RetentionTerms = components['schemas']['RetentionTerms'];
 export type Retries = components['schemas']['Retries'];
 export type RetrievalOverride = components['schemas']['RetrievalOverride'];
 export type RetrieverList = components['schemas']['RetrieverList'];
@@ -9064,6 +9358,183 @@ export interface operations {
             };
         };
     };
+    list_audit_entries: {
+        parameters: {
+            query?: {
+                /** @description Only entries about this object, such as the id of a run. */
+                subject?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_purge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurgePlanRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgePlanView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_retention_policies: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicyList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_retention_policy: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RetentionTerms"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RetentionPolicyView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_retention_policy: {
+        parameters: {
+            query?: {
+                /** @description Empty: all apps. */
+                app?: string;
+                /** @description Empty: all runs. */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    purge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurgeResult"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_retrievers: {
         parameters: {
             query?: never;
@@ -9618,6 +10089,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    mark_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MarkRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MarkView"];
+                };
             };
             default: {
                 headers: {

@@ -1,0 +1,38 @@
+"""`purge`."""
+
+from typing import Any
+
+from rich.table import Table
+
+from cockpit.cli import output
+from cockpit.cli.client import connect
+
+_KEPT_BY = (("pinned_runs", "pinned"), ("held_runs", "legal hold"), ("cited_runs", "cited"))
+
+
+def purge(*, dry_run: bool, json: bool, url: str | None, token: str | None) -> None:
+    """Apply the retention policies, or print what that would delete and what keeps other runs."""
+    with connect(url, token) as api:
+        report = api.post("/retention/plan") if dry_run else api.post("/retention/purge")
+    if json:
+        output.document(report)
+    elif dry_run:
+        _show_plan(report)
+    else:
+        text = f"{report['runs']} runs and {report['artifacts']} artifacts deleted, {_megabytes(report['size'])}"
+        output.people().print(text)
+
+
+def _show_plan(plan: dict[str, Any]) -> None:
+    people = output.people()
+    table = Table("app", "tag", "days", "would delete", *(f"kept: {title}" for _, title in _KEPT_BY), box=None)
+    for effect in plan["effects"]:
+        counts = (str(effect[name]) for name in ("runs", *(name for name, _ in _KEPT_BY)))
+        table.add_row(effect["app"] or "all apps", effect["tag"] or "all", str(effect["days"]), *counts)
+    if plan["effects"]:
+        people.print(table)
+    people.print(f"would delete {plan['runs']} runs, {_megabytes(plan['size'])}; nothing was deleted")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f} MB"

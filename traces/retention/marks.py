@@ -1,0 +1,20 @@
+"""Pins and legal holds of runs."""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from traces import notify
+from traces.core.vocabulary import AuditAction
+from traces.models import RunMark
+from traces.retention import audit
+
+
+def mark(run_id: UUID, *, is_pinned: bool | None, is_held: bool | None, by: str) -> RunMark:
+    """Change the pin or the legal hold of a run; None leaves it as it is."""
+    columns = {name: value for name, value in (("is_pinned", is_pinned), ("is_held", is_held)) if value is not None}
+    with transaction.atomic():
+        row, _ = RunMark.objects.update_or_create(run_id=run_id, defaults={**columns, "by": by})
+        audit.append(AuditAction.RUN_MARKED, run_id, by=by, **columns)
+        notify.touch(f"run.{run_id}")
+    return row
