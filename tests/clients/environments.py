@@ -91,9 +91,13 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
 
 def environment(name: str) -> Path:
     """Return the Python of an environment, which is built if it does not exist or its requirements changed."""
-    requirements = REQUIREMENTS[name]
+    return build_environment(ROOT / ".make/clients", name, REQUIREMENTS[name])
+
+
+def build_environment(home: Path, name: str, requirements: tuple[str, ...]) -> Path:
+    """Return the Python of an environment below `home`, with these requirements."""
     digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
-    folder = ROOT / ".make/clients" / f"{name}-{digest}"
+    folder = home / f"{name}-{digest}"
     python = folder / "bin/python"
     if not (folder / "complete").exists():
         uv = ROOT / ".venv/bin/uv"

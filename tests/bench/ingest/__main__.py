@@ -35,7 +35,7 @@ def main(name: str, runs: int | None) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    floor(requests(load), home / "floor.sqlite3", stages)
+    stages.seconds["floor"] = floor(requests(load), home / "floor.sqlite3")
     print(f"{name}: {load.runs} runs, {stages.spans} spans, {stages.size / 2**20:,.0f} MiB")
     total = 0.0
     for stage, seconds in stages.seconds.items():
