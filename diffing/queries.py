@@ -31,6 +31,7 @@ from traces.core.schema import Schema
 from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.errors import NotFound
 from traces.models import Edge, IgnoreList, Run, Step
+from traces.origins import stored_provenance
 from traces.runs.originals import original_of
 from traces.runs.revisions import newest_continuation
 
@@ -244,6 +245,7 @@ def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
 
 
 def _links(run_id: UUID) -> list[Link]:
+    stored_provenance.ensure(run_id)
     rows = Edge.objects.filter(run_id=run_id).values_list(
         "producer_no", "consumer_no", "kind", "consumer_path", "evidence"
     )

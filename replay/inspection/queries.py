@@ -30,6 +30,7 @@ from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunS
 from traces.ingest.outcome_rules import DEFAULT_CRITERIA, Verdict, adverse
 from traces.judgements.queries import criteria_of
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
+from traces.origins import stored_provenance
 from traces.storage import artifacts
 
 MAX_PLACES: Final = 200  # places in a response
@@ -130,6 +131,7 @@ def _nearest(run: Run, candidates: QuerySet[Run]) -> Iterator[tuple[Nearness, Qu
 
 def _producers(run_id: UUID, rows: Sequence[Mapping[str, Any]]) -> dict[int, list[int]]:
     """Steps that the inputs of tool calls and failed steps came from."""
+    stored_provenance.ensure(run_id)
     consumer_numbers = {
         row["sequence_no"] for row in rows if row["type"] == StepType.TOOL or row["status"] != StepStatus.OK
     }

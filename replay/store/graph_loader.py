@@ -15,6 +15,7 @@ from traces.core.json_types import JSONObject
 from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.models import Edge, Step
+from traces.origins import stored_provenance
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.storage import bulk
@@ -37,6 +38,7 @@ def find_losses(run_id: UUID, steps: int) -> dict[int, LostPayloads]:
 
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
     """Load the first model step from the fork on, if any."""
+    stored_provenance.ensure(run_id)
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, type=StepType.MODEL)
     return _nodes(steps.order_by("sequence_no")[:1])
 
@@ -53,6 +55,7 @@ def load_steps(run_id: UUID, numbers: Iterable[int], losses: Mapping[int, LostPa
 @without_pauses()
 def load_graph(run_id: UUID, fork: int, losses: Mapping[int, LostPayloads] = MappingProxyType({})) -> Graph:
     """The steps from the fork on, what they consumed, and the containers open at the fork."""
+    stored_provenance.ensure(run_id)
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
     nodes = tuple(_mark_losses(node, losses.get(node.no, ())) for node in nodes) if losses else nodes
     if not nodes:

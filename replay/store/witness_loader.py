@@ -8,6 +8,7 @@ from replay.core.graph import Node, Witness
 from replay.inputs.witnesses import WitnessStep, places, witness
 from traces.core.vocabulary import RunSource
 from traces.models import Run, Step
+from traces.origins import stored_provenance
 
 _RUNS: Final = 8  # latest
 _MAX_STEPS: Final = 2_000  # of a witness
@@ -39,6 +40,7 @@ def load_witnesses(run_id: UUID, fork: int, nodes: Iterable[Node]) -> tuple[Witn
 
 
 def _steps(run_id: UUID) -> list[WitnessStep]:
+    stored_provenance.ensure(run_id)
     steps = Step.objects.filter(run_id=run_id).order_by("sequence_no")
     return [
         WitnessStep(

@@ -220,7 +220,7 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     try:
         with archive.open(info) as member:
             data = member.read(info.file_size + 1)
-    except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise BadBundle(f"{info.filename} is damaged: {error}", where=info.filename) from error
     if len(data) > info.file_size:
         raise BadBundle(f"{info.filename} is longer than its header states", where=info.filename)

@@ -7,7 +7,7 @@ One deviation, because recordings contain them: integers between 2^53 and 2^64 k
 import hashlib
 import math
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 import rfc8785
@@ -49,18 +49,30 @@ class NotCanonical(ValueError):
         return f"{self.problem} at {self.pointer}"
 
 
+class CanonicalForm(NamedTuple):
+    """The RFC 8785 bytes of a value. `has_types`: parsing them gives all of its numbers the same types again."""
+
+    data: bytes
+    has_types: bool
+
+
 def canonical_bytes(value: JSONValue) -> bytes:
     """Return the RFC 8785 bytes of `value`; raise `NotCanonical`."""
+    return canonical_form(value).data
+
+
+def canonical_form(value: JSONValue) -> CanonicalForm:
+    """Return the canonical form of `value`; raise `NotCanonical`."""
     if _is_plain(value):
         try:
-            return orjson.dumps(value, option=_ORJSON)
+            return CanonicalForm(orjson.dumps(value, option=_ORJSON), True)
         except orjson.JSONEncodeError:
             # A lone surrogate. The check below finds its location.
             pass
     flags = _check(value, 0)
     if flags & _HARD:
-        return _canonicalize(value)
-    return orjson.dumps(_with_integers(value) if flags else value, option=_ORJSON)
+        return CanonicalForm(_canonicalize(value), False)
+    return CanonicalForm(orjson.dumps(_with_integers(value) if flags else value, option=_ORJSON), not flags)
 
 
 def digest_bytes(data: bytes) -> str:

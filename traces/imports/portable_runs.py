@@ -24,6 +24,7 @@ from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services as judgements_services
 from traces.models import Judgement, Run, Step
+from traces.origins import stored_provenance
 from traces.payloads import missing_parts
 from traces.payloads.messages import ModelRequest
 from traces.payloads.missing_parts import Readable
@@ -44,6 +45,7 @@ def export(run: Run, file: IO[bytes]) -> None:
     """Write a bundle of a sealed run; its manifest lists missing and damaged artifacts. Raise `NotSealed`."""
     if run.sealed_at is None:
         raise NotSealed(f"run {run.id} is still being written: it can be exported once it has ended")
+    stored_provenance.ensure(run.id)
     steps = queries.steps(run.id)
     tables = {
         "run.json": orjson.dumps(_run_line(run)),
@@ -122,7 +124,7 @@ def _store(content: BundleContent) -> RecordResult:
     # After the run, in the order of every writer, so that writers cannot deadlock.
     artifact_store.write_many({new_run.id: content.parts})
     services.insert_steps(new_run.id, step_rows)
-    services.insert_edges(new_run.id, (EdgeFact(**dict(edge)) for edge in content.edges))
+    stored_provenance.insert_edges((new_run.id, EdgeFact(**dict(edge))) for edge in content.edges)
     services.insert_tags(new_run.id, run.tags)
     judgements_services.begin({new_run.id: RunSource.BUNDLE})
     tool_calls.insert_run(new_run)

@@ -25,13 +25,23 @@ from traces.ingest.step_rows import StepRow
 from traces.payloads import step_summaries
 from traces.payloads.messages import Documents
 from traces.payloads.splitter import Splitter
-from traces.provenance.edges import Provenance, find_provenance
+from traces.provenance.edges import Provenance, find_provenance, stated_links
 from traces.provenance.step_outputs import StepFacts
 from traces.redaction.redactor import Redaction
 from traces.signatures.call_signatures import signature
 
+# In steps. The first fork or diff of a longer run would wait too long for its provenance.
+LONGEST_PENDING: Final = 500
 _COST: Final = Decimal("0.00000001")
 Identity = tuple[str, str]  # app, external id
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PreparedProvenance:
+    """The provenance of a run. If it is pending, it has only the links that the recording states."""
+
+    provenance: Provenance
+    is_pending: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,14 +78,32 @@ class PreparedRun:
     def parts(self) -> dict[str, bytes]:
         return self.splitter.parts
 
-    def provenance(self) -> Provenance:
-        """Compute provenance. Call once: the payloads are released afterwards, because a long run takes much memory."""
+    def provenance(self) -> PreparedProvenance:
+        """Compute provenance, or leave it to the first reader where the stored payloads will do.
+
+        Call once: the payloads are released afterwards, because a long run takes much memory.
+        """
         numbers = _numbers(self.steps)
         facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
-        provenance = find_provenance(facts, self.splitter)
+        is_pending = self._is_traceable_later()
+        if is_pending:
+            provenance = Provenance(edges=stated_links(facts), unexplained_inputs={})
+        else:
+            provenance = find_provenance(facts, self.splitter)
         self.steps.clear()
         self.splitter.release()
-        return provenance
+        return PreparedProvenance(provenance=provenance, is_pending=is_pending)
+
+    def _is_traceable_later(self) -> bool:
+        """Return whether the stored payloads give the same provenance as the recorded ones, and soon enough.
+
+        They lack the order of keys, which matters where code wrote the result of a tool into a text.
+        """
+        has_order = not any(
+            step.type is StepType.TOOL and not step.call_id and isinstance(step.output, dict | list)
+            for step in self.steps
+        )
+        return len(self.rows) <= LONGEST_PENDING and self.splitter.has_types and has_order
 
 
 def prepare(run: RecordedRun, redaction: Redaction) -> PreparedRun:

@@ -4,7 +4,7 @@ from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignatur
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
 from traces.models.retention import ArtifactUse, AuditEntry, Deletion, LooseFile, RetentionPolicy, RunMark
-from traces.models.runs import Artifact, Edge, RetentionPass, Run, RunTag, Step
+from traces.models.runs import Artifact, Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 
 __all__ = [
     "Artifact",
@@ -16,6 +16,7 @@ __all__ = [
     "Judgement",
     "LooseFile",
     "OutcomeRule",
+    "PendingProvenance",
     "RecordAddress",
     "Recording",
     "RedactionPolicy",

@@ -165,6 +165,18 @@ class Edge(models.Model):
         return f"{self.producer_no} -> {self.consumer_no} ({self.kind})"
 
 
+class PendingProvenance(models.Model):
+    """A run whose provenance is not computed yet. Only while this row exists, a sealed run may get edges.
+
+    Triggers reject the row for a sealed run, so that provenance is computed once.
+    """
+
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="+")
+
+    def __str__(self) -> str:
+        return f"provenance of {self.run_id}"
+
+
 class RetentionPass(models.Model):
     """While a row exists, sealed runs may be deleted, but only by the transaction that inserted it.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
 
-from traces.core.canonical import MAX_DEPTH, CanonicalList, NotCanonical, canonical_bytes, digest_bytes
+from traces.core.canonical import MAX_DEPTH, CanonicalList, NotCanonical, canonical_bytes, canonical_form, digest_bytes
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.conversation import Messages
 from traces.payloads.conversation_state import ConversationState, Digests
@@ -50,6 +50,8 @@ class Splitter:
 
     def __init__(self) -> None:
         self.parts: dict[str, bytes] = {}
+        # Whether the parts contain all numbers with their types: 1.0 becomes 1.
+        self.has_types = True
         self._by_identity: dict[int, JSONObject] = {}
         # Keeps every object in `_by_identity` and `_lists` alive, so that its id is not reused.
         self._references: list[object] = []
@@ -246,7 +248,8 @@ class Splitter:
         return {PART: self._store(cut)}
 
     def _store(self, cut: JSONValue) -> str:
-        data = canonical_bytes(cut)
+        data, has_types = canonical_form(cut)
+        self.has_types &= has_types
         name = digest_bytes(data)
         if name not in self.parts:
             # A copy, because orjson's bytes retain the 4 KiB buffer they were written into.

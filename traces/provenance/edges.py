@@ -52,7 +52,7 @@ produce nor consume: their children do.
 # Without a call id, message 3 would be traced by its digest if it equals a part of an output, else by its runs of words
 # (`text_index`) and its short values (`short_values`).
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -80,6 +80,11 @@ class Provenance:
 
     edges: list[EdgeFact]
     unexplained_inputs: dict[int, tuple[UnexplainedContent, ...]]
+
+
+def stated_links(steps: Iterable[StepFacts]) -> list[EdgeFact]:
+    """Return the links that the recording itself states."""
+    return [edge for step in steps for edge in _unique(_links(step))]
 
 
 def find_provenance(
@@ -143,8 +148,7 @@ def _edges_into(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
 
 def _explicit_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
     """Edges that the recording states: links, and the model step that requested a tool call."""
-    for producer in step.links:
-        yield EdgeFact(producer=producer, consumer=step.no, kind=EdgeKind.LINK, evidence="linked by the recording")
+    yield from _links(step)
     if step.type is StepType.TOOL and step.call_id in state.callers:
         caller = state.callers[step.call_id]
         yield EdgeFact(
@@ -156,9 +160,14 @@ def _explicit_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFac
         )
 
 
+def _links(step: StepFacts) -> Iterator[EdgeFact]:
+    for producer in step.links:
+        yield EdgeFact(producer=producer, consumer=step.no, kind=EdgeKind.LINK, evidence="linked by the recording")
+
+
 def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
     """Note the fields of a request besides its messages: where they first appear, their origin is unknown."""
-    for name, value in as_object(step.input).items():
+    for name, value in sorted(as_object(step.input).items()):
         if name != "messages" and value not in (None, [], {}):
             content = f"{name} {state.origins.digest_of(value)}"
             item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content)

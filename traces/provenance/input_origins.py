@@ -151,7 +151,8 @@ def newest(items: Iterable[UnexplainedContent]) -> tuple[UnexplainedContent, ...
 def scalars(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str, JSONValue]]:
     """Yield every scalar in a value with its path and its shape: the path with `*` for list indices."""
     if isinstance(value, dict):
-        for key, item in value.items():
+        # In canonical order, as stored, so that it does not matter when provenance is computed.
+        for key, item in sorted(value.items()):
             name = key.replace("~", "~0").replace("/", "~1")
             yield from scalars(item, f"{path}/{name}", f"{shape}/{name}")
     elif isinstance(value, list):

@@ -266,7 +266,7 @@ def _fields(value: JSONValue, path: str) -> Iterator[Value]:
 
 def _leaves(value: JSONValue, path: str) -> Iterator[tuple[str, str | int | float]]:
     if isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in sorted(value.items()):
             yield from _leaves(item, f"{path}/{escape_pointer(key)}")
     elif isinstance(value, list):
         for index, item in enumerate(value):

@@ -156,7 +156,7 @@ def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
 def _distinctive_texts(value: JSONValue, path: str) -> Iterator[tuple[str, str]]:
     """Yield the distinctive texts and numbers in `value` with their paths."""
     if isinstance(value, dict):
-        for key, item in value.items():
+        for key, item in sorted(value.items()):
             yield from _distinctive_texts(item, f"{path}/{escape_pointer(key)}")
     elif isinstance(value, list):
         for index, item in enumerate(value):

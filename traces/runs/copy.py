@@ -1,6 +1,6 @@
 """Derived runs: copy steps from the source run, and reuse the source's provenance where it still applies."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,16 +10,14 @@ import orjson
 from django.db import connection
 
 from traces.core.json_types import JSONObject
-from traces.core.step_header import header_of
 from traces.core.vocabulary import EdgeKind, Label
 from traces.ingest.step_rows import COLUMNS
 from traces.models import Edge, Run, Step
-from traces.payloads.splitter import Splitter
+from traces.origins import stored_provenance
 from traces.provenance.edge_facts import EdgeFact
-from traces.provenance.edges import Provenance, find_provenance
+from traces.provenance.edges import Provenance
 from traces.provenance.input_origins import UnexplainedContent, from_json
-from traces.provenance.step_outputs import StepFacts
-from traces.storage import artifacts, bulk
+from traces.storage import bulk
 
 # In steps: all requests of a shorter run are read.
 _SHORT = 500
@@ -125,7 +123,10 @@ def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
     if not targets:
         return Provenance(edges=source_edges, unexplained_inputs=content)
     candidates = [step for step in steps if step.sequence_no <= max(targets)]
-    new = _trace(candidates, _steps_to_read(steps, targets, producers), targets, content)
+    numbers = _steps_to_read(steps, targets, producers)
+    new = stored_provenance.trace(
+        candidates, reads_input=numbers.__contains__, includes=targets.__contains__, content=content
+    )
     edges = _merge(source_edges, new.edges)
     return Provenance(edges=edges, unexplained_inputs=content | new.unexplained_inputs)
 
@@ -207,29 +208,6 @@ def _source_edges(run: Run) -> Iterator[EdgeFact]:
             producer_path=producer_path,
             evidence=evidence,
         )
-
-
-def _trace(
-    steps: Sequence[Any],
-    readable: Container[int],
-    targets: Container[int],
-    content: Mapping[int, Sequence[UnexplainedContent]],
-) -> Provenance:
-    """Trace the target steps. Inputs are read only of the `readable` steps, outputs of all."""
-    refs = (ref for step in steps for ref in (step.output_ref, step.input_ref if step.sequence_no in readable else ""))
-    values = artifacts.available(ref for ref in refs if ref)
-    facts = [
-        StepFacts(
-            **header_of(step),
-            no=step.sequence_no,
-            input=values.get(step.input_ref) if step.sequence_no in readable else None,
-            output=values.get(step.output_ref),
-            input_ref=step.input_ref,
-            output_ref=step.output_ref,
-        )
-        for step in steps
-    ]
-    return find_provenance(facts, Splitter(), includes=lambda no: no in targets, stored_content=content)
 
 
 def _steps_to_read(steps: Sequence[Step], targets: set[int], producers: set[int]) -> set[int]:

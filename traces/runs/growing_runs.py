@@ -12,17 +12,16 @@ from traces.core.gc_pause import without_pauses
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus
 from traces.errors import ProblemError
-from traces.ingest.prepare import PreparedRun, prepare
+from traces.ingest.prepare import PreparedProvenance, PreparedRun, prepare
 from traces.judgements import late_judgements
 from traces.judgements import services as judgements
-from traces.models import Edge, Judgement, Run, RunOutcome, RunTag, Step, ToolCall
-from traces.provenance.edges import Provenance
+from traces.models import Edge, Judgement, PendingProvenance, Run, RunOutcome, RunTag, Step, ToolCall
 from traces.redaction_policies.services import RedactionByApp
 from traces.runs import revisions, services
 from traces.runs.revisions import Placement
 from traces.storage import bulk
 
-_CONTENT_TABLES: Final = (Step, Edge, RunTag, ToolCall, Judgement, RunOutcome)
+_CONTENT_TABLES: Final = (Step, Edge, PendingProvenance, RunTag, ToolCall, Judgement, RunOutcome)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +52,7 @@ class PreparedStates:
 
     states: Sequence[RunState]
     outcomes: Mapping[int, PreparedRun | ProblemError]
-    provenance: Mapping[int, Provenance]
+    provenance: Mapping[int, PreparedProvenance]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,7 +64,7 @@ class _Draft:
 
     index: int
     run: PreparedRun
-    provenance: Provenance | None
+    provenance: PreparedProvenance | None
     placement: Placement
     is_new: bool
 
@@ -122,7 +121,7 @@ def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | P
 def _place(
     states: Sequence[RunState],
     outcomes: Mapping[int, PreparedRun | ProblemError],
-    provenance: Mapping[int, Provenance],
+    provenance: Mapping[int, PreparedProvenance],
 ) -> list[_Draft]:
     """Find the run of each state, under the locks of the open runs that states replace."""
     open_runs = _lock_open_runs(state.run_id for state in states if state.run_id is not None)

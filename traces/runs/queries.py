@@ -10,6 +10,7 @@ from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
 from traces.models import Deletion, Edge, Run, Step
+from traces.origins import stored_provenance
 from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions, step_search
@@ -108,6 +109,7 @@ def has_content(run_id: UUID) -> bool:
 
 def edges(run_id: UUID) -> list[Edge]:
     """Return the provenance of a run, ordered by consumer."""
+    stored_provenance.ensure(run_id)
     return list(Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no", "kind", "consumer_path"))
 
 
@@ -116,6 +118,7 @@ def edge_list(run_id: UUID, *, after: int = 0, limit: int) -> tuple[list[StepDic
 
     A page covers a range of consumers, so that all edges into a step are on the same page.
     """
+    stored_provenance.ensure(run_id)
     last = after + limit
     query = Edge.objects.filter(run_id=run_id, consumer_no__gt=after).order_by("consumer_no", "producer_no", "kind")
     rows = query.filter(consumer_no__lte=last).values_list("producer_no", "consumer_no", "kind").distinct()
@@ -125,6 +128,7 @@ def edge_list(run_id: UUID, *, after: int = 0, limit: int) -> tuple[list[StepDic
 
 def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
     """Return the edges into and out of a step."""
+    stored_provenance.ensure(run_id)
     ends = Q(consumer_no=sequence_no) | Q(producer_no=sequence_no)
     return list(Edge.objects.filter(ends, run_id=run_id).order_by("consumer_no", "producer_no"))
 

@@ -24,13 +24,12 @@ from traces.core.vocabulary import Label, RunSource, RunStatus
 from traces.errors import NotFound, ProblemError, RunInUse, RunSealed
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import JudgementRow
-from traces.ingest.prepare import Identity, PreparedRun, prepare
+from traces.ingest.prepare import Identity, PreparedProvenance, PreparedRun, prepare
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services
-from traces.models import Edge, Run, RunTag, Step
+from traces.models import PendingProvenance, Run, RunTag, Step
+from traces.origins import stored_provenance
 from traces.payloads import step_summaries
-from traces.provenance.edge_facts import EdgeFact
-from traces.provenance.edges import Provenance
 from traces.redaction_policies import services as policies
 from traces.runs import copy, revisions
 from traces.runs.revisions import Placement
@@ -38,7 +37,6 @@ from traces.storage import artifacts, bulk
 from traces.storage.retention_pass import retention_pass
 
 _STEP_COLUMNS = ("run", *ingest_rows.COLUMNS)
-_EDGE_COLUMNS = ("run", "producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
 _TAG_COLUMNS = ("run", "tag")
 
 
@@ -80,7 +78,7 @@ def record_all(runs: Iterable[RecordedRun]) -> list[RecordResult | ProblemError]
     with without_pauses():
         outcomes = [_try_prepare(run, redactions) for run in runs]
     results: dict[UUID, RecordResult] = {}
-    provenance: dict[UUID, Provenance] = {}
+    provenance: dict[UUID, PreparedProvenance] = {}
     pending = [outcome for outcome in outcomes if isinstance(outcome, PreparedRun)]
     while pending:
         # The next pass stores further recordings of an identity, and those whose revision another writer took.
@@ -177,13 +175,15 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         run = Run.objects.select_for_update().get(id=run_id)
         if run.sealed_at is not None:
             return
+        if run.source_run_id is not None:
+            stored_provenance.ensure(run.source_run_id)
         is_copy = copy.is_copy(run)
         steps = _steps(run_id, ingest_rows.RECORDED_COLUMNS if is_copy else ingest_rows.COLUMNS)
         if is_copy:
             copy.copy_edges(run)
         else:
             provenance = copy.provenance_of(run, steps)
-            insert_edges(run_id, provenance.edges)
+            stored_provenance.insert_edges((run_id, edge) for edge in provenance.edges)
             copy.store_unexplained(steps, provenance.unexplained_inputs)
             tool_calls.insert_run(run)
         now = datetime.now(UTC)
@@ -214,10 +214,6 @@ def insert_tags(run_id: UUID, tags: Iterable[str]) -> None:
     bulk.insert(RunTag, _TAG_COLUMNS, _tags(run_id, tags))
 
 
-def insert_edges(run_id: UUID, edges: Iterable[EdgeFact]) -> None:
-    bulk.insert(Edge, _EDGE_COLUMNS, (_edge(run_id, edge) for edge in edges))
-
-
 def insert_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     """Insert rows; the caller locks the run and notifies its subscribers."""
     bulk.insert(Step, _STEP_COLUMNS, ((run_id, *ingest_rows.values_of(row)) for row in step_rows))
@@ -230,7 +226,9 @@ def _try_prepare(run: RecordedRun, redactions: policies.RedactionByApp) -> Prepa
         return problem
 
 
-def _store_batch(batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, Provenance]) -> dict[UUID, RecordResult]:
+def _store_batch(
+    batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, PreparedProvenance]
+) -> dict[UUID, RecordResult]:
     """Store one recording per identity in one transaction; leave out those whose revision another writer took."""
     existing = revisions.stored_revisions(batch)
     placements = {
@@ -247,7 +245,7 @@ def _store_batch(batch: Mapping[Identity, PreparedRun], provenance: dict[UUID, P
 
 
 def _insert_new_runs(
-    runs: Sequence[PreparedRun], placements: Mapping[UUID, Placement], provenance: Mapping[UUID, Provenance]
+    runs: Sequence[PreparedRun], placements: Mapping[UUID, Placement], provenance: Mapping[UUID, PreparedProvenance]
 ) -> list[PreparedRun]:
     """Insert runs with their contents, and seal them; return those whose revision was free."""
     if not runs:
@@ -278,18 +276,18 @@ def revision_columns(placement: Placement) -> dict[str, Any]:
     return {"revision": placement.revision, "supersedes": placement.supersedes}
 
 
-def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Provenance]) -> None:
+def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, PreparedProvenance]) -> None:
     """Insert everything that belongs to inserted runs; those without provenance are not complete yet."""
     # In ascending order, the rows fill the pages of the indexes; in descending order, they leave them half empty.
     runs = sorted(runs, key=lambda run: run.run_id)
     artifacts.write_many({run.run_id: run.parts for run in runs})
     bulk.insert(Step, _STEP_COLUMNS, (row for run in runs for row in _step_values(run, provenance.get(run.run_id))))
     complete_runs = [run for run in runs if run.run_id in provenance]
-    bulk.insert(
-        Edge,
-        _EDGE_COLUMNS,
-        (_edge(run.run_id, edge) for run in complete_runs for edge in provenance[run.run_id].edges),
+    stored_provenance.insert_edges(
+        (run.run_id, edge) for run in complete_runs for edge in provenance[run.run_id].provenance.edges
     )
+    pending_runs = [(run.run_id,) for run in complete_runs if provenance[run.run_id].is_pending]
+    bulk.insert(PendingProvenance, ("run",), pending_runs)
     bulk.insert(RunTag, _TAG_COLUMNS, (row for run in runs for row in _tags(run.run_id, run.columns["tags"])))
     tool_calls.insert_all((run.columns["app"], run.run_id, run.calls) for run in complete_runs)
 
@@ -326,13 +324,13 @@ def _add_judgements(runs: Iterable[PreparedRun], placements: Mapping[UUID, Place
             services.notify_views(judgements)
 
 
-def _step_values(run: PreparedRun, provenance: Provenance | None) -> Iterator[tuple[object, ...]]:
+def _step_values(run: PreparedRun, provenance: PreparedProvenance | None) -> Iterator[tuple[object, ...]]:
     """Yield the columns of a run's steps, with the unexplained content of their inputs if it is known."""
     for row in run.rows:
-        if provenance is None:
+        if provenance is None or provenance.is_pending:
             yield (run.run_id, *ingest_rows.values_of(row))
         else:
-            items = provenance.unexplained_inputs.get(row.sequence_no, ())
+            items = provenance.provenance.unexplained_inputs.get(row.sequence_no, ())
             content: list[JSONValue] = [item.as_json() for item in items]
             yield (run.run_id, *ingest_rows.values_with_content(row, content))
 
@@ -347,11 +345,6 @@ def _result(run: PreparedRun, placement: Placement) -> RecordResult:
         supersedes=placement.supersedes if placement.stored_run is None else None,
         conflicts_with=placement.conflicts_with,
     )
-
-
-def _edge(run_id: UUID, edge: EdgeFact) -> tuple[object, ...]:
-    evidence = edge.evidence.replace("\x00", "\ufffd")
-    return run_id, edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.producer_path, evidence
 
 
 def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:

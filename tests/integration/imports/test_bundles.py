@@ -25,6 +25,7 @@ from traces.core.vocabulary import Label, RunStatus, StepType
 from traces.errors import NotSealed, ProblemError, TooLarge
 from traces.imports import portable_runs
 from traces.models import Artifact, Edge, Run, Step
+from traces.origins import stored_provenance
 from traces.runs import queries, services
 from traces.storage import artifacts
 
@@ -54,6 +55,7 @@ def _stored_content(run: Run) -> object:
     """Return the stored content of a run without local ids."""
     local_columns = {"id", "run", "source_step"}
     columns = [field.name for field in Step._meta.concrete_fields if field.name not in local_columns]
+    stored_provenance.ensure(run.id)
     steps = queries.steps(run.id)
     values = artifacts.payloads(ref for step in steps for ref in (step.input_ref, step.output_ref, step.attributes_ref))
     totals = ("name", "content_digest", "step_count", "tokens_in", "cost_usd", "duration_ms", "exact_count", "search")

@@ -12,6 +12,7 @@ from traces.core.vocabulary import EdgeKind, Label, RunStatus, StepStatus, StepT
 from traces.errors import RunSealed
 from traces.ingest.step_rows import StepRow
 from traces.models import Artifact, AuditEntry, Edge, RetentionPass, Run, Step
+from traces.origins import stored_provenance
 from traces.runs import services
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +20,9 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def run() -> Run:
-    return Run.objects.get(id=services.record(order_run()).run_id)
+    run = Run.objects.get(id=services.record(order_run()).run_id)
+    stored_provenance.ensure(run.id)
+    return run
 
 
 def _row(number: int) -> StepRow:
