@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, normalize_tools, parse_message_json, result_text
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind, parse_embedded
@@ -93,7 +94,7 @@ _MODEL_FAMILIES: Final = (
 _CACHE_COUNTS: Final = frozenset({"cached_tokens", "cache_read"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Usage:
     """Tokens and cost of one call. `tokens_in` includes cached tokens. None means not recorded."""
 
@@ -103,13 +104,13 @@ class Usage:
     cost_usd: Decimal | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Answer:
     """A model's answer as a step's output, with the model and usage of its envelope."""
 
     output: JSONObject | None
     model: str = ""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 def normalize_request(body: JSONObject) -> JSONObject:
@@ -176,6 +177,8 @@ def usage_details(usage: JSONObject) -> JSONObject:
 
 def normalize_usage(usage: JSONObject, location: str) -> Usage:
     """Read token counts under any client's field names."""
+    if not usage:
+        return Usage()
     details = as_object(first_member(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
     input_count = first_member(
         usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"

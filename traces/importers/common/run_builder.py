@@ -19,6 +19,8 @@ MOST_STEPS: Final = 500_000
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
+# Fits into every column.
+_SHORT: Final = 80
 _NAME_LENGTH: Final = 120
 _CONTAINERS: Final = (
     (re.compile(r"\bplan", re.I), StepType.PLANNER),
@@ -161,7 +163,9 @@ def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 
 def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
     """Return the names of all tools that these model outputs call."""
-    return frozenset(call.name for output in outputs for call in _calls_in(output))
+    return frozenset(
+        as_text(call.get("name")) for output in outputs for call in ModelAnswer(output).calls if call.get("id")
+    )
 
 
 class _Call(NamedTuple):
@@ -256,6 +260,8 @@ def _fit_step(step: RecordedStep) -> RecordedStep:
         # The clocks of two machines disagree.
         end_note: JSONObject = {"recorded_end": step.ended_at.isoformat()}
         step = replace(step, ended_at=None, attributes={**step.attributes, **end_note})
+    if _fits(step):
+        return step
     values = {
         "key": _short_key(step.key),
         "parent": _short_key(step.parent) if step.parent else None,
@@ -269,6 +275,22 @@ def _fit_step(step: RecordedStep) -> RecordedStep:
     }
     changes: dict[str, Any] = {name: value for name, value in values.items() if value != getattr(step, name)}
     return replace(step, **changes) if changes else step
+
+
+def _fits(step: RecordedStep) -> bool:
+    """Quick check that a step fits; false only means that it must be looked at."""
+    words = (step.key, step.parent or "", step.provider, step.model, step.tool_name)
+    joined_words = "".join(words)
+    return (
+        max(map(len, words)) <= _SHORT
+        and joined_words.isprintable()
+        and " " not in joined_words
+        and bool(step.name)
+        and _line(step.name, _SHORT) == step.name
+        and not step.links
+        and "\0" not in step.error
+        and "\0" not in step.call_id
+    )
 
 
 def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[str]) -> tuple[RecordedJudgement, ...]:

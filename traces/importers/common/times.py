@@ -1,23 +1,24 @@
 """Recorded times: ISO texts with or without a zone, and Unix times from seconds to nanoseconds."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from traces.core.json_access import is_number
 from traces.core.json_types import JSONValue
+from traces.core.step_header import step_view
 from traces.importers.files.errors import BadFile
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _WHOLE: Final = re.compile(r"-?[0-9]{1,30}")
 _FRACTION: Final = re.compile(r"\.(\d{6})\d+")
 _LAST: Final = 253_402_300_799  # the last second of the year 9999
+_NANOSECONDS: Final = 10**17
 # A number above the first value is divided by the second to get seconds.
-_UNITS: Final = ((10**17, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))
+_UNITS: Final = ((_NANOSECONDS, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Span:
     """Start and end. An end before the start is moved to `invalid_end`."""
 
@@ -28,6 +29,8 @@ class Span:
 
 def parse_time(value: JSONValue, location: str) -> datetime | None:
     """Return `value` as a UTC time, or None when absent. Raises `BadFile` for an invalid time."""
+    if type(value) is int and _NANOSECONDS < value < _LAST * 10**9:
+        return _EPOCH + timedelta(microseconds=value // 1_000)
     if value is None or value == "" or value == 0 or value == "0":
         return None
     if isinstance(value, str) and not _WHOLE.fullmatch(value):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -48,6 +49,8 @@ _ASSOCIATIONS: Final = (
 _ASSOCIATION: Final = re.compile(r"\.(session|user)(?:_id|Id)?$")
 _OBJECTS: Final = ("langfuse.trace.metadata", "metadata")
 _TAGS: Final = ("langfuse.trace.tags", "tag.tags")
+# The names of attributes repeat, except those with indexes.
+_MOST_NAMES: Final = 2_048
 _NO_LOGS: Final[list[SpanEvent]] = []
 
 
@@ -177,8 +180,11 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
     # Parts of a trace come in any order; the root's attributes take precedence.
     root = next((span for span in spans if span.is_root), spans[0])
     resource: JSONObject = {**trace.resource}
+    latest: JSONObject | None = None
     for span in (*spans, root):
-        resource |= span.resource
+        if span.resource is not latest:
+            resource |= span.resource
+            latest = span.resource
     session: JSONObject = {
         name: parse_embedded(value) if name in _OBJECTS else value
         for span in spans
@@ -186,7 +192,11 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
         if (name := _session_name(key))
     }
     tags = [
-        tag for span in spans for tag_field in _TAGS for tag in as_list(parse_embedded(span.attributes.get(tag_field)))
+        tag
+        for span in spans
+        for tag_field in _TAGS
+        if tag_field in span.attributes
+        for tag in as_list(parse_embedded(span.attributes[tag_field]))
     ]
     name = as_text(first_member(root.attributes, "langfuse.trace.name", "langsmith.trace.name") or root.name)
     return RunFacts(
@@ -204,6 +214,7 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
     )
 
 
+@lru_cache(_MOST_NAMES)
 def _session_name(key: str) -> str:
     """Return the name in the run's metadata of an attribute that states its session or user, else an empty string."""
     if key in _SESSION:

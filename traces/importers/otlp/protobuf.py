@@ -31,6 +31,9 @@ _NAME_START: Final = 2
 _MESSAGE_COPY: Final = b"llm.input_messages."
 # Programs send few different resources.
 _MOST_RESOURCES: Final = 256
+# Of attributes that may repeat: their length in bytes, and their number.
+_SHORT: Final = 500
+_MOST_ATTRIBUTES: Final = 4_096
 _PACKAGE: Final = "forkpoint.otlp"
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
@@ -130,7 +133,7 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
         name=text(body.name),
         start=body.start,
         end=body.end,
-        attributes=dict(map(attribute, attributes)),
+        attributes=dict([_short_attribute(data) if len(data) <= _SHORT else attribute(data) for data in attributes]),
         message_copies=copies,
         events=tuple(map(_event, body.events)),
         links=tuple(_id(Span.Link.FromString(link).span_id) for link in body.links),
@@ -168,6 +171,10 @@ def attribute(data: bytes) -> tuple[str, JSONValue]:
         broken_pair = _Pair.FromString(data)
         return text(broken_pair.key), text(_Text.FromString(broken_pair.value).content)
     return pair.key, _value(pair.value)
+
+
+# Many spans have the same kind, model, tools and settings.
+_short_attribute: Final = lru_cache(_MOST_ATTRIBUTES)(attribute)
 
 
 @lru_cache(_MOST_RESOURCES)

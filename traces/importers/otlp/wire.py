@@ -9,6 +9,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 
@@ -17,7 +18,7 @@ _CODES: Final = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2, 1: 1, 2: 2, "1": 1
 _ENVELOPES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class SpanEvent:
     """A span event or a log record of a span."""
 
@@ -26,7 +27,7 @@ class SpanEvent:
     body: JSONObject
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class WireSpan:
     trace_id: str
     span_id: str

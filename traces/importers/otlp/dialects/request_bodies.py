@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
@@ -34,7 +35,7 @@ _decode_object: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class RequestBody:
     """The normalized messages and tools of a request, and its fields besides the messages."""
 
