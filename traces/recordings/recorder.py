@@ -183,7 +183,8 @@ def _assemble(job: _Job, rows: Sequence[_SegmentRow]) -> None:
         job.problem = f"its records could not be read ({type(error).__name__})"
         return
     job.checks = frozenset.intersection(*(frozenset(row.checks.split()) for row in rows)) if rows else frozenset()
-    job.kinds = sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
+    # Records that detectors looked at without leaving a marker have none.
+    job.kinds = [] if job.checks else sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
     job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
     if assembly.has_ended is not None:
         recording.has_ended = assembly.has_ended

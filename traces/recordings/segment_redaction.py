@@ -5,6 +5,7 @@ they apply when it is written (`traces.ingest.redaction`), and its segments are 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -34,22 +35,30 @@ _NEEDLESS_ESCAPES: Final = r"\\/|\\u00[2-7]"
 _REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
 
 
-def redact_data(data: bytes, redaction: Redaction) -> bytes:
-    """Return records without what the detectors of a policy find; the same bytes if they find nothing."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SafeRecords:
+    """Records without what the detectors of a policy find; the same bytes if they find nothing.
+
+    `checks` are the versions of the detectors that looked at them, empty if the records contain markers.
+    """
+
+    data: bytes
+    checks: str = ""
+
+
+def redact_data(data: bytes, redaction: Redaction) -> SafeRecords:
+    """Redact records before they are stored."""
     if not redaction.detectors:
-        return data
+        return SafeRecords(data=data)
     redactor = redaction.redactor()
-    if not _is_suspicious(data, redactor):
-        return data
-    result = _rewrite(data, redactor)
-    return _rewrite(result, redactor.for_literals()) if redactor.literals else result
-
-
-def detector_versions(data: bytes, redaction: Redaction) -> str:
-    """Return the versions of the detectors whose result is redacted records; none if one of them failed."""
-    if FAILURE_MARKER.encode() in data:
-        return ""
-    return " ".join(detector.version for detector in redaction.detectors)
+    contents = _contents(data)
+    if _is_suspicious(contents, redactor):
+        data = contents = _rewrite(data, redactor)
+        if redactor.literals:
+            data = contents = _rewrite(data, redactor.for_literals())
+    has_markers = _MARK in contents or FAILURE_MARKER.encode() in contents
+    versions = " ".join(detector.version for detector in redaction.detectors)
+    return SafeRecords(data=data, checks="" if has_markers else versions)
 
 
 def marker_kinds(data: bytes) -> set[str]:
@@ -57,10 +66,14 @@ def marker_kinds(data: bytes) -> set[str]:
     return {(match[1] or match[2]).decode() for match in MARKER_BYTES.finditer(data)} if _MARK in data else set()
 
 
-def _is_suspicious(data: bytes, redactor: Redactor) -> bool:
-    """Return whether records need a closer look. Requests repeat their messages, so each piece is looked at once."""
-    pieces = set(data.split(_BORDER)) if len(data) > _LONG else [data]
-    return any(redactor.suspects(piece) or _disguises().search(piece) is not None for piece in pieces)
+def _contents(data: bytes) -> bytes:
+    """Return everything that records contain. Requests repeat their messages, which are then there once."""
+    return _BORDER.join(set(data.split(_BORDER))) if len(data) > _LONG else data
+
+
+def _is_suspicious(contents: bytes, redactor: Redactor) -> bool:
+    """Return whether records need a closer look."""
+    return redactor.suspects(contents) or _disguises().search(contents) is not None
 
 
 def _rewrite(data: bytes, redactor: Redactor) -> bytes:
