@@ -18,6 +18,7 @@ from traces.models import (
     Deletion,
     Edge,
     Judgement,
+    PendingProvenance,
     RecordAddress,
     Recording,
     Run,
@@ -126,7 +127,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
             return
         citations.release([run_id])
         _delete_recordings(run)
-        for model in (RunTag, ToolCall, Judgement, RunOutcome, RunMark):
+        for model in (PendingProvenance, RunTag, ToolCall, Judgement, RunOutcome, RunMark):
             model.objects.filter(run_id=run_id).delete()
         Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")
         is_cited = bool(citations.find_referenced([run_id]))
