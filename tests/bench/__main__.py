@@ -21,7 +21,8 @@ def main(name_part: str, *, full: bool) -> None:
     from rich.table import Table
 
     from diffing.content import embeddings
-    from tests.bench.cases import CASES, Case
+    from tests.bench.case import Case
+    from tests.bench.cases import CASES
 
     def verdict(case: Case, value: float) -> tuple[str, str]:
         """Return how many times better than the bar the value is, and whether it reaches the bar."""

@@ -5,8 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -27,6 +26,9 @@ from replay.overrides.profile import Match, ModelOverride, Override, OverridePro
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
+from tests.bench.case import Case
+from tests.bench.ingest.cases import INGEST_CASES
+from tests.bench.ingest.stored_bytes import share_of_arriving_runs, share_of_imported_runs, stored_bytes
 from tests.bench.recordings import answers_in_prose, desk, questions, search_text, searches
 from tests.faults.__main__ import kill_workers
 from tests.support.recordings import conversation
@@ -34,19 +36,6 @@ from tests.support.servers.provider_server import openai_text, provider_server
 from traces.core.json_types import JSONObject, JSONValue
 from traces.models import Artifact, Edge, Run, Step
 from traces.runs import services
-
-
-@dataclass(frozen=True)
-class Case:
-    """One measurement. `at_most` bars are for times and shares, `at_least` bars for rates; None: no bar."""
-
-    name: str
-    bar: float | None
-    kind: Literal["at_most", "at_least"]
-    unit: str
-    measure: Callable[[], float]
-    takes_minutes: bool = False
-    embeds: bool = False
 
 
 def _record(customers: int, external_id: str, changed_every: int = 0) -> UUID:
@@ -93,19 +82,9 @@ def stored_share_of_a_long_conversation() -> float:
     """Return the stored bytes as a percentage of the input, measured as plain JSON (smaller than OTLP)."""
     run = conversation(1000, "thousand-turns")
     input_bytes = sum(len(json.dumps([step.input, step.output])) for step in run.steps)
-    before = _stored_bytes()
+    before = stored_bytes()
     services.record(run)
-    return 100 * (_stored_bytes() - before) / input_bytes
-
-
-def _stored_bytes() -> int:
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            cursor.execute("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
-        else:
-            cursor.execute("SELECT pg_database_size(current_database())")
-        return int(cursor.fetchone()[0])
+    return 100 * (stored_bytes() - before) / input_bytes
 
 
 def run_page_ms() -> float:
@@ -265,6 +244,9 @@ CASES = (
     Case("small runs recorded", None, "at_least", "runs/s", small_runs_per_second),
     Case("recording against a plain bulk insert", 0.3, "at_least", "x", recording_relative_to_plain_insert),
     Case("stored share of a 1,000-turn run", 2, "at_most", "%", stored_share_of_a_long_conversation),
+    Case("stored share of 400 imported runs of 1.3 kB", 400, "at_most", "%", share_of_imported_runs),
+    Case("stored share of 400 arriving runs of 1.3 kB", 400, "at_most", "%", share_of_arriving_runs),
+    *INGEST_CASES,
     Case("run page API, 10,000 steps", 60, "at_most", "ms", run_page_ms),
     Case("run page API, 10,000 steps, as sent", 500, "at_most", "kB", run_page_kilobytes),
     Case("exact replay, 10,000 steps", 50_000, "at_least", "steps/s", exact_steps_per_second),

@@ -19,6 +19,20 @@ def desk(customers: int, external_id: str, *, changed_every: int = 0) -> Recorde
     )
 
 
+def small_runs(count: int) -> list[RecordedRun]:
+    """Build runs of three steps with 1.3 kB of JSON each."""
+    return [
+        RecordedRun(
+            external_id=f"customer-{number}",
+            name=f"Customer {number}",
+            app="bench",
+            format="bench",
+            steps=_customer_steps(number, "shipped"),
+        )
+        for number in range(count)
+    ]
+
+
 def _customer_steps(number: int, status: str) -> tuple[RecordedStep, ...]:
     order, call_id = f"A-{number:06}", f"call-{number}"
     request: list[JSONValue] = [SYSTEM, user(f"Where is my order {order}? I am waiting since week {number % 53}.")]
