@@ -25,6 +25,8 @@ from tests.services.server import Server
 _CLIENTS: Final = 4
 _MANY_CLIENTS: Final = 48
 _RUNS: Final = 600
+# Times that an overload is as much as the four clients send.
+_FLOOD: Final = 8
 _LONG_RUNS: Final = 4
 # Processor time in a second below which a server is idle.
 _IDLE_S: Final = 0.15
@@ -68,9 +70,10 @@ def measure_small() -> LoadFigures:
         answers = _send(server, bodies, _CLIENTS)
         rate = len(answers) / (time.monotonic() - start)
         _wait_until_idle(server)
-        overload = _send(server, [_with_new_ids(body, 1) for body in bodies], _MANY_CLIENTS)
+        flood = [_with_new_ids(body, mask) for mask in range(1, _FLOOD + 1) for body in bodies]
+        overload = _send(server, flood, _MANY_CLIENTS)
         _wait_until_idle(server)
-        delays = _visibility(server, [_with_new_ids(body, 2) for body in bodies], rate / 2)
+        delays = _visibility(server, [_with_new_ids(body, 255) for body in bodies], rate / 2)
     statuses = [answer.status for answer in overload]
     return LoadFigures(
         p99_ms=_percentile([answer.seconds for answer in answers], 0.99),

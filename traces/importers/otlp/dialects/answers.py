@@ -1,11 +1,12 @@
 """Answers of model calls in a span's attributes and events, in the dialects of the tracers, most specific first."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import (
     RESPONSE_ATTRIBUTES,
@@ -30,7 +31,7 @@ _KNOWN_FIELDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class CallAnswer:
     """The answer of a model call, and what the response contains besides."""
 
@@ -43,6 +44,8 @@ def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
     reason = _finish_reason(attributes)
     selection: CallAnswer | None = None
     for source in _sources(attributes, events):
+        if source.value is None or source.value in ("", [], {}):
+            continue
         candidate = _read(source.value, reason)
         if not _has_content(candidate.answer.output, source.value):
             continue

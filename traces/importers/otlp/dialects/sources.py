@@ -1,14 +1,14 @@
 """Places of a span that may record the same thing: the first counts, copies of it are left out, others are retained."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages
 from traces.importers.otlp.dialects.attributes import Attributes
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Source:
     """A recorded value, and what marks its attributes or events as used."""
 
