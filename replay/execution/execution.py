@@ -1,6 +1,7 @@
 """Execution strategy of a session; features that create sessions can override it."""
 
 from collections.abc import Callable, Mapping
+from uuid import UUID
 
 from replay.core.events import Event
 from replay.core.graph import Graph
@@ -13,7 +14,9 @@ from traces.models import Step
 
 
 class Execution:
-    """The strategy of an ordinary replay."""
+    """The strategy of an ordinary replay. `compared`: the run that the source is compared with, if there is one."""
+
+    compared: UUID | None = None
 
     def extend_graph(self, graph: Graph) -> Graph:
         """Add further known data flow to the source's graph."""

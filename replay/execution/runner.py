@@ -156,7 +156,8 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
         writer.reuse_all()
     else:
         losses = find_losses(session.source_run_id, session.source_run.step_count)
-        graph = execution.extend_graph(load_graph(session.source_run_id, session.fork_sequence_no, losses))
+        source_graph = load_graph(session.source_run_id, session.fork_sequence_no, losses, compared=execution.compared)
+        graph = execution.extend_graph(source_graph)
         environment = execution.environment(checkpoints, journal, payloads, committed_steps)
         fork = build_fork(graph, overrides, policy, payloads)
         replayer = Replayer(fork.context(environment, ignoring), hooks)

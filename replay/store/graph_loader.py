@@ -53,8 +53,17 @@ def load_steps(run_id: UUID, numbers: Iterable[int], losses: Mapping[int, LostPa
 
 
 @without_pauses()
-def load_graph(run_id: UUID, fork: int, losses: Mapping[int, LostPayloads] = MappingProxyType({})) -> Graph:
-    """The steps from the fork on, what they consumed, and the containers open at the fork."""
+def load_graph(
+    run_id: UUID,
+    fork: int,
+    losses: Mapping[int, LostPayloads] = MappingProxyType({}),
+    *,
+    compared: UUID | None = None,
+) -> Graph:
+    """The steps from the fork on, what they consumed, and the containers open at the fork.
+
+    `compared`: the run that this one is compared with, which is a witness.
+    """
     stored_provenance.ensure(run_id)
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
     nodes = tuple(_mark_losses(node, losses.get(node.no, ())) for node in nodes) if losses else nodes
@@ -72,7 +81,7 @@ def load_graph(run_id: UUID, fork: int, losses: Mapping[int, LostPayloads] = Map
         open=open_containers,
         earlier_calls=calls,
         earlier=tuple(earlier[no] for no in sorted(earlier)),
-        witnesses=load_witnesses(run_id, fork, nodes),
+        witnesses=load_witnesses(run_id, fork, nodes, compared=compared),
     )
 
 

@@ -15,10 +15,13 @@ _MAX_STEPS: Final = 2_000  # of a witness
 _ORIGINAL: Final = (RunSource.LIVE, RunSource.IMPORT, RunSource.BUNDLE)
 
 
-def load_witnesses(run_id: UUID, fork: int, nodes: Iterable[Node]) -> tuple[Witness, ...]:
+def load_witnesses(
+    run_id: UUID, fork: int, nodes: Iterable[Node], *, compared: UUID | None = None
+) -> tuple[Witness, ...]:
     """Load other recordings of the app if content of unknown origin appears after the fork.
 
-    Replays are no witnesses: their content is copied from a recording.
+    Replays are no witnesses: their content is copied from a recording. The run that this one is compared with is one
+    even if many recordings are newer.
     """
     if not any(item.first_step > fork for node in nodes for item in node.unexplained):
         return ()
@@ -33,10 +36,10 @@ def load_witnesses(run_id: UUID, fork: int, nodes: Iterable[Node]) -> tuple[Witn
         step_count__lte=_MAX_STEPS,
     ).exclude(id=run_id)
     numbers = places(_steps(run_id))
-    return tuple(
-        witness(_steps(recording), numbers)
-        for recording in recordings.order_by("-id").values_list("id", flat=True)[:_RUNS]
-    )
+    ids = list(recordings.order_by("-id").values_list("id", flat=True)[:_RUNS])
+    if compared is not None and compared not in ids and recordings.filter(id=compared).exists():
+        ids = [compared, *ids[: _RUNS - 1]]
+    return tuple(witness(_steps(recording), numbers) for recording in ids)
 
 
 def _steps(run_id: UUID) -> list[WitnessStep]:

@@ -1,7 +1,9 @@
 """How a probe is replayed: which run, from which step, with which overrides and recordings."""
 
 from dataclasses import dataclass, field
+from uuid import UUID
 
+from diffing.models import DiffReport
 from replay.core.vocabulary import COMPLETED
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
@@ -54,6 +56,12 @@ def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -
         fork=setup.fork,
         load=load,
     )
+
+
+def compared_run(diff: DiffReport, run_id: UUID) -> UUID | None:
+    """The run that one of the two runs of a diff is compared with; None for another run."""
+    partners = {diff.base_id: diff.candidate_id, diff.candidate_id: diff.base_id}
+    return partners.get(run_id)
 
 
 def clamp(pair: tuple[int, StepType, str, str], payloads: Payloads) -> Override:
