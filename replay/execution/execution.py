@@ -14,9 +14,9 @@ from traces.models import Step
 
 
 class Execution:
-    """The strategy of an ordinary replay. `compared`: the run that the source is compared with, if there is one."""
+    """The strategy of an ordinary replay. `counterpart`: the run that the source is compared with, if there is one."""
 
-    compared: UUID | None = None
+    counterpart: UUID | None = None
 
     def extend_graph(self, graph: Graph) -> Graph:
         """Add further known data flow to the source's graph."""

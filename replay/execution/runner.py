@@ -156,7 +156,9 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
         writer.reuse_all()
     else:
         losses = find_losses(session.source_run_id, session.source_run.step_count)
-        source_graph = load_graph(session.source_run_id, session.fork_sequence_no, losses, compared=execution.compared)
+        source_graph = load_graph(
+            session.source_run_id, session.fork_sequence_no, losses, counterpart=execution.counterpart
+        )
         graph = execution.extend_graph(source_graph)
         environment = execution.environment(checkpoints, journal, payloads, committed_steps)
         fork = build_fork(graph, overrides, policy, payloads)

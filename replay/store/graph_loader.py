@@ -58,11 +58,11 @@ def load_graph(
     fork: int,
     losses: Mapping[int, LostPayloads] = MappingProxyType({}),
     *,
-    compared: UUID | None = None,
+    counterpart: UUID | None = None,
 ) -> Graph:
     """The steps from the fork on, what they consumed, and the containers open at the fork.
 
-    `compared`: the run that this one is compared with, which is a witness.
+    `counterpart`: the run that this one is compared with, which is a witness.
     """
     stored_provenance.ensure(run_id)
     nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
@@ -81,7 +81,7 @@ def load_graph(
         open=open_containers,
         earlier_calls=calls,
         earlier=tuple(earlier[no] for no in sorted(earlier)),
-        witnesses=load_witnesses(run_id, fork, nodes, compared=compared),
+        witnesses=load_witnesses(run_id, fork, nodes, counterpart=counterpart),
     )
 
 

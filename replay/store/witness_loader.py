@@ -16,7 +16,7 @@ _ORIGINAL: Final = (RunSource.LIVE, RunSource.IMPORT, RunSource.BUNDLE)
 
 
 def load_witnesses(
-    run_id: UUID, fork: int, nodes: Iterable[Node], *, compared: UUID | None = None
+    run_id: UUID, fork: int, nodes: Iterable[Node], *, counterpart: UUID | None = None
 ) -> tuple[Witness, ...]:
     """Load other recordings of the app if content of unknown origin appears after the fork.
 
@@ -37,8 +37,8 @@ def load_witnesses(
     ).exclude(id=run_id)
     numbers = places(_steps(run_id))
     ids = list(recordings.order_by("-id").values_list("id", flat=True)[:_RUNS])
-    if compared is not None and compared not in ids and recordings.filter(id=compared).exists():
-        ids = [compared, *ids[: _RUNS - 1]]
+    if counterpart is not None and counterpart not in ids and recordings.filter(id=counterpart).exists():
+        ids = [counterpart, *ids[: _RUNS - 1]]
     return tuple(witness(_steps(recording), numbers) for recording in ids)
 
 

@@ -24,7 +24,7 @@ from replay.proofs.probes import recorded_answers
 from replay.proofs.probes.mediator_candidates import clamp_of
 from replay.proofs.probes.recorded_answers import Recordings, Signatures
 from replay.proofs.probes.recorded_environment import RecordedEnvironment, UnrecordedCall
-from replay.proofs.probes.setup import Setup, clamp, compared_run, coupling_of
+from replay.proofs.probes.setup import Setup, clamp, counterpart_of, coupling_of
 from replay.proofs.subject.subject import Subject
 from replay.store.fork import build_fork
 from replay.store.graph_loader import load_graph
@@ -92,8 +92,8 @@ class RecordedReplays:
     def graph(self, setup: Setup) -> Graph:
         key = (setup.run.id, setup.fork)
         if key not in self._graphs:
-            compared = compared_run(self.proof.diff, setup.run.id)
-            self._graphs[key] = with_links(load_graph(*key, compared=compared), setup.copies)
+            counterpart = counterpart_of(self.proof.diff, setup.run.id)
+            self._graphs[key] = with_links(load_graph(*key, counterpart=counterpart), setup.copies)
         return self._graphs[key]
 
     def replay(self, spec: ProbeSpec) -> ProbeResult | Call:

@@ -21,7 +21,7 @@ from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMon
 from replay.proofs.probes.probe_sessions import PROBE_MISSED
 from replay.proofs.probes.recorded_answers import Recordings, Signatures
 from replay.proofs.probes.recorded_environment import recorded_answer
-from replay.proofs.probes.setup import Setup, compared_run, coupling_of
+from replay.proofs.probes.setup import Setup, counterpart_of, coupling_of
 from replay.proofs.probes.stored_probes import COPIES
 from replay.store.payload_reader import Payloads
 from traces.models import Step
@@ -50,7 +50,7 @@ class ProbeExecution(Execution):
         setup = Setup(run=session.source_run, fork=session.fork_sequence_no, overrides=profile, side=side)
         signatures = Signatures(session.source_run.app, session.plan.get("ignore_list", 0))
         self._coupling = coupling_of(probe.proof, setup, Recordings(signatures=signatures))
-        self.compared = compared_run(probe.proof.diff, session.source_run_id)
+        self.counterpart = counterpart_of(probe.proof.diff, session.source_run_id)
         self._payloads = payloads
         self._fresh = probe.repeat > 0
         self._copies = load_links(probe.ask.get(COPIES, {}))

@@ -58,7 +58,7 @@ def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -
     )
 
 
-def compared_run(diff: DiffReport, run_id: UUID) -> UUID | None:
+def counterpart_of(diff: DiffReport, run_id: UUID) -> UUID | None:
     """The run that one of the two runs of a diff is compared with; None for another run."""
     partners = {diff.base_id: diff.candidate_id, diff.candidate_id: diff.base_id}
     return partners.get(run_id)

@@ -153,12 +153,12 @@ def test_witnesses_are_other_recordings_of_the_app() -> None:
 
 def test_the_compared_run_is_a_witness_however_many_are_newer() -> None:
     run = record(_router("one")).run_id
-    compared = record(_router("two", "shipping")).run_id
+    partner = record(_router("two", "shipping")).run_id
     for number in range(8):
         record(_router(f"newer {number}", "legal"))
-    outputs = dict(Step.objects.filter(run_id=compared).values_list("sequence_no", "output_ref"))
+    outputs = dict(Step.objects.filter(run_id=partner).values_list("sequence_no", "output_ref"))
     assert outputs not in [witness.outputs for witness in _witnesses(run)]
-    witnesses = graph_loader.load_graph(run, 1, compared=compared).witnesses
+    witnesses = graph_loader.load_graph(run, 1, counterpart=partner).witnesses
     assert (len(witnesses), witnesses[0].outputs) == (8, outputs)
 
 
