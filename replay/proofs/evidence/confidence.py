@@ -14,6 +14,7 @@ class Grounds:
     """The facts that a confidence level rests on.
 
     is_enough, is_needed of the primary set; None if not tested
+    restores_base        without the primary set, the candidate has the base's outcome, not a third one
     new_answer           a decisive probe got a new answer from a model
     borrowed_answer      a decisive probe used a tool's answer from the other of two separate runs
     stand_in             a step of one run only is represented by nothing but its output
@@ -32,6 +33,7 @@ class Grounds:
     gate: NoiseGate
     is_enough: bool | None = None
     is_needed: bool | None = None
+    restores_base: bool = True
     new_answer: bool = False
     borrowed_answer: bool = False
     stand_in: bool = False
@@ -101,6 +103,9 @@ def _medium(grounds: Grounds) -> Level:
         return _level("medium", RuleKind.SEVERAL_CAUSES if grounds.exhaustive else RuleKind.SOME_OF_SEVERAL_CAUSES)
     if grounds.left_by_certificates:
         return _level("medium", RuleKind.LAST_CANDIDATE)
+    if not grounds.is_enough and not grounds.restores_base:
+        # A third outcome shows that the change has an effect, not that it makes this difference.
+        return _level("low", RuleKind.INCOMPLETE)
     if not (grounds.is_enough and grounds.is_needed):
         return _level("medium", RuleKind.SUFFICIENT if grounds.is_enough else RuleKind.NECESSARY)
     if doubt := _doubt(grounds):

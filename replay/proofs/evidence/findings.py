@@ -149,6 +149,7 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         left_by_certificates=conclusion.by_certificates,
         is_enough=space.is_enough(cause) if cause else None,
         is_needed=space.is_needed(cause) if cause else None,
+        restores_base=not cause or space.restores_base(cause),
         new_answer=bool(cause) and ladder.used_new_answer(cause),
         finished="search" in ladder.completed_stages
         or not ladder.space.atoms

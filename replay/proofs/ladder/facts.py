@@ -94,6 +94,15 @@ class Space:
         is_candidate = self._is_candidate(self.all - self.with_dependents(subset), sides)
         return None if is_candidate is None else not is_candidate
 
+    def restores_base(self, subset: Atoms) -> bool:
+        """False if the candidate without these changes has an outcome of neither recording."""
+        remainder = self.all - self.with_dependents(subset)
+        results = [
+            self.result(remainder, side) for side in (("candidate", "base") if self.one_space else ("candidate",))
+        ]
+        settled_results = [result for result in results if result is not None and result.is_settled]
+        return not settled_results or settled_results[0].outcome != ProbeOutcome.OTHER
+
     def with_required(self, subset: Atoms) -> Atoms:
         """The atoms and all that they require."""
         by_id = {atom.id: atom for atom in self.atoms}
