@@ -4,6 +4,7 @@ import type { CompareSearch } from "@/pages/compare/search";
 import type { DiffSearch } from "@/pages/diff/search";
 import type { NewExperimentSearch } from "@/pages/experiments/search";
 import type { LoginSearch } from "@/pages/login/search";
+import type { OutcomesSearch } from "@/pages/outcomes/search";
 import type { RunsSearch } from "@/pages/runs/search";
 import type { RunSearch } from "@/pages/run/search";
 import type { ToolsSearch } from "@/pages/tools/search";
@@ -24,6 +25,7 @@ export const paths = {
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
+  outcomes: (search: OutcomesSearch = {}) => linkOptions({ to: "/settings/outcomes", search }),
   redaction: () => linkOptions({ to: "/settings/redaction" }),
   connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),

@@ -11,6 +11,7 @@ import { diffsRoute } from "@/pages/diffs/route";
 import { experimentRoute, experimentsRoute, newExperimentRoute } from "@/pages/experiments/route";
 import { hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
+import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
 import { replaysRoute } from "@/pages/replays/route";
 import { runRoute } from "@/pages/run/route";
@@ -41,6 +42,7 @@ const routeTree = rootRoute.addChildren([
   toolsRoute,
   hooksRoute,
   settingsRoute,
+  outcomesRoute,
   redactionRoute,
   shareRoute,
   loginRoute,

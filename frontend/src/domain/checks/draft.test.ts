@@ -19,6 +19,12 @@ describe("checks", () => {
     ]);
   });
 
+  it("may stand in for a judgement by its name", () => {
+    expect(checksOf([{ kind: "contains", text: "42 EUR", name: " reward " }])).toEqual([
+      { kind: "contains", text: "42 EUR", name: "reward" },
+    ]);
+  });
+
   it("reject an invalid schema", () => {
     expect(checksProblem([{ kind: "json_schema", text: "[1]" }])).toMatch(/JSON object/);
     expect(checksProblem([{ kind: "json_schema", text: "{}" }])).toBeNull();

@@ -7,11 +7,15 @@ export type CheckKind =
 export interface CheckDraft {
   kind: CheckKind;
   text: string;
+  /** The judgement for which the check stands in. */
+  name?: string;
 }
 
 /** The checks to send, without empty ones. */
 export function checksOf(checks: readonly CheckDraft[]): object[] {
-  return checks.filter(({ text }) => text.trim()).map(checkOf);
+  return checks
+    .filter(({ text }) => text.trim())
+    .map((check) => (check.name?.trim() ? { ...checkOf(check), name: check.name.trim() } : checkOf(check)));
 }
 
 /** Why the checks cannot be sent, in one sentence. Null if they can. */

@@ -4,19 +4,24 @@ import { outcomeLook, outcomeTitle, outcomeWord } from "./outcome";
 
 test("a failed task overrides completion", () => {
   const run = aRun({ outcome: "failed", outcome_reason: "reward 0" });
-  expect([outcomeLook(run), outcomeWord(run), outcomeTitle(run)]).toEqual(["failed", "failed", "failed: reward 0"]);
+  expect([outcomeLook(run), outcomeWord(run), outcomeTitle(run)]).toEqual(["failed", "Failed", "Failed: reward 0"]);
 });
 
 test("only judged runs appear as passed", () => {
   expect(outcomeLook(aRun({ outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun())).toBe("ended");
-  expect(outcomeTitle(aRun())).toBe("completed, not judged");
+  expect(outcomeTitle(aRun())).toBe("Unknown: completed, not judged");
   expect(outcomeLook(aRun({ outcome: "unverified" }))).toBe("unverified");
+});
+
+test("a cut-off recording names its reason", () => {
+  const run = aRun({ status: "partial", outcome_reason: "the end of the run was not recorded" });
+  expect(outcomeTitle(run)).toBe("Unknown: the end of the run was not recorded");
 });
 
 test("a judgement overrides errors and running", () => {
   expect(outcomeLook(aRun({ errors: 2 }))).toBe("errors");
   expect(outcomeLook(aRun({ errors: 2, outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun({ status: "running" }))).toBe("running");
-  expect(outcomeWord(aRun({ status: "running" }))).toBe("running");
+  expect(outcomeWord(aRun({ status: "running" }))).toBe("Running");
 });

@@ -1,8 +1,15 @@
 // The outcome of a run, in one word and with its reason. Only passed runs are green.
-import type { RunSummary } from "@/api/schema";
+import type { Outcome, RunSummary } from "@/api/schema";
 
 export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
 export type OutcomeLook = "running" | "passed" | "failed" | "unverified" | "errors" | "ended";
+
+export const OUTCOMES: Record<Outcome, string> = {
+  passed: "Passed",
+  failed: "Failed",
+  unverified: "Unverified",
+  unknown: "Unknown",
+};
 
 /** The mark of a run: its outcome, or else how it ended. */
 export function outcomeLook(run: OutcomeSource): OutcomeLook {
@@ -12,19 +19,25 @@ export function outcomeLook(run: OutcomeSource): OutcomeLook {
 }
 
 export function outcomeWord(run: OutcomeSource): string {
-  return run.outcome === "unknown" ? run.status : run.outcome;
+  return outcomeLook(run) === "running" ? "Running" : OUTCOMES[run.outcome];
 }
 
 /** Details for screen readers and tooltips. */
 export function outcomeTitle(run: OutcomeSource): string {
+  const detail = outcomeDetail(run);
+  return detail ? `${outcomeWord(run)}: ${detail}` : outcomeWord(run);
+}
+
+/** Why the run has its outcome. Empty if nothing more is known. */
+export function outcomeDetail(run: OutcomeSource): string {
   switch (outcomeLook(run)) {
     case "running":
-      return "running";
+      return "";
     case "errors":
       return "completed with errors, not judged";
     case "ended":
-      return run.status === "partial" ? "partial: the end was not recorded" : "completed, not judged";
+      return run.outcome_reason || "completed, not judged";
     default:
-      return run.outcome_reason ? `${run.outcome}: ${run.outcome_reason}` : run.outcome;
+      return run.outcome_reason;
   }
 }

@@ -14,8 +14,10 @@ import {
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
-import type { BisectPlan } from "@/api/schema";
+import type { BisectPlan, BisectRequest } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
+import { OutcomeFields } from "@/features/checks/OutcomeFields";
+import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { count, pluralize, money } from "@/ui/format/numbers";
 import { parseModelName } from "@/domain/overrides/modelName";
@@ -23,6 +25,8 @@ import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import classes from "./BisectDialog.module.css";
 import { policyChoices, profileChoices, type Choice } from "./choices";
+
+type PassQuestion = BisectRequest["question"];
 
 interface Props {
   subject: BisectionSubject;
@@ -35,6 +39,8 @@ interface Props {
 export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactElement {
   const navigate = useNavigate();
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
+  const [question, setQuestion] = useState<PassQuestion>("check");
+  const [choice, setChoice] = useState(NO_JUDGEMENT);
   const [samples, setSamples] = useState(3);
   const [maxCalls, setMaxCalls] = useState<number | null>(null);
   const [model, setModel] = useState("");
@@ -44,7 +50,9 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
   const checkRequests = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
+    question,
     checks: checkRequests,
+    ...(question === "judgement" && judgementOf(choice)),
     samples,
     reproduce: samples,
     confirm: Math.max(samples, 5),
@@ -53,10 +61,11 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
     ...(maxCalls !== null && { budget: { max_live_calls: maxCalls } }),
   };
   const [debouncedRequest] = useDebouncedValue(request, 300);
-  const ready = problem === null && checkRequests.length > 0;
+  const missing = missingWords(question, checkRequests.length, choice);
+  const ready = problem === null && missing === null;
   const plan = useQuery({
     ...bisectionPlanQuery(subject, debouncedRequest),
-    enabled: ready && debouncedRequest.checks.length > 0,
+    enabled: ready && debouncedRequest.question === question,
   });
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
@@ -83,8 +92,24 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
           The run is forked at one step after another and continued with live answers, to find the last step from which
           it can still pass. Everything before a fork stays as recorded.
         </p>
-        <h3>Checks that a good run passes</h3>
-        <ChecksEditor checks={checks} onChange={setChecks} />
+        <Select
+          label="What does a good run pass?"
+          data={QUESTIONS}
+          value={question}
+          allowDeselect={false}
+          onChange={(value) => value && setQuestion(value)}
+        />
+        {isOutcomeQuestion(question) ? (
+          <OutcomeFields
+            question={question}
+            choice={choice}
+            onChoice={setChoice}
+            checks={checks}
+            onChecks={setChecks}
+          />
+        ) : (
+          <ChecksEditor checks={checks} onChange={setChecks} />
+        )}
         <div className={classes.fields}>
           <NumberInput
             label="Samples per step"
@@ -121,7 +146,7 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
         </div>
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
-          {!problem && checkRequests.length === 0 && <p className="muted">Add a check to see the estimated cost.</p>}
+          {!problem && missing && <p className="muted">{missing}</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
           {ready && plan.error && <p className="failed">{plan.error.message}</p>}
           {ready && !plan.error && plan.data && <PlanSummary plan={plan.data} />}
@@ -140,6 +165,18 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
       </div>
     </Modal>
   );
+}
+
+const QUESTIONS: { value: PassQuestion; label: string }[] = [
+  { value: "check", label: "Your checks" },
+  { value: "outcome", label: "The app's outcome rule" },
+  { value: "judgement", label: "One judgement" },
+];
+
+/** What to enter before the cost can be estimated. Null if nothing is missing. */
+function missingWords(question: PassQuestion, checks: number, choice: JudgementDraft): string | null {
+  if (question === "check" && checks === 0) return "Add a check to see the estimated cost.";
+  return question === "judgement" && !choice.judgement.trim() ? "Name the judgement to see the estimated cost." : null;
 }
 
 function useChoices(sourceRun: string): { profiles: Choice[]; policies: Choice[] } {

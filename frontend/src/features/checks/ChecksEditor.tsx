@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Select, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Autocomplete, Button, Select, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { CheckDraft, CheckKind } from "@/domain/checks/draft";
@@ -23,12 +23,13 @@ const STATUSES = [
   { value: "failed", label: "failed" },
 ];
 
-/** Edit the checks that a run's outcome must pass. */
+/** Edit the checks that a run's outcome must pass. With `names`, each check may stand in for a judgement. */
 export function ChecksEditor(props: {
   checks: readonly CheckDraft[];
   onChange: (checks: CheckDraft[]) => void;
+  names?: string[] | undefined;
 }): ReactElement {
-  const { checks, onChange } = props;
+  const { checks, onChange, names } = props;
   return (
     <div className={classes.checks}>
       {checks.map((check, position) => (
@@ -36,6 +37,7 @@ export function ChecksEditor(props: {
           key={position}
           check={check}
           number={position + 1}
+          names={names}
           onChange={(changedCheck) => onChange(checks.map((item, index) => (index === position ? changedCheck : item)))}
           onRemove={() => onChange(checks.filter((_, index) => index !== position))}
         />
@@ -56,15 +58,25 @@ export function ChecksEditor(props: {
 function Row(props: {
   check: CheckDraft;
   number: number;
+  names: string[] | undefined;
   onChange: (check: CheckDraft) => void;
   onRemove: () => void;
 }): ReactElement {
-  const { check, number, onChange, onRemove } = props;
+  const { check, number, names, onChange, onRemove } = props;
   // A status is one of two values, so text of another kind of check does not carry over.
   const changeKind = (kind: CheckKind) =>
-    onChange({ kind, text: kind === "status" ? "completed" : check.kind === "status" ? "" : check.text });
+    onChange({ ...check, kind, text: kind === "status" ? "completed" : check.kind === "status" ? "" : check.text });
   return (
-    <div className={classes.check}>
+    <div className={classes.check} data-named={names !== undefined}>
+      {names && (
+        <Autocomplete
+          aria-label={`Judgement of check ${number}`}
+          placeholder="Judgement"
+          data={names}
+          value={check.name ?? ""}
+          onChange={(name) => onChange({ ...check, name })}
+        />
+      )}
       <Select
         aria-label={`Kind of check ${number}`}
         data={KINDS}

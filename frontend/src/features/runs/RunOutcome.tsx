@@ -1,7 +1,15 @@
 import { Loader, Tooltip } from "@mantine/core";
 import { IconAlertCircle, IconCircleCheck, IconCircleDashed, IconCircleDot, IconCircleX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
-import { outcomeLook, outcomeTitle, outcomeWord, type OutcomeSource, type OutcomeLook } from "@/domain/runs/outcome";
+import type { Outcome } from "@/api/schema";
+import {
+  OUTCOMES,
+  outcomeLook,
+  outcomeTitle,
+  outcomeWord,
+  type OutcomeSource,
+  type OutcomeLook,
+} from "@/domain/runs/outcome";
 
 /** The outcome of a run as an icon, a colour and a label. */
 export function RunOutcome({ run, withWord = false }: { run: OutcomeSource; withWord?: boolean }): ReactElement {
@@ -16,11 +24,25 @@ export function RunOutcome({ run, withWord = false }: { run: OutcomeSource; with
   );
 }
 
+/** An outcome as an icon and a word, where its run is not at hand. */
+export function OutcomeMark({ outcome }: { outcome: Outcome }): ReactElement {
+  const look = outcome === "unknown" ? "ended" : outcome;
+  return (
+    <b style={{ display: "inline-flex", alignItems: "center", gap: 5, fontWeight: 600 }}>
+      {icon(look)}
+      <span className={colour(look)}>{OUTCOMES[outcome]}</span>
+    </b>
+  );
+}
+
 /** The outcome in its colour. Unjudged runs are grey. */
 export function OutcomeWord({ run }: { run: OutcomeSource }): ReactElement {
-  const look = outcomeLook(run);
-  const colour = look === "failed" ? "failed" : look === "passed" ? "exact" : "muted";
-  return <span className={colour}>{outcomeWord(run)}</span>;
+  return <span className={colour(outcomeLook(run))}>{outcomeWord(run)}</span>;
+}
+
+function colour(look: OutcomeLook): string {
+  if (look === "failed") return "failed";
+  return look === "passed" ? "exact" : "muted";
 }
 
 function icon(look: OutcomeLook): ReactElement {

@@ -5,6 +5,7 @@ import { IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { compare } from "@/api/diffs/diffs";
 import { runQuery } from "@/api/runs/runs";
+import { RunOutcome } from "@/features/runs/RunOutcome";
 import { ErrorState } from "@/ui/ErrorState";
 import { ComparisonPending } from "@/features/diffs/ComparisonPending";
 import { Page, PageHeader } from "@/ui/Page";
@@ -61,6 +62,7 @@ function SelectedRun({ run, onClear }: { run: string; onClear: () => void }): Re
   const { data, error } = useQuery(runQuery(run));
   return (
     <div className={classes.chosen}>
+      {data && <RunOutcome run={data} withWord />}
       <b className="grow">{data?.name ?? (error ? error.message : run)}</b>
       <button type="button" className={classes.clear} onClick={onClear} aria-label="Choose another run">
         <IconX size={14} />

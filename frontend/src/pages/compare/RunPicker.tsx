@@ -5,6 +5,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { runsQuery } from "@/api/runs/runs";
 import type { RunSummary } from "@/api/schema";
+import { RunOutcome } from "@/features/runs/RunOutcome";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
 import { timeAgo, pluralize } from "@/ui/format/numbers";
@@ -51,7 +52,10 @@ export function RunPicker({ label, excludedRun, onChoose }: Props): ReactElement
 function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) => void }): ReactElement {
   return (
     <button type="button" className={classes.run} onClick={() => onChoose(run.id)}>
-      <b>{run.name}</b>
+      <span className={classes.title}>
+        <RunOutcome run={run} withWord />
+        <b>{run.name}</b>
+      </span>
       <span className="muted">
         {[run.app, pluralize(run.steps, "step"), timeAgo(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
         {run.errors > 0 && ` · ${pluralize(run.errors, "error")}`}

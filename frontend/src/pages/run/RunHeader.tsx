@@ -9,7 +9,7 @@ import type { RunDetail } from "@/api/schema";
 import { timeAgo, pluralize, duration, fullTime, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
-import { RunOutcome } from "@/features/runs/RunOutcome";
+import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { originOf } from "@/domain/runs/origin";
@@ -141,7 +141,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
                 rightSection={<span className="muted">{timeAgo(fork.created_at)}</span>}
                 onClick={() => void navigate(paths.run(fork.id))}
               >
-                from step {fork.fork_sequence_no ?? 1}
+                from step {fork.fork_sequence_no ?? 1} · <OutcomeWord run={fork} />
                 <LabelBar counts={fork.labels} height={4} />
               </Menu.Item>
             ))}

@@ -16,6 +16,12 @@ export interface RunsSearch {
   until?: string;
   min_cost?: number;
   max_cost?: number;
+  /** Conditions on one judgement of the run or of its steps. */
+  judgement?: string;
+  judgement_source?: string;
+  judgement_kind?: string;
+  min_score?: number;
+  max_score?: number;
   /** Sort order. Newest first by default. */
   sort?: string;
 }
@@ -28,11 +34,14 @@ const texts = [
   "source",
   "tag",
   "label",
+  "judgement",
+  "judgement_source",
+  "judgement_kind",
   "since",
   "until",
   "sort",
 ] as const;
-const numbers = ["min_cost", "max_cost"] as const;
+const numbers = ["min_cost", "max_cost", "min_score", "max_score"] as const;
 
 /** Parse an address, ignoring unknown parameters. */
 export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
@@ -65,7 +74,17 @@ export function isFiltered(search: RunsSearch): boolean {
   return Object.keys(search).some((name) => name !== "sort");
 }
 
-export type ChoiceFilter = "app" | "environment" | "status" | "outcome" | "source" | "tag" | "label";
+export type ChoiceFilter =
+  | "app"
+  | "environment"
+  | "status"
+  | "outcome"
+  | "source"
+  | "tag"
+  | "label"
+  | "judgement"
+  | "judgement_source"
+  | "judgement_kind";
 
 export function choices(search: RunsSearch, name: ChoiceFilter): string[] {
   return search[name]?.split(",").filter(Boolean) ?? [];

@@ -23,6 +23,7 @@ export function SettingsPage(): ReactElement {
         title="Settings"
         note="The configuration that this server was started with. To change it, restart the server with other settings. Tokens are created and revoked here."
       />
+      <OutcomesLink />
       <RedactionLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
@@ -43,6 +44,20 @@ function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
         )}
       </LoadedList>
     </>
+  );
+}
+
+function OutcomesLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Outcomes</h2>
+        <span className="muted">What decides whether a run passed: people, scores, checks and tags.</span>
+        <Link {...paths.outcomes()} className={classes.link}>
+          Edit rules
+        </Link>
+      </header>
+    </section>
   );
 }
 

@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
 import { score } from "@/domain/diffs/score";
+import { RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { lastStep, linesOf, runTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
@@ -30,6 +31,7 @@ export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; cu
       <ol className={classes.names}>
         {lines.map(({ run }) => (
           <li key={run.id} data-asked={run.id === currentRun || undefined}>
+            <RunOutcome run={run} />
             <Link {...paths.run(run.id)} className="ellipsis" title={runTitle(run)}>
               {runTitle(run)}
             </Link>
@@ -52,8 +54,12 @@ function Branch({ line, scale }: { line: Line; scale: number }): ReactElement {
       {line.segments.map(({ mark, start, end }) => (
         <path key={mark} d={`M ${x(start)} ${y} H ${x(end)}`} className={classes.segment} data-mark={mark} />
       ))}
-      {line.run.status === "failed" && (
-        <path d={`M ${x(line.run.steps + 1)} ${y - 5} V ${y + 5}`} className={classes.segment} data-mark="failed" />
+      {line.run.outcome === "failed" && (
+        <path
+          d={`M ${x(line.segments.at(-1)?.end ?? line.run.steps + 1)} ${y - 5} V ${y + 5}`}
+          className={classes.segment}
+          data-mark="failed"
+        />
       )}
     </g>
   );

@@ -7,7 +7,7 @@ import { CheckSummary } from "@/features/checks/CheckSummary";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
-import { RunOutcome } from "@/features/runs/RunOutcome";
+import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ORIGIN, runTitle } from "./tree";
@@ -92,7 +92,7 @@ function Name({ run, isCurrent }: { run: TreeRun; isCurrent: boolean }): ReactEl
           </Link>
           {isCurrent && <span className="chip accent">this run</span>}
           <span className={list.sub} title={fullTime(run.created_at)}>
-            {fork}
+            <OutcomeWord run={run} /> · {fork}
             {ORIGIN[run.origin]} · {count(run.steps)} steps · {timeAgo(run.created_at)}
           </span>
         </div>

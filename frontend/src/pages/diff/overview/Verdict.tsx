@@ -1,11 +1,12 @@
 import { Tooltip, UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import type { Attribution, Brief, Deltas, RunVerdict, RunVerdicts, Scores } from "@/api/schema";
+import type { Attribution, Brief, Deltas, Scores } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { costDelta, durationDelta, tokenDelta, type Delta } from "./deltas";
 import { score } from "@/domain/diffs/score";
 import { useReport } from "../reportContext";
+import { OutcomeChange } from "./OutcomeChange";
 import { METHOD, emphasise, verdictTitle } from "../wording";
 import { CONFIDENCE } from "@/domain/diffs/confidence";
 import classes from "./Verdict.module.css";
@@ -15,11 +16,12 @@ export function Verdict(): ReactElement {
   const { attribution, summary, scores, deltas, brief, outcomes } = useReport().report;
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
+      {outcomes && <OutcomeChange outcomes={outcomes} />}
       <div className={classes.words}>
         <h2>{verdictTitle(attribution)}</h2>
         <Sentence attribution={attribution} summary={summary} />
       </div>
-      <Figures scores={scores} deltas={deltas} outcomes={outcomes ?? null} />
+      <Figures scores={scores} deltas={deltas} />
       <div className={classes.reasons}>
         {brief && <Lines brief={brief} confidence={attribution.confidence} />}
         {attribution.evidence.length > 0 && <EvidenceList lines={attribution.evidence} />}
@@ -105,14 +107,12 @@ function EvidenceList({ lines }: { lines: readonly string[] }): ReactElement {
 interface FiguresProps {
   scores: Scores;
   deltas: Deltas;
-  outcomes: RunVerdicts | null;
 }
 
-function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
+function Figures({ scores, deltas }: FiguresProps): ReactElement {
   const { tools } = scores;
   return (
     <dl className={`${classes.figures} num`}>
-      {outcomes && <Outcomes outcomes={outcomes} />}
       <Figure
         name="ARS"
         value={score(scores.ars)}
@@ -135,30 +135,6 @@ function Figures({ scores, deltas, outcomes }: FiguresProps): ReactElement {
       <Change name="cost" delta={costDelta(deltas.cost_usd)} />
       <Change name="time" delta={durationDelta(deltas.duration_ms)} />
     </dl>
-  );
-}
-
-const OUTCOME_COLOURS: Record<RunVerdict["outcome"], string> = {
-  passed: "exact",
-  failed: "failed",
-  unverified: "muted",
-  unknown: "muted",
-};
-
-/** The outcome of each side. Hidden if neither was judged. */
-function Outcomes({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement | null {
-  if (base.outcome === "unknown" && candidate.outcome === "unknown") return null;
-  const reasonOf = (side: string, verdict: RunVerdict) => verdict.reason && `${side}: ${verdict.reason}`;
-  return (
-    <Tooltip label={[reasonOf("base", base), reasonOf("candidate", candidate)].filter(Boolean).join("; ") || "outcome"}>
-      <div tabIndex={0}>
-        <dt>outcome</dt>
-        <dd>
-          <span className={OUTCOME_COLOURS[base.outcome]}>{base.outcome}</span> →{" "}
-          <span className={OUTCOME_COLOURS[candidate.outcome]}>{candidate.outcome}</span>
-        </dd>
-      </div>
-    </Tooltip>
   );
 }
 

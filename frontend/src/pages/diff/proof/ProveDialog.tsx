@@ -2,11 +2,14 @@ import { Button, Loader, Modal, NumberInput, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
-import { useState, type ReactElement } from "react";
+import { useState, type ReactElement, type ReactNode } from "react";
 import { proofPlanQuery } from "@/api/diffs/proofs";
 import type { ProofPlan } from "@/api/schema";
+import { isOutcomeQuestion } from "@/domain/checks/passQuestion";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
+import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { count, pluralize, money } from "@/ui/format/numbers";
+import { sentence } from "@/ui/format/text";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "./draft";
 import { useProof } from "./useProof";
 import { QUESTIONS, type QuestionKind } from "./wording";
@@ -85,6 +88,15 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
       {needsChecks(draft.question) && (
         <ChecksEditor checks={draft.checks} onChange={(checks) => onChange({ ...draft, checks })} />
       )}
+      {isOutcomeQuestion(draft.question) && (
+        <OutcomeFields
+          question={draft.question}
+          choice={draft.choice}
+          onChoice={(choice) => onChange({ ...draft, choice })}
+          checks={draft.checks}
+          onChecks={(checks) => onChange({ ...draft, checks })}
+        />
+      )}
     </div>
   );
 }
@@ -134,7 +146,14 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
 }
 
 /** The estimate first, then what replays cannot test and why. */
-function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: number }): ReactElement {
+function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: number }): ReactNode {
+  if (plan.refusals.length > 0) {
+    return plan.refusals.map((refusal) => (
+      <p key={refusal.where + refusal.detail} className="failed" role="alert">
+        {sentence(refusal.detail)}
+      </p>
+    ));
+  }
   const tests = plan.atoms.filter(({ testable, certificate }) => testable && !certificate).length;
   const certificates = plan.atoms.filter(({ certificate }) => certificate).length;
   return (
@@ -176,11 +195,6 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
           tests that the recordings cannot answer stay open.
         </p>
       )}
-      {plan.refusals.map((refusal) => (
-        <p key={refusal.where + refusal.detail} className="failed" role="alert">
-          {refusal.detail}
-        </p>
-      ))}
       {[...plan.warnings, ...plan.missing].map((line) => (
         <p key={line} className="muted">
           {line}

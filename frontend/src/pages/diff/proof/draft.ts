@@ -2,11 +2,13 @@
 import type { SparseProof } from "@/api/diffs/proofs";
 import type { CheapestExperiment, Findings } from "@/api/schema";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
+import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import type { QuestionKind } from "./wording";
 
 export interface ProofDraft {
   question: QuestionKind;
   checks: CheckDraft[];
+  choice: JudgementDraft;
   probes: number;
   /** Null: as many as the plan estimates. */
   liveCalls: number | null;
@@ -17,6 +19,7 @@ export interface ProofDraft {
 export const FIRST_DRAFT: ProofDraft = {
   question: "answer",
   checks: [{ kind: "contains", text: "" }],
+  choice: NO_JUDGEMENT,
   probes: 200,
   liveCalls: null,
   maxCost: null,
@@ -29,6 +32,8 @@ export function needsChecks(question: QuestionKind): boolean {
 
 /** Why the draft cannot be sent, in one sentence. Null if it can. */
 export function draftProblem(draft: ProofDraft): string | null {
+  if (draft.question === "judgement" && !draft.choice.judgement.trim()) return "Name the judgement.";
+  if (isOutcomeQuestion(draft.question)) return checksProblem(draft.checks);
   if (!needsChecks(draft.question)) return null;
   return checksOf(draft.checks).length === 0 ? "Add a check." : checksProblem(draft.checks);
 }
@@ -37,7 +42,8 @@ export function draftProblem(draft: ProofDraft): string | null {
 export function toProof(draft: ProofDraft, plannedCalls: number | null = null): SparseProof {
   return {
     question: draft.question,
-    ...(needsChecks(draft.question) && { checks: checksOf(draft.checks) }),
+    ...((needsChecks(draft.question) || isOutcomeQuestion(draft.question)) && { checks: checksOf(draft.checks) }),
+    ...(draft.question === "judgement" && judgementOf(draft.choice)),
     budget: {
       probes: draft.probes,
       live_calls: draft.liveCalls ?? plannedCalls,
@@ -53,5 +59,10 @@ export function toDecidingProof({ question }: Findings, { live_calls: calls }: C
     ...toProof(FIRST_DRAFT, calls),
     question: question.kind,
     ...(question.checks.length > 0 && { checks: question.checks }),
+    ...(question.kind === "judgement" && {
+      judgement: question.judgement,
+      at_least: question.at_least,
+      at_most: question.at_most,
+    }),
   };
 }

@@ -3,11 +3,14 @@ import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { IconChevronDown } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { judgementsQuery } from "@/api/runs/judgements";
 import type { RunDetail } from "@/api/schema";
-import { outcomeTitle } from "@/domain/runs/outcome";
+import { outcomeDetail, outcomeTitle } from "@/domain/runs/outcome";
+import { paths } from "@/app/paths";
+import { SOURCES } from "@/domain/runs/judgements";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { JudgeForm } from "./JudgeForm";
@@ -59,7 +62,8 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
       <Popover.Dropdown className={classes.dropdown} aria-label="Judgements">
         <p className={classes.conclusion}>
           <OutcomeWord run={run} />
-          <span className="muted">{outcomeTitle(run).replace(run.outcome, "")}</span>
+          {outcomeDetail(run) && <span className="muted">: {outcomeDetail(run)}</span>}
+          {run.outcome_basis && <span className="muted"> · {SOURCES[run.outcome_basis]}</span>}
         </p>
         <ul className={classes.list}>
           {data?.judgements.map((judgement) => (
@@ -67,6 +71,9 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
           ))}
         </ul>
         {data?.judgements.length === 0 && <span className="muted">This run has no judgements yet.</span>}
+        <Link {...paths.outcomes({ app: run.app })} className={classes.rule}>
+          What decides in {run.app}
+        </Link>
         <JudgeForm step={null} refusal={refusal} pending={add.isPending} onJudge={add.mutate} />
       </Popover.Dropdown>
     </Popover>

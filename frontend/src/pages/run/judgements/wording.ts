@@ -1,19 +1,11 @@
 // Descriptions of judgements.
 import type { JudgementView } from "@/api/schema";
-
-const sources: Record<JudgementView["source"], string> = {
-  person: "person",
-  check: "check",
-  import: "imported",
-  validator: "validator",
-  model: "model",
-  tag: "tag",
-};
+import { SOURCES } from "@/domain/runs/judgements";
 
 /** The source of a judgement: "ada", "imported", "imported, from ada". */
 export function authorWords(judgement: Pick<JudgementView, "source" | "by">): string {
   if (judgement.source === "person") return judgement.by || "person";
-  return judgement.by ? `${sources[judgement.source]}, from ${judgement.by}` : sources[judgement.source];
+  return judgement.by ? `${SOURCES[judgement.source]}, from ${judgement.by}` : SOURCES[judgement.source];
 }
 
 /** The verdict or value of a judgement: "pass", "0.5", "did not run". */

@@ -1,25 +1,25 @@
-import { Button, Checkbox, NumberInput, Popover, TextInput } from "@mantine/core";
-import { IconChevronDown, IconX } from "@tabler/icons-react";
-import { useState, type ReactElement, type ReactNode } from "react";
+import { Button, Checkbox, NumberInput, TextInput } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
+import { useState, type ReactElement } from "react";
 import type { Facet, RunFacets } from "@/api/schema";
 import { count } from "@/ui/format/numbers";
+import { OUTCOMES } from "@/domain/runs/outcome";
+import { choices, isFiltered, withChoices, type ChoiceFilter } from "../search";
+import { FilterButton, type FilterProps } from "./FilterButton";
 import classes from "./Filters.module.css";
-import { choices, isFiltered, withChoices, type ChoiceFilter, type RunsSearch } from "../search";
+import { JudgementFilter } from "./JudgementFilter";
 import { localDay, presets, timeWords } from "./timeRange";
 
-interface Props {
-  search: RunsSearch;
-  onChange: (search: RunsSearch) => void;
-}
 const labels: Facet[] = ["live", "exact", "cached", "simulated"].map((value) => ({ value, count: 0 }));
 
-export function Filters({ search, facets, onChange }: Props & { facets: RunFacets | undefined }): ReactElement {
+export function Filters({ search, facets, onChange }: FilterProps & { facets: RunFacets | undefined }): ReactElement {
   const props = { search, onChange };
   return (
     <>
       <Choices {...props} name="app" title="App" options={facets?.apps} />
       <Choices {...props} name="environment" title="Environment" options={facets?.environments} />
-      <Choices {...props} name="outcome" title="Outcome" options={facets?.outcomes} />
+      <Choices {...props} name="outcome" title="Outcome" options={facets?.outcomes} words={OUTCOMES} />
+      <JudgementFilter {...props} />
       <Choices {...props} name="status" title="Status" options={facets?.statuses} />
       <Choices {...props} name="source" title="Source" options={facets?.sources} />
       <Choices {...props} name="tag" title="Tag" options={facets?.tags} />
@@ -40,32 +40,22 @@ export function Filters({ search, facets, onChange }: Props & { facets: RunFacet
   );
 }
 
-function FilterButton(props: { title: string; value: string; children: ReactNode }): ReactElement {
-  return (
-    <Popover position="bottom-start" shadow="md" trapFocus returnFocus>
-      <Popover.Target>
-        <button type="button" className={classes.button} data-active={props.value !== ""}>
-          {props.title}
-          {props.value && <b className="ellipsis">{props.value}</b>}
-          <IconChevronDown size={13} aria-hidden />
-        </button>
-      </Popover.Target>
-      <Popover.Dropdown className={classes.dropdown}>{props.children}</Popover.Dropdown>
-    </Popover>
-  );
-}
-
 function Choices(
-  props: Props & { name: ChoiceFilter; title: string; options: Facet[] | undefined },
+  props: FilterProps & {
+    name: ChoiceFilter;
+    title: string;
+    options: Facet[] | undefined;
+    words?: Readonly<Record<string, string>>;
+  },
 ): ReactElement | null {
-  const { name, search, onChange } = props;
+  const { name, search, onChange, words = {} } = props;
   const [text, setText] = useState("");
   const selectedValues = choices(search, name);
   const options = (props.options ?? []).filter(({ value }) => value !== "");
   const visible = options.filter(({ value }) => value.toLowerCase().includes(text.toLowerCase()));
   if (options.length === 0 && selectedValues.length === 0) return null;
   return (
-    <FilterButton title={props.title} value={selectedValues.join(", ")}>
+    <FilterButton title={props.title} value={selectedValues.map((value) => words[value] ?? value).join(", ")}>
       {options.length > 8 && (
         <TextInput
           placeholder={`Find ${props.title.toLowerCase()}`}
@@ -87,7 +77,7 @@ function Choices(
               value={option.value}
               label={
                 <span className={classes.option}>
-                  <span className="ellipsis">{option.value}</span>
+                  <span className="ellipsis">{words[option.value] ?? option.value}</span>
                   {option.count > 0 && <span className="muted num">{count(option.count)}</span>}
                 </span>
               }
@@ -100,7 +90,7 @@ function Choices(
   );
 }
 
-function Time({ search, onChange }: Props): ReactElement {
+function Time({ search, onChange }: FilterProps): ReactElement {
   const { since, until, ...rest } = search;
   const setRange = (start: string | undefined, end: string | undefined) =>
     onChange({ ...rest, ...(start && { since: start }), ...(end && { until: end }) });
@@ -133,7 +123,7 @@ function Time({ search, onChange }: Props): ReactElement {
   );
 }
 
-function Cost({ search, onChange }: Props): ReactElement {
+function Cost({ search, onChange }: FilterProps): ReactElement {
   const { min_cost, max_cost, ...rest } = search;
   const setCosts = (min: number | undefined, max: number | undefined) =>
     onChange({ ...rest, ...(min !== undefined && { min_cost: min }), ...(max !== undefined && { max_cost: max }) });

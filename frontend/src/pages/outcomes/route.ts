@@ -1,0 +1,10 @@
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { rootRoute } from "@/app/root";
+import { parseOutcomesSearch } from "./search";
+
+export const outcomesRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/settings/outcomes",
+  validateSearch: parseOutcomesSearch,
+  component: lazyRouteComponent(() => import("./OutcomesPage"), "OutcomesPage"),
+});
