@@ -41,6 +41,7 @@ class Demo:
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
             "experiment": f"/experiments/{self.experiment}",
             "bisections": "/bisections",
+            "outcomes": "/settings/outcomes?app=order-desk",
             "bisection": f"/bisections/{self.bisection}",
             "tree": f"/tree/{self.failed_run}",
             "report file": f"/api/v1/diffs/{diff}?format=html",

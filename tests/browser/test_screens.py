@@ -28,6 +28,7 @@ SCREENS = (
     "new experiment",
     "experiment",
     "bisections",
+    "outcomes",
     "bisection",
     "tree",
     "login",
