@@ -116,8 +116,9 @@ test-browser: .make/chromium .make/frontend
 	$(BIN)/python $(PYTEST) tests/browser
 
 # Not a part of `make test`: it installs each client library in two versions, which takes minutes and gigabytes.
-test-clients: .make/dev ## test the capture SDK with real client libraries
+test-clients: .make/dev .make/node ## test the capture SDK with real client libraries
 	$(BIN)/python -m tests.clients.environments
+	$(BIN)/python -m tests.clients.javascript.environments
 	$(BIN)/python $(PYTEST) tests/clients
 
 test-semantic: .make/semantic .make/engines

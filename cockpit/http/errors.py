@@ -12,6 +12,8 @@ from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 
+from traces.collectors import refusals
+from traces.collectors.back_pressure import RETRY_AFTER_S
 from traces.core.schema import ErrorCode, Problem
 
 log = structlog.get_logger("cockpit.http.errors")
@@ -124,11 +126,19 @@ def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpRespon
 
 
 def problem_page(request: HttpRequest | None, description: ErrorDescription) -> HttpResponse:
+    """Return a problem as its client expects it: collectors answer in the protocol of the client."""
+    if request is not None and (response := refusals.respond(request, _refusal(description))) is not None:
+        return response
     content = in_json(description, request_id(request))
     response = HttpResponse(content, status=description.status, content_type=CONTENT_TYPE)
     if description.wait:
         response["Retry-After"] = str(description.wait)
     return response
+
+
+def _refusal(description: ErrorDescription) -> refusals.Refusal:
+    wait = description.wait or (RETRY_AFTER_S if description.retryable else 0)
+    return refusals.Refusal(status=description.status, detail=_truncate(description.detail), wait=wait)
 
 
 def in_json(description: ErrorDescription, request_id: str = "") -> bytes:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.clients.tracers.traced_agents import RecordedTrace, Tracing, check_model_calls
+from tests.clients.tracers.recording_server import RecordedTrace
+from tests.clients.tracers.traced_agents import Tracing, check_model_calls
 
 _PARAMETERS = {"temperature": 0.2, "seed": 7, "max_tokens": 100}
 

@@ -1,15 +1,15 @@
 """REST endpoints of Langfuse that its SDKs use. Refusals are `{message, error}`, as Langfuse answers them."""
 
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from django.http import HttpRequest, HttpResponse
 
 from traces.collectors.back_pressure import slot
+from traces.collectors.collector_view import CollectorView, answer, project_of
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.json_bodies import read_json
-from traces.collectors.json_view import JsonView, answer, project_of
 from traces.collectors.langfuse.events import BadRequest, Split, deletion, score_events, split_batch, split_events
-from traces.errors import NotFound, ProblemError
+from traces.errors import NotFound
 from traces.recordings import addresses, arrivals
 
 # The version of Langfuse whose protocol this is; its SDKs compare it.
@@ -21,23 +21,9 @@ _PROJECT: Final = {
     "organization": {"id": "forkpoint", "name": "Forkpoint"},
     "metadata": {},
 }
-_ERROR_NAMES: Final = {
-    400: "InvalidRequestError",
-    404: "LangfuseNotFoundError",
-    413: "PayloadTooLargeError",
-    415: "UnsupportedMediaTypeError",
-    503: "ServiceUnavailable",
-}
 
 
-class LangfuseView(JsonView):
-    """Base of these endpoints."""
-
-    def describe(self, problem: ProblemError) -> object:
-        return {"message": problem.detail, "error": _ERROR_NAMES.get(problem.status, "InvalidRequestError")}
-
-
-class IngestionView(LangfuseView):
+class IngestionView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record events; the answer lists each of them as stored or rejected."""
         body = read_json(read_body(request))
@@ -51,7 +37,7 @@ class IngestionView(LangfuseView):
         return answer({"successes": [{"id": id, "status": 201} for id in split.event_ids], "errors": errors}, 207)
 
 
-class ScoresView(LangfuseView):
+class ScoresView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record one score, or a list of them."""
         body = read_json(read_body(request))
@@ -68,7 +54,7 @@ class ScoresView(LangfuseView):
         return answer({"id": split.event_ids[0]})
 
 
-class ScoreView(LangfuseView):
+class ScoreView(CollectorView):
     def delete(self, request: HttpRequest, id: str) -> HttpResponse:
         """Delete a score that was sent to this server; it is withdrawn from its run."""
         address = addresses.find(_SCORE, [id]).get(id)
@@ -79,24 +65,24 @@ class ScoreView(LangfuseView):
         return answer({"message": f"Score {id} deleted"}, 202)
 
 
-class HealthView(LangfuseView):
+class HealthView(CollectorView):
     def get(self, request: HttpRequest) -> HttpResponse:
         return answer({"status": "OK", "version": _VERSION})
 
 
-class ProjectsView(LangfuseView):
+class ProjectsView(CollectorView):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the project of the key, by which clients check their keys."""
         return answer({"data": [_PROJECT]})
 
 
-class MissingView(LangfuseView):
+class MissingView(CollectorView):
     """What Forkpoint does not have: prompts, datasets, and the reading of traces."""
 
     title: ClassVar[str] = "endpoint"
 
-    def dispatch(self, request: HttpRequest, path: str) -> HttpResponse:
-        return answer(self.describe(NotFound(f"Forkpoint has no {self.title} {path[:200]!r}")), 404)
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise NotFound(f"Forkpoint has no {self.title} {kwargs['path'][:200]!r}")
 
 
 class PromptView(MissingView):

@@ -10,10 +10,9 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 
 from traces.collectors.back_pressure import slot
+from traces.collectors.collector_view import CollectorView, answer, project_of
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.json_bodies import read_json
-from traces.collectors.json_view import answer, project_of
-from traces.collectors.langfuse.api import LangfuseView
 from traces.collectors.langfuse.events import BadRequest, media_segment
 from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
@@ -33,7 +32,7 @@ class InvalidUpload(ProblemError):
     status = 403
 
 
-class MediaView(LangfuseView):
+class MediaView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Return the address to upload a file to. It is signed, because clients upload without their key."""
         body = as_object(read_json(read_body(request)).value)
@@ -50,13 +49,13 @@ class MediaView(LangfuseView):
         return answer({"mediaId": id, "uploadUrl": url}, 201)
 
 
-class MediaStateView(LangfuseView):
+class MediaStateView(CollectorView):
     def patch(self, request: HttpRequest, id: str) -> HttpResponse:
         """Accept the client's report about its upload."""
         return answer({"mediaId": id})
 
 
-class UploadView(LangfuseView):
+class UploadView(CollectorView):
     def put(self, request: HttpRequest, token: str) -> HttpResponse:
         """Store a file with the trace that refers to it."""
         try:

@@ -1,7 +1,7 @@
 """REST endpoints of LangSmith that its SDKs use. Refusals are `{detail}`, as LangSmith answers them."""
 
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import NAMESPACE_URL, uuid4, uuid5
 
 from django.conf import settings
@@ -9,9 +9,9 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 
 from traces.collectors.back_pressure import slot
+from traces.collectors.collector_view import CollectorView, answer, project_of
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.json_bodies import JsonBody, read_json
-from traces.collectors.json_view import JsonView, answer, project_of
 from traces.collectors.langsmith import traces_of_runs
 from traces.collectors.langsmith.records import Split, feedback_change, split_batch
 from traces.core.json_access import as_object
@@ -33,14 +33,7 @@ class RejectedRecords(ProblemError):
     status = 422
 
 
-class LangSmithView(JsonView):
-    """Base of these endpoints."""
-
-    def describe(self, problem: ProblemError) -> object:
-        return {"detail": str(problem)}
-
-
-class InfoView(LangSmithView):
+class InfoView(CollectorView):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return what this server accepts: clients choose how to send by it."""
         return answer(
@@ -59,7 +52,7 @@ class InfoView(LangSmithView):
         )
 
 
-class MultipartView(LangSmithView):
+class MultipartView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record the runs, attachments and feedback of a form."""
         body = read_body(request)
@@ -70,7 +63,7 @@ class MultipartView(LangSmithView):
         return answer({"message": "Runs batch ingested"}, 202)
 
 
-class BatchView(LangSmithView):
+class BatchView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record runs: `post` creates them, `patch` adds to them."""
         body = read_json(read_body(request))
@@ -78,7 +71,7 @@ class BatchView(LangSmithView):
         return answer({"message": "Runs batch ingested"}, 202)
 
 
-class RunsView(LangSmithView):
+class RunsView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record one run."""
         body = read_json(read_body(request))
@@ -86,7 +79,7 @@ class RunsView(LangSmithView):
         return answer({"message": "Run ingested"}, 202)
 
 
-class RunView(LangSmithView):
+class RunView(CollectorView):
     def patch(self, request: HttpRequest, id: str) -> HttpResponse:
         """Add to a run, usually its outputs and its end."""
         body = read_json(read_body(request))
@@ -94,7 +87,7 @@ class RunView(LangSmithView):
         return answer({"message": "Run updated"}, 202)
 
 
-class FeedbackListView(LangSmithView):
+class FeedbackListView(CollectorView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record feedback on a run."""
         body = read_json(read_body(request))
@@ -103,7 +96,7 @@ class FeedbackListView(LangSmithView):
         return answer(feedback)
 
 
-class FeedbackView(LangSmithView):
+class FeedbackView(CollectorView):
     def patch(self, request: HttpRequest, id: str) -> HttpResponse:
         """Change fields of feedback that was sent to this server."""
         body = read_json(read_body(request))
@@ -116,7 +109,7 @@ class FeedbackView(LangSmithView):
         return answer({"message": "Feedback deleted"})
 
 
-class SessionsView(LangSmithView):
+class SessionsView(CollectorView):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Return the project with a name: any name is a project, which exists as soon as runs of it arrive."""
         name = request.GET.get("name", "default")
@@ -126,11 +119,11 @@ class SessionsView(LangSmithView):
         return answer([{**project, "reference_dataset_id": None}])
 
 
-class MissingView(LangSmithView):
+class MissingView(CollectorView):
     """What Forkpoint does not have: prompts, datasets, and the reading of runs."""
 
-    def dispatch(self, request: HttpRequest, path: str) -> HttpResponse:
-        return answer(self.describe(NotFound(f"Forkpoint has no endpoint {path[:200]!r}")), 404)
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise NotFound(f"Forkpoint has no endpoint {kwargs['path'][:200]!r}")
 
 
 def _require_object(body: JsonBody) -> JSONObject:

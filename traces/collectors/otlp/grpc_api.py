@@ -10,10 +10,11 @@ import structlog
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from traces.collectors.back_pressure import ServerOverload
+from traces.collectors.collector_view import PROJECT_HEADER, shorten_project
 from traces.collectors.encoded_bodies import decompress
-from traces.collectors.json_view import PROJECT_HEADER, shorten_project
 from traces.collectors.otlp.export import export, protobuf_response
-from traces.collectors.otlp.refusals import retry_info, status_of
+from traces.collectors.refusals import refusal_of
+from traces.collectors.rpc_status import retry_info, status_of
 from traces.errors import ProblemError
 from traces.importers.otlp.raw_spans import Signal
 
@@ -88,11 +89,12 @@ def _problem(error: Exception) -> ProblemError:
 
 
 def _refuse(context: Any, problem: ProblemError) -> bytes:
-    status = status_of(problem)
+    refusal = refusal_of(problem)
+    status = status_of(refusal.status, refusal.detail, wait=refusal.wait)
     trailer = [("grpc-status-details-bin", status.SerializeToString())]
-    if problem.retryable:
+    if refusal.wait:
         # The exporter of Python reads only this one.
-        trailer.append(("google.rpc.retryinfo-bin", retry_info(problem).SerializeToString()))
+        trailer.append(("google.rpc.retryinfo-bin", retry_info(refusal.wait).SerializeToString()))
     context.set_trailing_metadata(tuple(trailer))
     context.abort(_CODES[status.code], status.message)
     return b""

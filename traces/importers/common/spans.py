@@ -128,10 +128,10 @@ def _request(value: JSONValue) -> JSONObject | None:
 
 
 def _result(value: JSONValue) -> JSONValue:
-    """Return a tool's result, unwrapped from the tracer's `{output}`."""
+    """Return a tool's result, unwrapped from the tracer's `{output}` or, in JavaScript, `{outputs}`."""
     result = parse_embedded(value)
-    if isinstance(result, dict) and result.keys() == {"output"}:
-        return result["output"]
+    if isinstance(result, dict) and len(result) == 1:
+        return result.get("output", result.get("outputs", value))
     return result if isinstance(result, str) else value
 
 

@@ -217,7 +217,8 @@ def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSON
             judgements=langsmith_feedback.read_judgements(runs, steps[0].key, feedback),
             metadata={
                 "trace_name": root.get("name"),
-                "session_id": metadata.get("session_id"),
+                "session_id": first_member(metadata, "session_id", "thread_id", "conversation_id"),
+                "user_id": metadata.get("user_id"),
                 "reference_example_id": root.get("reference_example_id"),
             },
         ),

@@ -1,4 +1,4 @@
-"""Base of the endpoints of JSON protocols: refusals are in the protocol's own shape."""
+"""Base of the endpoints of tracers: refusals are in the protocol of the client."""
 
 from typing import Any, Final
 
@@ -9,6 +9,7 @@ from django.utils.decorators import method_decorator
 from django.views import View
 from django.views.decorators.csrf import csrf_exempt
 
+from traces.collectors.refusals import refusal_of, respond
 from traces.errors import ProblemError
 
 _JSON: Final = "application/json"
@@ -17,22 +18,26 @@ PROJECT_HEADER: Final = "X-Forkpoint-App"
 _MAX_PROJECT: Final = 120
 
 
+class WrongMethod(ProblemError):
+    """A method that the address does not have."""
+
+    status = 405
+
+
 @method_decorator(csrf_exempt, name="dispatch")
-class JsonView(View):
-    """Answers a `ProblemError` as `describe` says."""
+class CollectorView(View):
+    """Answers a `ProblemError` as the client's protocol has it."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return super().dispatch(request, *args, **kwargs)
         except ProblemError as problem:
-            response = answer(self.describe(problem), problem.status)
-            if wait := getattr(problem, "wait", None):
-                response["Retry-After"] = str(wait)
+            if (response := respond(request, refusal_of(problem))) is None:
+                raise
             return response
 
-    def describe(self, problem: ProblemError) -> object:
-        """Return the body of a refusal."""
-        raise NotImplementedError
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise WrongMethod(f"there is no {request.method} at {request.path[:200]}")
 
 
 def answer(content: object, status: int = 200) -> HttpResponse:

@@ -1,0 +1,19 @@
+import orjson
+import pytest
+
+from traces.importers.files.source import Source
+from traces.importers.formats.tracing.langsmith import parse
+
+
+@pytest.mark.parametrize("name", ["session_id", "thread_id", "conversation_id"])
+def test_metadata_name_session_and_user(name: str) -> None:
+    metadata = {name: "s1", "user_id": "u1"}
+    run = {"id": "r1", "trace_id": "r1", "name": "agent", "run_type": "chain", "extra": {"metadata": metadata}}
+    [trace] = parse([Source(name="batch.json", data=orjson.dumps({"post": [run]}))])
+    assert (trace.metadata["session_id"], trace.metadata["user_id"]) == ("s1", "u1")
+
+
+def test_result_of_javascript_is_unwrapped() -> None:
+    run = {"id": "r1", "trace_id": "r1", "name": "find", "run_type": "tool", "outputs": {"outputs": "3 copies"}}
+    [trace] = parse([Source(name="batch.json", data=orjson.dumps({"post": [run]}))])
+    assert trace.steps[0].output == "3 copies"
