@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
+from diffing.compare.alignment import align
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
 from diffing.content.similarity import Lexical
 from diffing.report.build import build_report
@@ -204,3 +205,12 @@ def _step(number: int, step: Spec, store: Store) -> SideStep:
         duration_ms=None,
         origin=step.origin or key,
     )
+
+
+def steps_of(specs: Sequence[Spec]) -> Sequence[SideStep]:
+    return side_of(specs, Store()).steps
+
+
+def pairs_of(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> dict[int, int]:
+    """Sequence numbers of the candidate, by those of the base."""
+    return {base[m.base].sequence_no: candidate[m.candidate].sequence_no for m in align(base, candidate)}

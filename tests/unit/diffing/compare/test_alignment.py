@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from diffing.compare.alignment import Match, align
 from diffing.compare.run_side import SideStep
 from tests.bench.attribution import editing, transcripts
-from tests.support.comparing import Spec, Store, agent, model, reply, side_of, system, tool, tool_call, user
+from tests.support.comparing import Spec, model, pairs_of, reply, steps_of, system, tool, tool_call, user
 from traces.core.ids import new_id
 from traces.core.vocabulary import StepType
 
@@ -26,15 +26,6 @@ TOPICS = (
     "which colours are there of",
     "cancel the second",
 )
-
-
-def steps_of(specs: Sequence[Spec]) -> Sequence[SideStep]:
-    return side_of(specs, Store()).steps
-
-
-def pairs_of(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> dict[int, int]:
-    """Sequence numbers of the candidate, by those of the base."""
-    return {base[m.base].sequence_no: candidate[m.candidate].sequence_no for m in align(base, candidate)}
 
 
 def call(name: str, **arguments: int | str) -> Spec:
@@ -391,27 +382,3 @@ def test_final_answers_pair_anywhere() -> None:
     base = [*lookups(1), Spec(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Here."})]
     candidate = [*lookups(2), Spec(type=StepType.OUTPUT, name="answer", parent=2, output={"text": "There."})]
     assert pairs_of(steps_of(base), steps_of(candidate))[3] == 3
-
-
-def voters(*votes: str, question: str = "Which paint?") -> list[Spec]:
-    """Calls of one model in a row, each with the options in another order."""
-    orders = ("red, blue", "blue, red", "red; blue", "blue; red")
-    return [
-        Spec(type=StepType.AGENT, name="agent"),
-        *(
-            model([system("Vote."), user(f"{question} {order}")], reply(vote))
-            for order, vote in zip(orders, votes, strict=False)
-        ),
-    ]
-
-
-def test_votes_pair_in_order_although_their_texts_repeat() -> None:
-    base = steps_of(voters("Vote: A", "Vote: B", "Vote: C", "Vote: C"))
-    candidate = steps_of(voters("Vote: C", "Vote: C", "Vote: A", "Vote: B", question="Which wallpaper?"))
-    assert pairs_of(base, candidate) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5}
-
-
-def test_equal_request_at_another_place_outweighs_the_order() -> None:
-    base = steps_of(voters("Vote: A", "Vote: B", "Vote: C"))
-    shifted = steps_of([agent(), *voters("Vote: D", "Vote: E", "Vote: F", "Vote: G")[2:]])
-    assert pairs_of(base, shifted).items() >= {3: 2, 4: 3}.items()

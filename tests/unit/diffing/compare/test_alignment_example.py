@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.comparing import model, reply, tool, tool_call, tool_message, user
-from tests.unit.diffing.compare.test_alignment import pairs_of, steps_of
+from tests.support.comparing import model, pairs_of, reply, steps_of, tool, tool_call, tool_message, user
 
 
 def test_worked_example_of_the_module() -> None:
