@@ -3,6 +3,7 @@
 import gzip
 import json
 import time
+from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -21,6 +22,16 @@ from traces.models import Run
 from traces.recordings import arrivals
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_earlier_guesses() -> Iterator[None]:
+    """Count the wrong tokens of each test alone: the limit is one per address."""
+    cache.clear()
+    yield
+    cache.clear()
+
+
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 OTLP, LANGFUSE, LANGSMITH = "/v1/traces", "/api/public/ingestion", "/langsmith/runs/batch"
 DAY_NS = 24 * 3600 * 10**9
@@ -180,7 +191,6 @@ def test_same_id_after_sealing_is_a_revision() -> None:
 @pytest.mark.parametrize(("role", "status"), [("", 401), ("viewer", 403), ("sender", 0)])
 def test_tokens(settings: Settings, path: str, role: Any, status: int) -> None:
     settings.LOGIN_REQUIRED = True
-    cache.clear()
     secret = tokens.create(name="me", role=role) if role else "fp_unknown"
     response = _post(path, b'{"batch": []}', JSON, **{"x-api-key": secret})
     if status:
@@ -193,7 +203,6 @@ def test_tokens(settings: Settings, path: str, role: Any, status: int) -> None:
 @pytest.mark.parametrize("path", [OTLP, LANGFUSE, LANGSMITH])
 def test_guessed_tokens(settings: Settings, path: str) -> None:
     settings.LOGIN_REQUIRED = True
-    cache.clear()
     responses = [_post(path, b"{}", JSON, **{"x-api-key": f"fp_{number}"}) for number in range(21)]
     assert [response.status_code for response in responses] == [401] * 20 + [429]
     assert _detail(path, responses[-1])
