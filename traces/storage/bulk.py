@@ -1,6 +1,7 @@
 """Bulk inserts and updates: executemany on SQLite, COPY on PostgreSQL; five to eight times as fast as `bulk_create`.
 
-Rows are consumed one by one, so that those of a long run are never in memory together.
+Rows are consumed in batches, so that those of a long run are never in memory together. They may query the database
+themselves, because no statement is open while a batch is read.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ from traces.core.storable_text import storable
 CHUNK: Final = 900
 # Fewer rows are not worth a COPY.
 _COPY_FROM: Final = 20
-# Rows per executemany.
+# Rows per executemany or COPY.
 _BATCH: Final = 1_000
 Row = Sequence[Any]
 
@@ -101,10 +102,14 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
             # COPY has no ON CONFLICT, so the rows go through a temporary table.
             target = connection.ops.quote_name(f"staged_{model._meta.db_table}")
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {target} (LIKE {table})")
-        with cursor.cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-        count: int = cursor.rowcount
+        remaining = iter(rows)
+        count = 0
+        # Batches are read before their COPY begins: a query within it would wait forever for the COPY to end.
+        while batch := list(islice(remaining, _BATCH)):
+            with cursor.cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
+                for row in batch:
+                    copy.write_row(row)
+            count += cursor.rowcount
         if ignore_conflicts:
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM {target} ON CONFLICT DO NOTHING")
             count = cursor.rowcount

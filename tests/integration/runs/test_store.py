@@ -1,5 +1,6 @@
 """Artifact store: bytes are returned unchanged or not at all."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,13 @@ def test_many_values_need_few_queries() -> None:
     with CaptureQueriesContext(connection) as queries:
         assert len(artifact_store.payloads(digests)) == 40
     assert len(queries) == 1
+
+
+def test_many_large_values_are_stored_together() -> None:
+    """The files of large values need queries of their own, beside the statement that inserts the rows."""
+    values = {digest_bytes(data): data for data in (random.Random(seed).randbytes(300_000) for seed in range(40))}
+    artifact_store.write_many({RUN: values}, media_type="application/octet-stream")
+    assert {stored.sha256: stored.data for stored in artifact_store.read(values)} == values
 
 
 def test_storing_bytes_is_idempotent() -> None:
