@@ -89,7 +89,8 @@ def write(prepared_states: PreparedStates) -> list[WriteResult | ProblemError]:
     the state becomes a new run: the next revision of the run that it continues.
     """
     states, outcomes = prepared_states.states, prepared_states.outcomes
-    with transaction.atomic():
+    # Inside a savepoint, SQLite walks through its list of changed pages at every insert.
+    with transaction.atomic(savepoint=False):
         drafts = _place(states, outcomes, prepared_states.provenance)
         _write_runs([draft for draft in drafts if draft.placement.stored_run is None])
         for draft in drafts:
@@ -101,7 +102,7 @@ def write(prepared_states: PreparedStates) -> list[WriteResult | ProblemError]:
 
 def seal(run_ids: Iterable[UUID]) -> None:
     """Seal runs whose complete state was written last; sealed ones stay as they are."""
-    with transaction.atomic():
+    with transaction.atomic(savepoint=False):
         open_runs = Run.objects.filter(id__in=list(run_ids), sealed_at__isnull=True)
         ids = list(open_runs.values_list("id", flat=True))
         services.seal_recorded(ids)

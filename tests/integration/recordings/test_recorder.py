@@ -217,6 +217,17 @@ def test_recordings_of_a_batch_share_their_queries() -> None:
     assert Run.objects.filter(sealed_at__isnull=False).count() == 8
 
 
+@pytest.mark.django_db(transaction=True)
+def test_batch_is_written_without_savepoints() -> None:
+    for name in ("first", "second"):
+        events = [*beginning(name), *answer(name), *ending(name)]
+        arrivals.accept([NewSegment(external_id=name, format="forkpoint", data=lines(events), is_final=True)])
+    with CaptureQueriesContext(connection) as queries:
+        let_pass(1)
+    assert not [query["sql"] for query in queries if "SAVEPOINT" in query["sql"]]
+    assert Run.objects.filter(sealed_at__isnull=False).count() == 2
+
+
 def _queries_of_batch(names: Sequence[str]) -> int:
     """Record finished runs in one batch, and return the number of queries."""
     for name in names:
