@@ -39,15 +39,15 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "langfuse-4": ("langfuse==4.18.0", "openai==3.54.0"),
     "langfuse-5": ("langfuse==5.0.4", "openai==3.54.0"),
     "openinference-openai": (*OTLP, "openinference-instrumentation-openai==0.1.66", "openai==3.54.0"),
-    "openinference-openai-old": (*OTLP, "openinference-instrumentation-openai==0.1.40", "openai==2.54.0", "wrapt<2"),
-    "genai-openai": (
+    "openinference-openai-0.1.40": (*OTLP, "openinference-instrumentation-openai==0.1.40", "openai==2.54.0", "wrapt<2"),
+    "genai-openai-2.3": (
         *OTLP_CONTRIB,
         "opentelemetry-instrumentation-openai-v2==2.3b0",
         "wrapt<2",
         "httpx",
         "openai==3.54.0",
     ),
-    "genai-openai-old": (
+    "genai-openai-2.1": (
         "opentelemetry-sdk<1.37",
         "opentelemetry-exporter-otlp-proto-http<1.37",
         "opentelemetry-distro",
@@ -56,17 +56,17 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         "openai<3",
         "httpx",
     ),
-    "traceloop": ("traceloop-sdk==0.62.4", "httpx", "openai==3.54.0", "anthropic==2.12.0"),
-    "traceloop-old": (
+    "traceloop-0.62": ("traceloop-sdk==0.62.4", "httpx", "openai==3.54.0", "anthropic==2.12.0"),
+    "traceloop-0.47": (
         "traceloop-sdk==0.47.5",
         "opentelemetry-sdk<1.37",
         "opentelemetry-exporter-otlp<1.37",
         "openai<2",
         "anthropic<1",
     ),
-    "pydantic-ai-otel": (*OTLP, "pydantic-ai-slim[openai,anthropic]==2.68.0"),
-    "pydantic-ai-otel-1": (*OTLP, "pydantic-ai-slim[openai,anthropic]==1.107.10"),
-    "genai-openai-new": (
+    "pydantic-ai-otlp-2": (*OTLP, "pydantic-ai-slim[openai,anthropic]==2.68.0"),
+    "pydantic-ai-otlp-1": (*OTLP, "pydantic-ai-slim[openai,anthropic]==1.107.10"),
+    "genai-openai-2.4": (
         *OTLP_CONTRIB,
         "opentelemetry-instrumentation-openai-v2==2.4b0",
         "opentelemetry-util-genai==1.1b0",

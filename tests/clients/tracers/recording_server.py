@@ -41,6 +41,10 @@ class RecordingServer:
 
     def replay(self, trace: RecordedTrace) -> str:
         """Replay a run without changes, once it is sealed; return the status of the session."""
+        return str(self.replay_session(trace)["status"])
+
+    def replay_session(self, trace: RecordedTrace) -> dict[str, Any]:
+        """Replay a run without changes, once it is sealed; return the session when it has ended."""
 
         def start() -> Any:
             response = httpx2.post(f"{self.server_url}/api/v1/replays", json={"run": trace.run["id"]})
@@ -48,9 +52,9 @@ class RecordingServer:
 
         session = wait_until(start, 30)
 
-        def end() -> str | None:
-            status = str(self._get(f"replays/{session['id']}")["status"])
-            return None if status in ("pending", "running") else status
+        def end() -> dict[str, Any] | None:
+            view: dict[str, Any] = self._get(f"replays/{session['id']}")
+            return None if view["status"] in ("pending", "running") else view
 
         return wait_until(end, 60)
 

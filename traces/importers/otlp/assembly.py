@@ -22,6 +22,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
 from traces.importers.otlp import protobuf, wire
+from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.raw_spans import RawSpan, Signal
@@ -109,7 +110,7 @@ def build_trace(trace: Trace) -> RecordedRun:
             steps[span.span_id] = _build_step(span, trace, tool_names, reader)
     # Ties of time are resolved by id.
     spans.sort(key=lambda span: span.span_id)
-    ordered_steps = [steps[span.span_id] for span in spans]
+    ordered_steps = join_client_spans([steps[span.span_id] for span in spans])
     location = f"trace {trace.trace_id}"
     return build_run(_facts(trace, spans), match_calls(sort_causally(ordered_steps)), location=location)
 

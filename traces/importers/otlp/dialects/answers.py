@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text
+from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.common.messages import message_text
@@ -23,6 +23,9 @@ from traces.importers.otlp.dialects.request_bodies import parse
 from traces.importers.otlp.dialects.sources import Source, attribute, json_attribute
 
 _ENVELOPE: Final = frozenset({"choices", "candidates", "content"})
+_EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {})
+# Of a response: what the step states, and what its request does.
+_CALL_FIELDS: Final = frozenset({"output", "usage", "model", "object", "tools", "instructions"})
 _ARGUMENTS: Final = ("arguments", "args", "input")
 # Of a message, a choice, or the response that is itself the message.
 _KNOWN_FIELDS: Final = frozenset(
@@ -58,7 +61,8 @@ def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
 def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
     yield attribute(attributes, "langfuse.observation.output")
     body = json_attribute(attributes, "output.value")
-    is_envelope = _is_response(body.value) or not as_object(body.value).keys().isdisjoint(_ENVELOPE)
+    response = _single_response(body.value)
+    is_envelope = _is_response(response) or not as_object(response).keys().isdisjoint(_ENVELOPE)
     if is_envelope:
         yield body
     yield _indexed_messages(attributes, "llm.output_messages")
@@ -81,7 +85,7 @@ def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
 
 
 def _read(value: JSONValue, reason: str) -> CallAnswer:
-    value = parse(value)
+    value = _single_response(parse(value))
     if _is_response(value):
         response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
         return CallAnswer(answer=normalize_response(response), attributes=_response_attributes(response))
@@ -92,6 +96,11 @@ def _read(value: JSONValue, reason: str) -> CallAnswer:
     return CallAnswer(
         answer=answer, attributes=_response_attributes(as_object(value) if envelope is None else envelope)
     )
+
+
+def _single_response(value: JSONValue) -> JSONValue:
+    """Unwrap a list of one response, which the instrumentation of OpenAI's Agents SDK writes for a stream."""
+    return value[0] if isinstance(value, list) and len(value) == 1 and has_list(value[0], "output") else value
 
 
 def _is_response(value: JSONValue) -> bool:
@@ -127,14 +136,18 @@ def _response_attributes(body: JSONObject) -> JSONObject:
     choices = as_objects(body.get("choices"))
     choice = choices[0] if choices else {}
     message = as_object(choice.get("message")) if choices else body if "role" in body else {}
-    extra: JSONObject = {
-        name: value
-        for name, value in {**choice, **message}.items()
-        if value not in (None, "", [], {}) and name not in _KNOWN_FIELDS
-    }
+    # A response repeats the settings of its request, with the defaults of the server.
+    names = body.keys() - _CALL_FIELDS if "output" in body else RESPONSE_ATTRIBUTES
     other_choices: list[JSONValue] = [*choices[1:]]
-    response: JSONObject = {name: body[name] for name in RESPONSE_ATTRIBUTES if body.get(name)}
-    fields: JSONObject = {"response": response, "answer": extra, "choices": other_choices}
+    fields: JSONObject = {
+        "response": {name: body[name] for name in names if body.get(name) not in _EMPTY},
+        "answer": {
+            name: value
+            for name, value in {**choice, **message}.items()
+            if value not in _EMPTY and name not in _KNOWN_FIELDS
+        },
+        "choices": other_choices,
+    }
     return {name: value for name, value in fields.items() if value} | usage_details(as_object(body.get("usage")))
 
 

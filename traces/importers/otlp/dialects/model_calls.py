@@ -5,11 +5,11 @@ events or log records. Older OpenLLMetry versions use indexed attributes. The Ve
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_conversation_item, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import Answer, Usage, model_input, system_messages
@@ -23,6 +23,7 @@ from traces.importers.otlp.dialects.parallel_calls import join_calls, match_resu
 from traces.importers.otlp.dialects.parameters import extract_settings, split_settings
 from traces.importers.otlp.dialects.request_bodies import RequestBody, parse
 from traces.importers.otlp.dialects.sources import Source, attribute, first_messages, json_attribute
+from traces.importers.otlp.dialects.tool_calls import tool_settings
 from traces.importers.otlp.dialects.usage import extract_usage
 
 _BODIES: Final = ("langfuse.observation.input", "input.value")
@@ -41,6 +42,18 @@ class ModelCall:
     attributes: JSONObject
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolOffer:
+    """The tools that a model may call, and their settings that are no part of their schemas."""
+
+    tools: list[JSONValue]
+    settings: JSONObject
+
+    @property
+    def attributes(self) -> JSONObject:
+        return {"tools": self.settings} if self.settings else {}
+
+
 def read_model_call(attributes: Attributes, events: MessageEvents, location: str) -> ModelCall:
     """Read the call that a span records. The request is None if no message was recorded."""
     model = _requested_model(attributes)
@@ -50,17 +63,25 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
         settings = settings.merge(split_settings(body.fields))
     messages = _messages(attributes, events) if body is None else body.messages
     conversation = match_results(join_calls(messages))
-    tools = (body.tools if body else None) or normalize_tools(_tools(attributes) or [])
+    offer = _offer(attributes, body)
     answer = extract_answer(attributes, events)
     return ModelCall(
-        request=model_input(conversation.messages, tools, settings.parameters, settings.response_format)
+        request=model_input(conversation.messages, offer.tools, settings.parameters, settings.response_format)
         if messages
         else None,
         answer=answer.answer,
         usage=extract_usage(attributes, answer.answer.usage, location),
         model=model,
-        attributes={**settings.attributes, **conversation.attributes, **answer.attributes},
+        attributes={**settings.attributes, **offer.attributes, **conversation.attributes, **answer.attributes},
     )
+
+
+def _offer(attributes: Attributes, body: RequestBody | None) -> ToolOffer:
+    """Return the tools in the request, else in the attributes."""
+    if body is not None and body.tools:
+        return ToolOffer(tools=body.tools, settings=body.tool_settings)
+    definitions = list_or_single(_tools(attributes) or [])
+    return ToolOffer(tools=normalize_tools(definitions), settings=tool_settings(definitions))
 
 
 def _requested_model(attributes: Attributes) -> str:
@@ -85,7 +106,7 @@ def _whole_request(attributes: Attributes) -> RequestBody | None:
             if body.tools:
                 attributes.take(*_TOOL_DEFINITIONS)
                 attributes.drop("llm.request.functions.", "llm.tools.")
-            return RequestBody(messages=messages, tools=body.tools, fields=body.fields)
+            return replace(body, messages=messages)
     return None
 
 
@@ -100,7 +121,8 @@ def _parsed_request(attributes: Attributes, name: str) -> RequestBody | None:
         return None
     messages = normalize_items(conversation) if has_calls(conversation) else normalize_messages(conversation)
     tools = normalize_tools(first_member(body, "tools", "functions") or [])
-    return RequestBody(messages=messages, tools=tools, fields=body)
+    settings = tool_settings(as_list(first_member(body, "tools", "functions")))
+    return RequestBody(messages=messages, tools=tools, fields=body, tool_settings=settings)
 
 
 def _listed_request(attributes: Attributes, name: str) -> RequestBody | None:

@@ -9,7 +9,7 @@ from traces.core.json_types import JSONObject, JSONValue
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conversation:
-    """Messages in which each result names its call, and the ids under which the tracer recorded the results."""
+    """Messages in which each result names its call, and the ids of results that the tracer recorded, by call."""
 
     messages: list[JSONObject]
     call_ids: JSONObject = field(default_factory=dict)
@@ -51,7 +51,7 @@ def match_results(messages: list[JSONObject]) -> Conversation:
         if calls and _are_unrelated(results, messages[index + 1 + len(calls) :], ids) and len(results) == len(calls):
             for offset, (call, answer) in enumerate(zip(calls, results, strict=True), index + 1):
                 call_id = as_object(call).get("id")
-                renamed_ids[str(answer["tool_call_id"])] = call_id
+                renamed_ids[str(call_id)] = answer["tool_call_id"]
                 result[offset] = {**answer, "tool_call_id": call_id}
     return Conversation(messages=result, call_ids=renamed_ids)
 

@@ -12,12 +12,14 @@ from typing import Final
 
 import msgspec
 
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, parse_embedded
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items
+from traces.importers.otlp.dialects.tool_calls import tool_settings
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
@@ -42,6 +44,8 @@ class RequestBody:
     messages: list[JSONObject]
     tools: list[JSONValue]
     fields: JSONObject
+    # Settings of the tools that their schemas do not contain.
+    tool_settings: JSONObject = field(default_factory=dict)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -69,9 +73,11 @@ class BodyReader:
             items = _decode_list(conversation)
             if names[0] == "messages" and any(bytes(memoryview(item)[:1]) == b'"' for item in items):
                 return None
+            schemas = _schemas_of(fields)
             return RequestBody(
                 messages=self._normalize(items, are_items=names[0] == "input"),
-                tools=_tools_of(fields),
+                tools=_normalize_tools(schemas),
+                tool_settings=_tool_settings(schemas),
                 fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
             )
         except (msgspec.DecodeError, BadFile, RecursionError):
@@ -113,15 +119,19 @@ def parse(text: JSONValue) -> JSONValue:
 _parse_short: Final = lru_cache(_MOST_VALUES)(parse_embedded)
 
 
-def _tools_of(fields: dict[str, msgspec.Raw]) -> list[JSONValue]:
+def _schemas_of(fields: dict[str, msgspec.Raw]) -> bytes:
     candidates = (bytes(fields[name]) for name in _TOOLS if name in fields)
-    schemas = next((data for data in candidates if data not in (b"null", b'""')), b"null")
-    return _normalize_tools(schemas)
+    return next((data for data in candidates if data not in (b"null", b'""')), b"null")
 
 
 @lru_cache(_MOST_TOOL_LISTS)
 def _normalize_tools(schemas: bytes) -> list[JSONValue]:
     return normalize_tools(json_value(schemas) or [])
+
+
+@lru_cache(_MOST_TOOL_LISTS)
+def _tool_settings(schemas: bytes) -> JSONObject:
+    return tool_settings(as_list(json_value(schemas)))
 
 
 def _field_value(data: bytes) -> JSONValue:

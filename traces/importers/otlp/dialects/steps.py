@@ -1,12 +1,14 @@
 """Steps of spans, in any tracer's dialect."""
 
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import normalize_provider, parse_token_count
 from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
@@ -21,6 +23,7 @@ from traces.importers.otlp.dialects.message_events import (
     without_details,
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
+from traces.importers.otlp.dialects.request_bodies import parse
 from traces.importers.otlp.dialects.tool_calls import tool_arguments
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
@@ -105,6 +108,7 @@ _QUERIES: Final = (*_INPUTS, "reranker.query")
 _TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _PYDANTIC_AI: Final = "pydantic-ai"
+_PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
 _SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
 _OUTPUTS: Final = (
@@ -280,9 +284,18 @@ def _container(wire: WireSpan, attributes: Attributes, events: MessageEvents, ti
         name=name,
         type=StepType.AGENT,
         times=times,
-        input=attributes.take(*_INPUTS),
+        input=attributes.take(*_INPUTS) or _first_messages(attributes),
         output=attributes.take(*_OUTPUTS),
     )
+
+
+def _first_messages(attributes: Attributes) -> JSONValue:
+    """Return what a pydantic-ai agent began with: its instructions and the messages before its first answer."""
+    messages = normalize_messages(parse(attributes.look(*_PYDANTIC_MESSAGES)))
+    task = [*takewhile(lambda message: message.get("role") != "assistant", messages)]
+    instructions = normalize_messages(attributes.look_json("gen_ai.system_instructions"), "system") if task else []
+    first: list[JSONValue] = [*({**message, "role": "system"} for message in instructions), *task]
+    return {"messages": first} if first else None
 
 
 def _complete_facts(

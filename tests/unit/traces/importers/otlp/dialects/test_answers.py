@@ -48,9 +48,11 @@ def test_reason_of_message_is_recorded() -> None:
 
 def test_reason_of_response_precedes_that_of_tracer() -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": "{}"}
-    step = step_of({**MODEL, "output.value": json.dumps({"output": [call]}), "llm.finish_reason": "stop"})
+    response = {"id": "r1", "output": [call], "top_p": 0.9, "error": None, "tools": [{"name": "find"}]}
+    step = step_of({**MODEL, "output.value": json.dumps(response), "llm.finish_reason": "stop"})
     assert isinstance(step.output, dict)
     assert step.output["finish_reason"] == "tool_calls"
+    assert step.attributes["response"] == {"id": "r1", "top_p": 0.9}
 
 
 def test_call_without_arguments_is_an_answer() -> None:
@@ -58,3 +60,11 @@ def test_call_without_arguments_is_an_answer() -> None:
         message = {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": function}]}
         step = step_of({**MODEL, "output.value": json.dumps({"choices": [{"message": message}]})})
         assert (step.output is not None) is ("arguments" in function)
+
+
+def test_response_in_a_list_is_the_answer() -> None:
+    text = {"type": "output_text", "text": "Two."}
+    response = {"output": [{"type": "message", "role": "assistant", "content": [text]}], "usage": {"input_tokens": 4}}
+    step = step_of({**MODEL, "output.value": json.dumps([response])})
+    assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+    assert step.tokens_in == 4

@@ -49,9 +49,10 @@ def test_request_recorded_as_items_has_parallel_calls_in_one_message() -> None:
 
 
 def test_printed_messages_are_replaced_by_their_copies() -> None:
-    printed = json.dumps({"messages": ["ChatMessage(role='user', content='Where are they?')"]})
+    messages = ["ChatMessage(role='user', content='Where are they?')"]
+    printed = json.dumps({"messages": messages, "stop_sequences": ["END"], "tools_to_call_from": ["<object>"]})
     step = step_of({**MODEL, "input.value": printed, **copies(("user", "Where are they?"))})
-    assert body(step.input)["messages"] == [USER]
+    assert step.input == {"messages": [USER], "parameters": {"stop": ["END"]}}
     assert step.attributes["input.value"] == printed
 
 

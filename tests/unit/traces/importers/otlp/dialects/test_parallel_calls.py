@@ -29,7 +29,7 @@ def test_calls_in_a_row_are_one_answer() -> None:
 def test_results_without_call_get_ids_by_position() -> None:
     conversation = match_results([USER, answer("fc_a", "fc_b"), result("a"), result("b")])
     assert conversation.messages == [USER, answer("fc_a", "fc_b"), result("fc_a"), result("fc_b")]
-    assert conversation.attributes == {"call_ids": {"a": "fc_a", "b": "fc_b"}}
+    assert conversation.attributes == {"call_ids": {"fc_a": "a", "fc_b": "b"}}
 
 
 def test_results_with_call_keep_their_ids() -> None:

@@ -57,3 +57,16 @@ def test_settings_of_conventions_have_common_names() -> None:
     messages = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}])
     recorded, _ = parameters({"gen_ai.operation.name": "chat", "gen_ai.input.messages": messages, **attributes})
     assert recorded == {"n": 2, "stop": "END", "max_tokens": 9, "reasoning_effort": "low", "seed": 7}
+
+
+def test_settings_of_tools_are_attributes() -> None:
+    function = {"name": "find", "parameters": {"type": "object"}, "strict": True}
+    request = {"model": "m", "messages": [USER], "tools": [{"type": "function", "function": function}]}
+    definition = {"type": "function", "name": "find", "parameters": {"type": "object"}, "strict": True}
+    parts = [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]
+    written = {"gen_ai.tool.definitions": json.dumps([definition]), "gen_ai.input.messages": json.dumps(parts)}
+    for attributes in ({**MODEL, "input.value": json.dumps(request)}, {"gen_ai.operation.name": "chat", **written}):
+        step = step_of(attributes)
+        assert isinstance(step.input, dict)
+        assert step.input["tools"] == [{"name": "find", "parameters": {"type": "object"}}]
+        assert step.attributes["tools"] == {"find": {"strict": True}}

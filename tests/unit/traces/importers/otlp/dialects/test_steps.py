@@ -195,3 +195,12 @@ def test_answer_of_langfuse_without_role_has_its_calls() -> None:
     step = step_of({"langfuse.observation.type": "generation", "langfuse.observation.output": output})
     message = {"role": "assistant", "content": None, "tool_calls": [{**CALLS[0], "id": ""}]}
     assert step.output == {"message": message}
+
+
+def test_agent_of_pydantic_ai_begins_with_its_first_messages() -> None:
+    part = {"type": "text", "content": "Hi"}
+    messages = [{"role": role, "parts": [part]} for role in ("user", "assistant", "user")]
+    attributes = {"gen_ai.operation.name": "invoke_agent", "pydantic_ai.all_messages": json.dumps(messages)}
+    step = step_of({**attributes, "gen_ai.system_instructions": json.dumps([part]), "final_result": "Bye"})
+    assert step.input == {"messages": [{"role": role, "content": "Hi"} for role in ("system", "user")]}
+    assert step.output == {"text": "Bye"}

@@ -1,0 +1,1 @@
+"""Agents whose tracers send OpenTelemetry; only the configuration points these at Forkpoint."""
