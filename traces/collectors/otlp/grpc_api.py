@@ -32,6 +32,10 @@ _ENCODINGS: Final = {b"\x1f": "gzip", b"\x78": "deflate"}
 _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 
+class NotOneMessage(ProblemError):
+    """A call without exactly one message."""
+
+
 class InternalError(ProblemError):
     """An unexpected error; the log contains it."""
 
@@ -73,10 +77,20 @@ class _Export:
     def _export(self, messages: Iterator[bytes], context: Any) -> bytes:
         metadata = {key: value for key, value in context.invocation_metadata() if isinstance(value, str)}
         self.authorize(metadata, _address(context.peer()))
-        message = next(messages, b"")
+        message = _single_message(messages)
         body = decompress(iter([message]), _ENCODINGS.get(message[:1], "identity"))
         parts = export(body, self.signal, project=shorten_project(metadata.get(PROJECT_HEADER.lower(), "")))
         return protobuf_response(parts, self.signal)
+
+
+def _single_message(messages: Iterator[bytes]) -> bytes:
+    """Return the message of a call. Raises `NotOneMessage`: what is not read would otherwise be acknowledged."""
+    message = next(messages, None)
+    if message is None:
+        raise NotOneMessage("the call contains no whole message")
+    if next(messages, None) is not None:
+        raise NotOneMessage("the call contains more than one message")
+    return message
 
 
 def _problem(error: Exception) -> ProblemError:
