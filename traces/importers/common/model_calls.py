@@ -6,7 +6,7 @@ from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, is_number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, normalize_tools, parse_message_json, result_text
@@ -91,7 +91,14 @@ _MODEL_FAMILIES: Final = (
 )
 
 
-_CACHE_COUNTS: Final = frozenset({"cached_tokens", "cache_read"})
+# Counts and costs that a step has columns for, and sums of them, under any client's names.
+_COLUMN_COUNTS: Final = frozenset(
+    {"prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"}
+    | {"completion_tokens", "output_tokens", "completionTokens", "outputTokens", "output", "candidatesTokenCount"}
+    | {"cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount", "cache_read"}
+    | {"cache_read_input_tokens", "input_cached_tokens", "total_tokens", "totalTokens", "total", "totalTokenCount"}
+    | {"total_cost", "totalCost", "estimated_cost_usd", "cost"}
+)
 
 
 @step_view
@@ -171,8 +178,15 @@ def normalize_finish_reason(reason: str) -> str:
 
 def usage_details(usage: JSONObject) -> JSONObject:
     """Return the token counts that a step has no columns for, such as those of reasoning, as its attribute `usage`."""
-    details = (item for value in usage.values() for item in as_object(value).items())
-    return {"usage": usage} if any(count and name not in _CACHE_COUNTS for name, count in details) else {}
+    return {"usage": usage} if has_other_counts(usage) else {}
+
+
+def has_other_counts(usage: JSONObject) -> bool:
+    """Return whether usage states counts for which a step has no columns."""
+    return any(
+        has_other_counts(value) if isinstance(value, dict) else is_number(value) and name not in _COLUMN_COUNTS
+        for name, value in usage.items()
+    )
 
 
 def normalize_usage(usage: JSONObject, location: str) -> Usage:

@@ -65,15 +65,29 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
     conversation = match_results(join_calls(messages))
     offer = _offer(attributes, body)
     answer = extract_answer(attributes, events)
-    return ModelCall(
-        request=model_input(conversation.messages, offer.tools, settings.parameters, settings.response_format)
+    request = model_input(conversation.messages, offer.tools, settings.parameters, settings.response_format)
+    # Tracers that are not configured to record messages record the parameters nevertheless.
+    fields = (
+        settings.other
         if messages
-        else None,
+        else {**settings.other, **{name: request[name] for name in request.keys() - {"messages"}}}
+    )
+    return ModelCall(
+        request=request if messages else None,
         answer=answer.answer,
         usage=extract_usage(attributes, answer.answer.usage, location),
         model=model,
-        attributes={**settings.attributes, **offer.attributes, **conversation.attributes, **answer.attributes},
+        attributes={
+            **({"request": fields} if fields else {}),
+            **offer.attributes,
+            **conversation.attributes,
+            **answer.attributes,
+        },
     )
+
+
+def _without_messages(request: JSONObject) -> JSONObject:
+    return {name: value for name, value in request.items() if name != "messages"}
 
 
 def _offer(attributes: Attributes, body: RequestBody | None) -> ToolOffer:

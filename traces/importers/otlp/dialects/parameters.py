@@ -67,10 +67,6 @@ class Settings:
             other={**self.other, **request.other},
         )
 
-    @property
-    def attributes(self) -> JSONObject:
-        return {"request": self.other} if self.other else {}
-
 
 def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     """Return the settings in the attributes, without the fields that `body`, the request itself, states."""

@@ -3,8 +3,7 @@
 from typing import Final
 
 from traces.core.json_access import as_object, first_member
-from traces.core.json_types import JSONObject
-from traces.importers.common.model_calls import Usage, normalize_usage, parse_cost
+from traces.importers.common.model_calls import Usage, has_other_counts, normalize_usage, parse_cost
 from traces.importers.otlp.dialects.attributes import Attributes
 
 _DETAILS: Final = "langfuse.observation.usage_details"
@@ -37,7 +36,7 @@ _COST: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 def extract_usage(attributes: Attributes, answer: Usage, location: str) -> Usage:
     """Return the usage in the attributes; counts that they lack are those of the answer."""
     details = as_object(attributes.look_json(_DETAILS))
-    if not _has_reasoning(details):
+    if not has_other_counts(details):
         attributes.take(_DETAILS)
     details = details or {
         "input_tokens": attributes.take(*_INPUT),
@@ -53,8 +52,3 @@ def extract_usage(attributes: Attributes, answer: Usage, location: str) -> Usage
         tokens_cached=answer.tokens_cached if usage.tokens_cached is None else usage.tokens_cached,
         cost_usd=answer.cost_usd if cost_usd is None else cost_usd,
     )
-
-
-def _has_reasoning(details: JSONObject) -> bool:
-    """Return whether usage states reasoning tokens, which no column holds: such details stay attributes."""
-    return any(value if "reasoning" in name else _has_reasoning(as_object(value)) for name, value in details.items())

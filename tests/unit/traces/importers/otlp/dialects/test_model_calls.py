@@ -50,10 +50,10 @@ def test_request_recorded_as_items_has_parallel_calls_in_one_message() -> None:
 
 def test_printed_messages_are_replaced_by_their_copies() -> None:
     messages = ["ChatMessage(role='user', content='Where are they?')"]
-    printed = json.dumps({"messages": messages, "stop_sequences": ["END"], "tools_to_call_from": ["<object>"]})
-    step = step_of({**MODEL, "input.value": printed, **copies(("user", "Where are they?"))})
+    body = json.dumps({"messages": messages, "stop_sequences": ["END"], "tools_to_call_from": ["<object>"]})
+    step = step_of({**MODEL, "input.value": body, **copies(("user", "Where are they?"))})
     assert step.input == {"messages": [USER], "parameters": {"stop": ["END"]}}
-    assert step.attributes["input.value"] == printed
+    assert step.attributes["input.value"] == body
 
 
 @pytest.mark.parametrize("other", ["Where is it?", "Where are they?"])
@@ -87,3 +87,12 @@ def test_instructions_of_an_agent_come_first_once() -> None:
 
 def test_metadata_of_run_is_parsed() -> None:
     assert run_of({"metadata": '{"team": "blue"}'}).metadata["metadata"] == {"team": "blue"}
+
+
+def test_request_without_messages_is_an_attribute() -> None:
+    tools = [{"type": "function", "name": "find", "parameters": {"type": "object"}}]
+    attributes = {"gen_ai.request.temperature": "0.2", "gen_ai.tool.definitions": json.dumps(tools)}
+    step = step_of({**MODEL, **attributes})
+    assert step.input is None
+    schemas = [{"name": "find", "parameters": {"type": "object"}}]
+    assert step.attributes["request"] == {"parameters": {"temperature": 0.2}, "tools": schemas}

@@ -110,13 +110,22 @@ def test_session_and_user_are_metadata(session: str, user: str) -> None:
     assert (metadata["session.id"], metadata["user.id"]) == ("s-1", "u-7")
 
 
-@pytest.mark.parametrize("reasoning", [0, 12])
-def test_reasoning_tokens_of_langfuse_are_retained(reasoning: int) -> None:
+@pytest.mark.parametrize(
+    ("other", "is_retained"),
+    [
+        ({}, False),
+        ({"total": 60, "input_cached_tokens": 0}, False),
+        ({"completion_tokens_details": {"reasoning_tokens": 12}}, True),
+        ({"completion_tokens_details": {"reasoning_tokens": 0}}, True),
+        ({"input_audio_tokens": 5}, True),
+    ],
+)
+def test_counts_without_columns_are_retained(other: Any, is_retained: bool) -> None:
     name = "langfuse.observation.usage_details"
-    details = {"input": 40, "output": 20, "completion_tokens_details": {"reasoning_tokens": reasoning}}
+    details = {"input": 40, "output": 20, **other}
     step = step_of({"langfuse.observation.type": "generation", name: json.dumps(details)})
     assert (step.tokens_in, step.tokens_out) == (40, 20)
-    assert (name in step.attributes) is (reasoning > 0)
+    assert (name in step.attributes) is is_retained
 
 
 def test_reranker_is_a_search() -> None:
