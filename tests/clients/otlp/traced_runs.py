@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import httpx2
+
 from tests.clients.environments import environment
 from tests.clients.model_server import ModelServer
 from tests.clients.otlp.wiretap import Wiretap
 from tests.clients.tracers.recording_server import RecordedTrace
 from tests.clients.tracers.traced_agents import Tracing
+from tests.support.patience import wait_until
 
 _LAUNCH: Final = Path(__file__).parent / "agents/launch.py"
 _SWITCHES: Final = {
@@ -83,6 +86,16 @@ class Desk:
     def check_replay(self, run: TracedRun) -> None:
         """Check that a replay without changes is exact in every step, and makes no call."""
         session = self.tracing.replay_session(run.trace)
-        counts = {"exact": session["resolved_steps"], "cached": 0, "simulated": 0}
+        counts = {"live": 0, "exact": session["resolved_steps"], "cached": 0, "simulated": 0}
         assert (session["status"], session["counts"], session["live_calls"]) == ("completed_exact", counts, 0)
         assert session["resolved_steps"] == session["planned_steps"] > 0
+
+    def check_nothing_to_replay(self, run: TracedRun) -> None:
+        """Check that a run without a request and an answer is refused for that reason, once it is sealed."""
+        url = f"{self.tracing.server_url}/api/v1/replays"
+
+        def refusal() -> str | None:
+            code = str(httpx2.post(url, json={"run": run.trace.run["id"]}).json().get("code"))
+            return None if code == "source_not_sealed" else code
+
+        assert wait_until(refusal, 30) == "artifact_missing"
