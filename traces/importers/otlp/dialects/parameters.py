@@ -40,7 +40,7 @@ _GROUPS: Final = (
     ("ai.settings.", _AI_SETTINGS),
 )
 _OBJECTS: Final = ("llm.invocation_parameters", "langfuse.observation.model.parameters")
-_PRINTED: Final = ("temperature", "top_p", "max_tokens", "seed", "stop_sequences", "tool_choice")
+_PRINTED_SETTINGS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop_sequences", "tool_choice")
 _SCHEMAS: Final = ("gen_ai.request.structured_output_schema", "gen_ai.openai.request.response_format")
 # Fields that are the model, the tools and the messages of a call.
 _STATED_ELSEWHERE: Final = frozenset(
@@ -74,7 +74,9 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     for prefix, names in _GROUPS:
         fields |= {name: value for name, value in attributes.take_group(prefix, names).items() if value != []}
     # Beside messages that the tracer printed.
-    fields |= {name: value for name in _PRINTED if (value := _printed_request(attributes, body).get(name)) is not None}
+    fields |= {
+        name: value for name in _PRINTED_SETTINGS if (value := _printed_request(attributes, body).get(name)) is not None
+    }
     if _COUNT in fields:
         fields["n"] = fields.pop(_COUNT)
     for name in _OBJECTS:
