@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -20,6 +21,7 @@ from diffing.schemas.report import (
     DiffSummary,
     NewerRevision,
     NewerRevisions,
+    RunDeletions,
     RunRef,
     RunVerdict,
     RunVerdicts,
@@ -30,7 +32,7 @@ from traces.call_index import ignore_lists
 from traces.core.schema import Schema
 from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.errors import NotFound
-from traces.models import Edge, IgnoreList, Run, Step
+from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
 from traces.runs.originals import original_of
 from traces.runs.revisions import newest_continuation
@@ -87,7 +89,10 @@ def find(ref: UUID) -> DiffReport:
 
 def _check_content(row: DiffReport) -> None:
     if row.status == DiffStatus.SOURCE_DELETED:
-        raise ReportDeleted(f"the content of report {row.id} was deleted: {row.error}")
+        deletions = Deletion.objects.filter(run__in=(row.base_id, row.candidate_id)).order_by("at")
+        time = deletions.values_list("at", flat=True).first()
+        date = f" on {time:%Y-%m-%d}" if time else ""
+        raise ReportDeleted(f"the content of this report was deleted{date}: {row.error}")
 
 
 def body(diff_id: UUID) -> bytes:
@@ -105,19 +110,28 @@ def body(diff_id: UUID) -> bytes:
 
 def _current_facts(diff_id: UUID) -> dict[str, Schema]:
     """Return the fields of a report that follow the current state of its runs."""
-    runs = DiffReport.objects.select_related("base__verdict", "candidate__verdict").defer("body").get(id=diff_id)
-    sides = {"base": runs.base, "candidate": runs.candidate}
+    relations = [f"{side}__{name}" for side in ("base", "candidate") for name in ("verdict", "deletion")]
+    row = DiffReport.objects.select_related(*relations).defer("body").get(id=diff_id)
+    sides = {"base": row.base, "candidate": row.candidate}
     return {
-        "outcomes": RunVerdicts(
-            **{
-                side: RunVerdict(
-                    outcome=run.verdict.outcome, basis=run.verdict.basis or None, reason=run.verdict.reason
-                )
-                for side, run in sides.items()
-            }
-        ),
+        "outcomes": _verdicts(row),
+        "deletions": RunDeletions(**{side: _deletion_time(run) for side, run in sides.items()}),
         "newer_revisions": NewerRevisions(**{side: _newer_revision(run) for side, run in sides.items()}),
     }
+
+
+def _verdicts(row: DiffReport) -> RunVerdicts:
+    return RunVerdicts(
+        **{
+            side: RunVerdict(outcome=run.verdict.outcome, basis=run.verdict.basis or None, reason=run.verdict.reason)
+            for side, run in (("base", row.base), ("candidate", row.candidate))
+        }
+    )
+
+
+def _deletion_time(run: Run) -> datetime | None:
+    deletion: Deletion | None = getattr(run, "deletion", None)
+    return deletion.at if deletion else None
 
 
 def _newer_revision(run: Run) -> NewerRevision | None:
@@ -166,8 +180,11 @@ def pending(row: DiffReport) -> DiffPending:
 
 
 def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
-    """The newest ready reports, of one run or of all runs."""
-    rows = DiffReport.objects.filter(status=DiffStatus.READY).select_related("base", "candidate").defer("body")
+    """The newest ready reports of runs that are not deleted, of one run or of all runs."""
+    rows = DiffReport.objects.filter(
+        status=DiffStatus.READY, base__deletion__isnull=True, candidate__deletion__isnull=True
+    )
+    rows = rows.select_related("base__verdict", "candidate__verdict").defer("body")
     if run is not None:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
     reports = list(rows.order_by("-created_at", "-id")[:limit])
@@ -194,6 +211,7 @@ def _summary(row: DiffReport, sentence: str, confidence: str) -> DiffSummary:
         created_at=row.created_at,
         base=_ref(row.base),
         candidate=_ref(row.candidate),
+        outcomes=_verdicts(row),
         sentence=sentence,
         ars=row.ars or 0.0,
         confidence=confidence or None,

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
+from diffing.models import DiffReport, Lane, ShareLink
 from replay.core.vocabulary import OPEN_STATUSES, BisectionStatus, ExportStatus, ProofStatus
 from replay.models import (
     Bisection,
@@ -47,8 +48,18 @@ class ReplayCiter(Citer):
         for id, run_id in exports.values_list("id", "run_id"):
             yield Citation(run_id=run_id, kind="export in progress", id=id)
 
+    def belongings(self, run_ids: Collection[UUID]) -> set[UUID]:
+        """The reports that replays made of their own forks, unless somebody can open one by a link."""
+        sessions = ReplaySession.objects.filter(run__in=run_ids, diff_id__isnull=False)
+        reports = DiffReport.objects.filter(id__in=list(sessions.values_list("diff_id", flat=True)))
+        links = ShareLink.objects.filter(diff=OuterRef("id"), revoked_at__isnull=True)
+        return set(reports.exclude(Exists(links)).values_list("id", flat=True))
+
     def release(self, run_ids: Collection[UUID]) -> None:
         """Delete what was computed from these runs, and what sessions of remaining forks repeat of them."""
+        reports = self.belongings(run_ids)
+        Lane.objects.filter(unchanged__in=reports).delete()
+        DiffReport.objects.filter(id__in=reports).delete()
         Proof.objects.filter(_compares("diff__", run_ids)).delete()
         UnchangedReplay.objects.filter(_compares("diff__", run_ids)).delete()
         Experiment.objects.filter(source_run__in=run_ids).delete()

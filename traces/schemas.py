@@ -28,6 +28,8 @@ class RunSummary(Schema):
     ended_at: datetime | None
     created_at: datetime
     sealed: bool
+    is_pinned: bool
+    is_held: bool  # its own legal hold; a policy may hold it, too
     tags: list[str]
     steps: int
     errors: int
@@ -66,6 +68,7 @@ class RunDetail(RunSummary):
     latest: UUID | None
     source_run_name: str | None
     source_deleted_at: datetime | None  # when the source was deleted; null: it exists
+    source_removed_at: datetime | None  # when its contents were removed; null: it can be restored
     original: UUID | None
     original_name: str | None
     derived: list[RunSummary]

@@ -19,6 +19,7 @@ urlpatterns = [
     path("runs/<str:id>/events", events_api.RunEventsView.as_view()),
     path("runs/<str:id>/finalize", events_api.FinalizeView.as_view()),
     path("runs/<str:id>", retention_api.RunView.as_view()),
+    path("runs/<str:id>/deletion", retention_api.RunDeletionView.as_view()),
     path("runs/<str:id>/restore", retention_api.RunRestoreView.as_view()),
     path("runs/<str:id>/citations", retention_api.CitationsView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),

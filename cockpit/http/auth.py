@@ -40,12 +40,23 @@ _OPEN_COLLECTORS = ("/api/public/health", "/langsmith/info")
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(
     f"{API}/{name}"
-    for name in ("tokens", "tools", "retrievers", "settings", "providers", "redaction-policies", "retention")
+    for name in (
+        "tokens",
+        "tools",
+        "retrievers",
+        "settings",
+        "providers",
+        "redaction-policies",
+        "retention",
+        "outcome-rules",
+    )
 )
 # Reads for admins only: results of test calls, tokens and the configuration.
-_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings", "retention"))
+_ADMIN_READS = tuple(f"{API}/{name}" for name in ("trials", "tokens", "settings"))
 # POST requests without effects.
-_READING_POSTS = frozenset({f"{API}/replays/preview", f"{API}/experiments/preview", f"{API}/bisections/preview"})
+_READING_POSTS = frozenset(
+    f"{API}/{name}" for name in ("replays/preview", "experiments/preview", "bisections/preview", "retention/plan")
+)
 # Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.
 GUESSES = Window(name="token-guesses", limit=20, seconds=60)
 _TOO_MANY_GUESSES = "too many wrong tokens came from this address; wait a minute"

@@ -289,11 +289,18 @@ class NewerRevisions(Schema):
     candidate: NewerRevision | None
 
 
+class RunDeletions(Schema):
+    """When the compared runs were deleted; null for a run that exists. Their contents are removed later."""
+
+    base: datetime | None
+    candidate: datetime | None
+
+
 class DiffReport(Schema):
     """A report of two runs, addressed by (base, candidate, options).
 
-    It is immutable, except for later evidence, outcomes and revisions. `attribution` follows the strongest evidence. If
-    that comes from a proof, `observed` is the attribution by the recordings alone.
+    It is immutable, except for later evidence, outcomes, revisions and deletions. `attribution` follows the strongest
+    evidence. If that comes from a proof, `observed` is the attribution by the recordings alone.
     """
 
     schema_version: Literal["1"] = "1"
@@ -319,6 +326,8 @@ class DiffReport(Schema):
     outcomes: RunVerdicts | None = None
     # Null only while the report is computed.
     newer_revisions: NewerRevisions | None = None
+    # Null only while the report is computed.
+    deletions: RunDeletions | None = None
 
 
 class DiffStatus(Status):
@@ -348,6 +357,7 @@ class DiffSummary(Schema):
     created_at: datetime
     base: RunRef
     candidate: RunRef
+    outcomes: RunVerdicts
     sentence: str
     ars: float
     confidence: Confidence | None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Sum
+from django.db.models import Exists, OuterRef, Q, Sum
 
 from diffing.models import DiffReport
 from replay.checks.schemas import CheckResult
@@ -67,12 +67,16 @@ def _root(run: Run) -> Run:
 
 
 def _levels(root: Run) -> tuple[list[Run], int]:
-    """Forks level by level up to the page limit, and the number of others on the levels read."""
+    """Forks level by level up to the page limit, and the number of others on the levels read.
+
+    A deleted fork is shown only if it has forks itself.
+    """
     runs: list[Run] = []
     level = [root.id]
+    forks = Run.objects.filter(source_run=OuterRef("id"))
     for _ in range(_MAX_DEPTH):
         children = (
-            Run.objects.filter(source_run__in=level)
+            Run.objects.filter(Q(deletion__isnull=True) | Q(Exists(forks)), source_run__in=level)
             .order_by("id")
             .select_related("verdict")
             .defer("search", "metadata")

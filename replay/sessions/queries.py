@@ -46,9 +46,10 @@ def session_view(session_id: UUID) -> SessionView:
 
 
 def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
-    """List the newest sessions, of one source run or of all, without the probes of proofs and bisections."""
-    sessions = _sessions().defer("planned", "answers", "source_run__metadata")  # large and not displayed
-    sessions = sessions.filter(is_probe=False).order_by("-created_at", "-id")
+    """List the newest sessions, of one source run or of all, without probes and without those of deleted forks."""
+    # Large and not displayed.
+    sessions = _sessions().defer("planned", "answers", "source_run__metadata", "run__metadata")
+    sessions = sessions.filter(is_probe=False, run__deletion__isnull=True).order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
     return SessionList(sessions=[view_of(session) for session in sessions[:limit]])
@@ -96,6 +97,7 @@ def view_of(session: ReplaySession) -> SessionView:
         source_run=session.source_run_id,
         source_name=session.source_run.name,
         run=session.run_id,
+        outcome=session.run.verdict.outcome if session.run and session.ended_at else None,
         diff=session.diff_id,
         fork_sequence_no=session.fork_sequence_no,
         overrides=OverrideProfile.model_validate(session.profile.profile),
@@ -127,7 +129,7 @@ def view_of(session: ReplaySession) -> SessionView:
 
 
 def _sessions() -> QuerySet[ReplaySession]:
-    return ReplaySession.objects.select_related("source_run", "profile")
+    return ReplaySession.objects.select_related("source_run", "profile", "run__verdict")
 
 
 def _message(row: SessionMessage) -> Message:

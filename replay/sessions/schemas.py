@@ -13,7 +13,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
 from traces.core.schema import LabelCounts, Schema
-from traces.core.vocabulary import StepStatus
+from traces.core.vocabulary import Outcome, StepStatus
 
 
 class ReplayRequest(Schema):
@@ -66,6 +66,8 @@ class SessionView(Schema):
     source_name: str
     # The derived run.
     run: UUID | None
+    # Of the derived run; null before the replay has ended.
+    outcome: Outcome | None
     diff: UUID | None
     fork_sequence_no: int
     overrides: OverrideProfile

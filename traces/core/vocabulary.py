@@ -150,6 +150,15 @@ class HookEvent(StrEnum):
 TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
 
 
+class Protection(StrEnum):
+    """What keeps a run although its policy would delete it."""
+
+    NONE = ""
+    PIN = "pinned"
+    HOLD = "held"
+    CITATION = "cited"
+
+
 class AuditAction(StrEnum):
     """What an entry of the audit log records."""
 

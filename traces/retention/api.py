@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Final
+from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -21,6 +22,7 @@ from traces.retention.schemas import (
     DeletedRun,
     DeletionRequest,
     DeletionResult,
+    DeletionView,
     RefusedRun,
     RestoredRun,
 )
@@ -63,15 +65,24 @@ class RunDeletionsView(APIView):
         )
 
 
+class RunDeletionView(APIView):
+    @extend_schema(
+        operation_id="retrieve_deletion",
+        parameters=[path("id", "The full id of a deleted run.")],
+        responses={200: DeletionView, **PROBLEMS},
+    )
+    def get(self, request: Request, id: str) -> Response:
+        """Return who deleted a run and when, and until when it can be restored."""
+        return Response(deletions.find_deletion(_full_id(id)))
+
+
 class RunRestoreView(APIView):
     @extend_schema(
         operation_id="restore_run", parameters=[_RUN], request=None, responses={200: RestoredRun, **PROBLEMS}
     )
     def post(self, request: Request, id: str) -> Response:
         """Restore a deleted run whose contents still exist."""
-        key = as_uuid(id)
-        if key is None:
-            raise NotFound("a deleted run is restored by its full id")
+        key = _full_id(id)
         deletions.restore(key, by=caller_of(request))
         return Response(RestoredRun(id=key))
 
@@ -89,6 +100,13 @@ class CitationsView(APIView):
                 is_held=holds.is_held(run.id),
             )
         )
+
+
+def _full_id(ref: str) -> UUID:
+    key = as_uuid(ref)
+    if key is None:
+        raise NotFound("a deleted run is found by its full id only")
+    return key
 
 
 def _delete(request: Request, body: DeletionRequest) -> list[Deletion | Refusal]:

@@ -34,6 +34,10 @@ class Citer:
         """Return the work in progress on these runs: until it ends, they cannot be deleted at all."""
         return ()
 
+    def belongings(self, run_ids: Collection[UUID]) -> set[UUID]:
+        """Return the objects that were made for these runs alone and go with them: they are no citations."""
+        return set()
+
     def release(self, run_ids: Collection[UUID]) -> None:
         """Delete what belongs to these runs, and remove their contents from objects that remain."""
 
@@ -67,8 +71,15 @@ def register(citer: Citer) -> None:
 
 
 def find(run_ids: Collection[UUID]) -> list[Citation]:
-    """Return what cites these runs, except these runs themselves."""
-    return [citation for citer in _citers for citation in citer.citations(run_ids)]
+    """Return what cites these runs, except these runs themselves and what belongs to them."""
+    citations = [citation for citer in _citers for citation in citer.citations(run_ids)]
+    belongings = find_belongings(run_ids) if citations else set()
+    return [citation for citation in citations if citation.id not in belongings]
+
+
+def find_belongings(run_ids: Collection[UUID]) -> set[UUID]:
+    """Return the objects that are deleted together with these runs."""
+    return {id for citer in _citers for id in citer.belongings(run_ids)}
 
 
 def find_work(run_ids: Collection[UUID]) -> list[Citation]:

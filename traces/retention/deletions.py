@@ -1,6 +1,6 @@
 """Request the deletion of runs, and restore runs whose contents still exist."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -10,14 +10,18 @@ from django.conf import settings
 from django.db import transaction
 
 from traces import notify
+from traces.core.json_access import as_string
 from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound, NotSealed, ProblemError, RunInUse
-from traces.models import Deletion, Run
+from traces.models import AuditEntry, Deletion, Run
 from traces.retention import audit, citations, holds
 from traces.retention.citations import Citation
-from traces.retention.families import with_relatives
+from traces.retention.families import find_families, with_relatives
+from traces.retention.schemas import DeletionView
 
 _MAX_REASON: Final = 200
+# Runs that one query may name: SQLite limits its parameters.
+_MAX_BATCH: Final = 5_000
 
 
 class RunHeld(ProblemError):
@@ -37,26 +41,59 @@ class Refusal:
 
 
 def delete(
-    run_ids: Sequence[UUID], *, by: str, includes_citations: bool = False, at_once: bool = False, reason: str = ""
+    run_ids: Sequence[UUID],
+    *,
+    by: str,
+    includes_citations: bool = False,
+    at_once: bool = False,
+    reasons: Mapping[UUID, str] | None = None,
 ) -> list[Deletion | Refusal]:
     """Hide runs with the revisions that they continue, and schedule the removal of their contents.
 
-    A cited run is refused unless `includes_citations`; `at_once`: without the time to restore it.
+    A cited run is refused unless `includes_citations`; `at_once`: without the time to restore it. `reasons` name the
+    policies that delete the runs.
     """
     results: list[Deletion | Refusal] = []
     with transaction.atomic():
-        families = {run_id: with_relatives(run_id) for run_id in run_ids}
-        all_ids = {id for family in families.values() for id in family}
+        families = find_families(run_ids)
+        refusals = _refusals(families, holds.stored_scopes(), includes_citations=includes_citations)
         for run_id, family in families.items():
-            refusal = _refusal(run_id, family, all_ids, includes_citations=includes_citations)
-            if refusal is not None:
-                results.append(refusal)
-                continue
+            reason = (reasons or {}).get(run_id, "")
             results.append(
-                _hide(run_id, family, by=by, reason=reason, includes_citations=includes_citations, at_once=at_once)
+                refusals.get(run_id)
+                or _hide(run_id, family, by=by, reason=reason, includes_citations=includes_citations, at_once=at_once)
             )
         notify.touch("runs")
     return results
+
+
+def find_refusals(run_ids: Sequence[UUID], scopes: Iterable[holds.Scope]) -> dict[UUID, Refusal]:
+    """Return the runs that `delete` would refuse together; `scopes` are the policies that hold runs."""
+    return _refusals(find_families(run_ids), list(scopes), includes_citations=False)
+
+
+def find_deletion(run_id: UUID) -> DeletionView:
+    """Return the deletion of a run, from the audit log once its row is gone; raise `NotFound`."""
+    row = Deletion.objects.select_related("run").filter(run_id=run_id).first()
+    if row is not None:
+        return DeletionView(
+            id=run_id,
+            name="" if row.removed_at else row.run.name,
+            by=row.by,
+            reason=row.reason,
+            at=row.at,
+            due_at=row.due_at,
+            removed_at=row.removed_at,
+        )
+    entries = AuditEntry.objects.filter(subject=str(run_id)).order_by("-id")
+    removal = entries.filter(action=AuditAction.RUN_REMOVED).first()
+    if removal is None:
+        raise NotFound(f"run {run_id} is not deleted")
+    request = entries.filter(action=AuditAction.RUN_DELETED).first() or removal
+    reason = as_string(request.detail.get("reason"))
+    return DeletionView(
+        id=run_id, name="", by=request.by, reason=reason, at=request.at, due_at=None, removed_at=removal.at
+    )
 
 
 def restore(run_id: UUID, *, by: str) -> None:
@@ -102,13 +139,33 @@ def _hide(
     return Deletion.objects.get(run_id=run_id)
 
 
-def _refusal(run_id: UUID, family: Sequence[UUID], all_ids: set[UUID], *, includes_citations: bool) -> Refusal | None:
-    """Return why a run cannot be deleted with its family; citations by runs that are deleted, too, do not count."""
-    runs = Run.objects.filter(id__in=family)
+def _refusals(
+    families: Mapping[UUID, Sequence[UUID]], scopes: Sequence[holds.Scope], *, includes_citations: bool
+) -> dict[UUID, Refusal]:
+    """Return the runs that cannot be deleted; citations by what is deleted with them do not count."""
+    members = {id for family in families.values() for id in family}
+    if not members:
+        return {}
+    if len(members) <= _MAX_BATCH and not _refusal([*members], members, scopes, includes_citations=includes_citations):
+        # Nothing protects any of them, as usual.
+        return {}
+    belongings = {id for family in families.values() for id in citations.find_belongings(family)}
+    refusals = [
+        _refusal(family, members | belongings, scopes, includes_citations=includes_citations)
+        for family in families.values()
+    ]
+    return {refusal.run_id: refusal for refusal in refusals if refusal is not None}
+
+
+def _refusal(
+    family: Sequence[UUID], all_ids: set[UUID], scopes: Sequence[holds.Scope], *, includes_citations: bool
+) -> Refusal | None:
+    """Return why a run, the first of its family, cannot be deleted; citations by `all_ids` do not count."""
+    run_id, runs = family[0], Run.objects.filter(id__in=family)
     if open_run := runs.filter(sealed_at__isnull=True).first():
         problem = f"run {open_run.id} is still being recorded; delete it when it has ended"
         return Refusal(run_id=run_id, problem=NotSealed(problem))
-    if held_run := holds.first_held(runs):
+    if held_run := holds.first_held(runs, scopes):
         return Refusal(run_id=run_id, problem=RunHeld(f"run {held_run} is under legal hold"))
     work = citations.find_work(family)
     if work:

@@ -40,6 +40,8 @@ class DueRun:
     """A run that is older than its policy allows."""
 
     run_id: UUID
+    app: str
+    created_at: datetime
     terms: PolicyTerms
     is_pinned: bool
     is_held: bool
@@ -100,7 +102,9 @@ def due_runs(all_terms: Sequence[PolicyTerms], now: datetime | None = None) -> I
         if terms is None or terms.days is None or created_at >= now - timedelta(days=terms.days):
             continue
         is_held = bool(is_held) or any(item.legal_hold and item.applies(app, tags) for item in all_terms)
-        yield DueRun(run_id=run_id, terms=terms, is_pinned=bool(is_pinned), is_held=is_held)
+        yield DueRun(
+            run_id=run_id, app=app, created_at=created_at, terms=terms, is_pinned=bool(is_pinned), is_held=is_held
+        )
 
 
 def _precedence(terms: PolicyTerms) -> tuple[bool, bool, float]:

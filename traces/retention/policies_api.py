@@ -1,6 +1,8 @@
 """REST endpoints of retention: policies, the purge, marks of runs, and the audit log."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
+from uuid import UUID
 
 from django.conf import settings
 from drf_spectacular.utils import extend_schema
@@ -10,14 +12,17 @@ from rest_framework.views import APIView
 
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path, query, require_admin
-from traces.models import AuditEntry, RetentionPolicy
+from traces.models import AuditEntry, RetentionPolicy, Run
 from traces.retention import marks, policies, purge
 from traces.retention.policies import PolicyTerms
+from traces.retention.purge import PlannedRun
 from traces.retention.schemas import (
     AuditEntryView,
     AuditLog,
+    CitationView,
     MarkRequest,
     MarkView,
+    PlannedRunView,
     PurgePlanRequest,
     PurgePlanView,
     PurgeResult,
@@ -86,14 +91,23 @@ class PurgePlanEndpoint(APIView):
             )
             for effect in plan.effects
         ]
-        return Response(PurgePlanView(runs=plan.runs, size=plan.size, effects=effects))
+        names = _names([*plan.deletable_runs, *plan.protected_runs])
+        return Response(
+            PurgePlanView(
+                runs=plan.runs,
+                size=plan.size,
+                effects=effects,
+                deletable_runs=[_planned_run_view(item, names) for item in plan.deletable_runs],
+                protected_runs=[_planned_run_view(item, names) for item in plan.protected_runs],
+            )
+        )
 
 
 class PurgeEndpoint(APIView):
     @extend_schema(operation_id="purge", request=None, responses={200: PurgeResult, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Apply the policies now, and remove everything that is due."""
-        report = purge.purge()
+        report = purge.purge(by=caller_of(request))
         sweep_report = report.sweep_report
         return Response(PurgeResult(runs=report.runs, artifacts=sweep_report.artifacts, size=sweep_report.size))
 
@@ -130,6 +144,25 @@ class MarkEndpoint(APIView):
 def _terms(body: RetentionTerms) -> PolicyTerms:
     return PolicyTerms(
         app=body.app, tag=body.tag, days=body.days, keep_pinned=body.keep_pinned, legal_hold=body.legal_hold
+    )
+
+
+def _names(items: Sequence[PlannedRun]) -> dict[UUID, str]:
+    return dict(Run.objects.filter(id__in=[item.run.run_id for item in items]).values_list("id", "name"))
+
+
+def _planned_run_view(item: PlannedRun, names: Mapping[UUID, str]) -> PlannedRunView:
+    run = item.run
+    return PlannedRunView.model_construct(
+        id=run.run_id,
+        name=names.get(run.run_id, ""),
+        app=run.app,
+        created_at=run.created_at,
+        policy_app=run.terms.app,
+        policy_tag=run.terms.tag,
+        days=run.terms.days or 0,
+        protection=item.protection,
+        citations=[CitationView(kind=citation.kind, id=citation.id, name=citation.name) for citation in item.citations],
     )
 
 

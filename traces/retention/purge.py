@@ -1,22 +1,26 @@
 """The purge: delete what the policies no longer keep, remove what is due, and sweep what nothing uses any more."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from traces.core.vocabulary import AuditAction
+from traces.core.vocabulary import AuditAction, Protection
 from traces.models import AuditEntry, Deletion
-from traces.retention import audit, citations, families, policies, removal
-from traces.retention.deletions import delete
+from traces.retention import audit, families, policies, removal
+from traces.retention.citations import Citation
+from traces.retention.deletions import RunHeld, delete, find_refusals
+from traces.retention.holds import Scope
 from traces.retention.policies import DueRun, PolicyTerms
 from traces.storage import bulk, sweep
 from traces.storage.sweep import SweepReport
 
 # Runs per transaction.
 _BATCH: Final = 50
+# Runs that a plan lists, of those to delete and of those to keep.
+MAX_LISTED: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,47 +43,68 @@ class PolicyEffect:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PlannedRun:
+    """A run that is due, and what keeps it from a purge."""
+
+    run: DueRun
+    protection: Protection = Protection.NONE
+    citations: Sequence[Citation] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PurgePlan:
-    """What a purge would delete; `size` counts the artifacts that only these runs use."""
+    """What a purge would delete; `size` counts the artifacts that only these runs use.
+
+    Of the runs that it deletes and of those that something keeps, only the oldest are listed.
+    """
 
     runs: int
     size: int
     effects: Sequence[PolicyEffect]
+    deletable_runs: Sequence[PlannedRun]
+    protected_runs: Sequence[PlannedRun]
 
 
 def plan(all_terms: Sequence[PolicyTerms]) -> PurgePlan:
     """Return what a purge under these policies would delete, and what keeps the other runs that are due."""
-    counts: dict[PolicyTerms, Counter[str]] = {}
+    counts: dict[PolicyTerms, Counter[Protection]] = {}
     run_ids: list[UUID] = []
-    for chunk in bulk.chunks(policies.due_runs(all_terms), _BATCH):
-        cited_ids = _find_cited([run.run_id for run in chunk if not run.is_kept])
-        for run in chunk:
-            protection = _protection(run, cited_ids)
-            counts.setdefault(run.terms, Counter())[protection] += 1
-            if not protection:
-                run_ids.append(run.run_id)
-    family_ids = [id for run_id in run_ids for id in families.with_relatives(run_id)]
+    deletable_examples: list[PlannedRun] = []
+    protected_examples: list[PlannedRun] = []
+    for item in _planned_runs(all_terms):
+        counts.setdefault(item.run.terms, Counter())[item.protection] += 1
+        if not item.protection:
+            run_ids.append(item.run.run_id)
+        examples = protected_examples if item.protection else deletable_examples
+        if len(examples) < MAX_LISTED:
+            examples.append(item)
+    family_ids = [id for family in families.find_families(run_ids).values() for id in family]
     effects = [
         PolicyEffect(
             terms=terms,
-            runs=count[""],
-            pinned_runs=count["pinned"],
-            held_runs=count["held"],
-            cited_runs=count["cited"],
+            runs=count[Protection.NONE],
+            pinned_runs=count[Protection.PIN],
+            held_runs=count[Protection.HOLD],
+            cited_runs=count[Protection.CITATION],
         )
         for terms, count in counts.items()
     ]
-    return PurgePlan(runs=len(run_ids), size=sweep.size_of_owned(family_ids), effects=effects)
+    return PurgePlan(
+        runs=len(run_ids),
+        size=sweep.size_of_owned(family_ids),
+        effects=effects,
+        deletable_runs=deletable_examples,
+        protected_runs=protected_examples,
+    )
 
 
-def purge() -> PurgeReport:
-    """Delete the runs that the policies no longer keep, and remove everything that is due."""
-    audit.append(AuditAction.PURGE, "retention", by="")
+def purge(*, by: str = "") -> PurgeReport:
+    """Delete the runs that the policies no longer keep, and remove everything that is due; `by`: who asked for it."""
+    audit.append(AuditAction.PURGE, "retention", by=by)
     due = (run for run in policies.due_runs(policies.stored_terms()) if not run.is_kept)
     for chunk in bulk.chunks(due, _BATCH):
         reasons = {run.run_id: f"retention of {run.terms}: {run.terms.days} days" for run in chunk}
-        for reason in dict.fromkeys(reasons.values()):
-            delete([id for id in reasons if reasons[id] == reason], by="", reason=reason, at_once=True)
+        delete([*reasons], by=by, reasons=reasons, at_once=True)
     return remove_due()
 
 
@@ -99,18 +124,27 @@ def newest_purge() -> datetime | None:
     return entries.values_list("at", flat=True).first()
 
 
-def _protection(run: DueRun, cited_ids: set[UUID]) -> str:
-    if run.is_held:
-        return "held"
-    if run.is_kept:
-        return "pinned"
-    return "cited" if run.run_id in cited_ids else ""
+def _planned_runs(all_terms: Sequence[PolicyTerms]) -> Iterator[PlannedRun]:
+    """Yield the runs that are due, in the same batches as `purge` deletes them: then it refuses the same runs."""
+    scopes = [(terms.app, terms.tag) for terms in all_terms if terms.legal_hold]
+    batch: list[DueRun] = []
+    for run in policies.due_runs(all_terms):
+        if run.is_kept:
+            yield PlannedRun(run=run, protection=Protection.HOLD if run.is_held else Protection.PIN)
+            continue
+        batch.append(run)
+        if len(batch) == _BATCH:
+            yield from _check_batch(batch, scopes)
+            batch = []
+    yield from _check_batch(batch, scopes)
 
 
-def _find_cited(run_ids: Iterable[UUID]) -> set[UUID]:
-    """Return the runs that something cites, directly or through a run that would be deleted with them."""
-    return {
-        run_id
-        for run_id in run_ids
-        if citations.find(family := families.with_relatives(run_id)) or citations.find_work(family)
-    }
+def _check_batch(batch: Sequence[DueRun], scopes: Sequence[Scope]) -> Iterator[PlannedRun]:
+    refusals = find_refusals([run.run_id for run in batch], scopes)
+    for run in batch:
+        refusal = refusals.get(run.run_id)
+        if refusal is None:
+            yield PlannedRun(run=run)
+        else:
+            protection = Protection.HOLD if isinstance(refusal.problem, RunHeld) else Protection.CITATION
+            yield PlannedRun(run=run, protection=protection, citations=refusal.citations)

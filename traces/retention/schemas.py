@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
+from traces.core.vocabulary import Protection
 
 MAX_RUNS = 1_000
 
@@ -33,6 +34,21 @@ class DeletedRun(Schema):
 
     id: UUID
     due_at: datetime
+
+
+class DeletionView(Schema):
+    """The deletion of a run: when and by whom, and until when it can be restored.
+
+    `name` is empty and `removed_at` has a time once the contents are removed. `reason` is the policy that deleted it.
+    """
+
+    id: UUID
+    name: str
+    by: str
+    reason: str
+    at: datetime
+    due_at: datetime | None
+    removed_at: datetime | None
 
 
 class RestoredRun(Schema):
@@ -115,12 +131,34 @@ class RetentionEffect(Schema):
     cited_runs: int
 
 
+class PlannedRunView(Schema):
+    """A run that is older than its policy allows.
+
+    `protection` is what keeps it, empty if a purge deletes it; `citations` name what cites it.
+    """
+
+    id: UUID
+    name: str
+    app: str
+    created_at: datetime
+    policy_app: str
+    policy_tag: str
+    days: int
+    protection: Protection
+    citations: list[CitationView]
+
+
 class PurgePlanView(Schema):
-    """What a purge would delete; `size` is the bytes of the artifacts that only these runs use."""
+    """What a purge would delete; `size` is the bytes of the artifacts that only these runs use.
+
+    The lists name the oldest runs that it deletes and that something keeps, up to 100 each.
+    """
 
     runs: int
     size: int
     effects: list[RetentionEffect]
+    deletable_runs: list[PlannedRunView]
+    protected_runs: list[PlannedRunView]
 
 
 class PurgePlanRequest(Schema):

@@ -41,8 +41,8 @@ _TAGS: Final = ("tags", "tag.tags")
 
 
 def run_summary(run: Run) -> RunSummary:
-    """Build a row of the list; select `verdict` with the run."""
-    verdict = run.verdict
+    """Build a row of the list; select `verdict` and `mark` with the run."""
+    verdict, mark = run.verdict, getattr(run, "mark", None)
     return RunSummary.model_construct(
         id=run.id,
         external_id=run.external_id,
@@ -60,6 +60,8 @@ def run_summary(run: Run) -> RunSummary:
         ended_at=run.ended_at,
         created_at=run.created_at,
         sealed=run.sealed_at is not None,
+        is_pinned=mark is not None and mark.is_pinned,
+        is_held=mark is not None and mark.is_held,
         tags=run.tags,
         steps=run.step_count,
         errors=run.error_count,

@@ -135,7 +135,7 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
 
 def run_detail(run: Run) -> RunDetail:
     """Return a run with its lineage."""
-    forks = visible_runs().filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict")
+    forks = visible_runs().filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict", "mark")
     newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     source_deletion = Deletion.objects.filter(run=run.source_run_id).first() if run.source_run_id else None
@@ -148,6 +148,7 @@ def run_detail(run: Run) -> RunDetail:
         latest=newest.id if newest else None,
         source_run_name=source.name if source else None,
         source_deleted_at=source_deletion.at if source_deletion else None,
+        source_removed_at=source_deletion.removed_at if source_deletion else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
         derived=[run_summary(item) for item in (*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED])],

@@ -115,7 +115,7 @@ def page(run_filter: RunFilter) -> RunList:
     """Return a page of runs. The total is counted only where that costs less than the search itself."""
     matches = _matches(run_filter)
     rest = matches if run_filter.after is None else matches.filter(run_filter.after.rest(run_filter.sort))
-    rows = rest.order_by(*_ORDERS[run_filter.sort]).select_related("verdict")
+    rows = rest.order_by(*_ORDERS[run_filter.sort]).select_related("verdict", "mark")
     runs = list(rows[: run_filter.limit + 1])
     more = len(runs) > run_filter.limit
     return RunList(

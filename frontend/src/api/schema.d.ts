@@ -1102,6 +1102,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/deletion": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return who deleted a run and when, and until when it can be restored. */
+        get: operations["retrieve_deletion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/edges": {
         parameters: {
             query?: never;
@@ -2614,6 +2631,34 @@ export interface components {
             refusals: components["schemas"]["RefusedRun"][];
         };
         /**
+         * DeletionView
+         * @description The deletion of a run: when and by whom, and until when it can be restored.
+         *
+         *     `name` is empty and `removed_at` has a time once the contents are removed. `reason` is the policy that deleted it.
+         */
+        DeletionView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** By */
+            by: string;
+            /** Reason */
+            reason: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Due At */
+            due_at: string | null;
+            /** Removed At */
+            removed_at: string | null;
+        };
+        /**
          * Deltas
          * @description Candidate minus base; null if one side is unknown.
          */
@@ -2694,8 +2739,8 @@ export interface components {
          * DiffReport
          * @description A report of two runs, addressed by (base, candidate, options).
          *
-         *     It is immutable, except for later evidence, outcomes and revisions. `attribution` follows the strongest evidence. If
-         *     that comes from a proof, `observed` is the attribution by the recordings alone.
+         *     It is immutable, except for later evidence, outcomes, revisions and deletions. `attribution` follows the strongest
+         *     evidence. If that comes from a proof, `observed` is the attribution by the recordings alone.
          */
         DiffReport: {
             /**
@@ -2740,6 +2785,8 @@ export interface components {
             outcomes: components["schemas"]["RunVerdicts"] | null;
             /** @default null */
             newer_revisions: components["schemas"]["NewerRevisions"] | null;
+            /** @default null */
+            deletions: components["schemas"]["RunDeletions"] | null;
         };
         /** DiffRequest */
         DiffRequest: {
@@ -2763,6 +2810,7 @@ export interface components {
             created_at: string;
             base: components["schemas"]["RunRef"];
             candidate: components["schemas"]["RunRef"];
+            outcomes: components["schemas"]["RunVerdicts"];
             /** Sentence */
             sentence: string;
             /** Ars */
@@ -4503,6 +4551,37 @@ export interface components {
              */
             step: number | null;
         };
+        /**
+         * PlannedRunView
+         * @description A run that is older than its policy allows.
+         *
+         *     `protection` is what keeps it, empty if a purge deletes it; `citations` name what cites it.
+         */
+        PlannedRunView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** App */
+            app: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Policy App */
+            policy_app: string;
+            /** Policy Tag */
+            policy_tag: string;
+            /** Days */
+            days: number;
+            protection: components["schemas"]["Protection"];
+            /** Citations */
+            citations: components["schemas"]["CitationView"][];
+        };
         /** PlannedStep */
         PlannedStep: {
             /** Sequence No */
@@ -4970,6 +5049,12 @@ export interface components {
             /** Recommended */
             recommended: boolean;
         };
+        /**
+         * Protection
+         * @description What keeps a run although its policy would delete it.
+         * @enum {string}
+         */
+        Protection: "" | "pinned" | "held" | "cited";
         /** ProviderList */
         ProviderList: {
             /** Providers */
@@ -5024,6 +5109,8 @@ export interface components {
         /**
          * PurgePlanView
          * @description What a purge would delete; `size` is the bytes of the artifacts that only these runs use.
+         *
+         *     The lists name the oldest runs that it deletes and that something keeps, up to 100 each.
          */
         PurgePlanView: {
             /** Runs */
@@ -5032,6 +5119,10 @@ export interface components {
             size: number;
             /** Effects */
             effects: components["schemas"]["RetentionEffect"][];
+            /** Deletable Runs */
+            deletable_runs: components["schemas"]["PlannedRunView"][];
+            /** Protected Runs */
+            protected_runs: components["schemas"]["PlannedRunView"][];
         };
         /**
          * PurgeResult
@@ -5543,6 +5634,16 @@ export interface components {
             timeout_s: number;
         };
         /**
+         * RunDeletions
+         * @description When the compared runs were deleted; null for a run that exists. Their contents are removed later.
+         */
+        RunDeletions: {
+            /** Base */
+            base: string | null;
+            /** Candidate */
+            candidate: string | null;
+        };
+        /**
          * RunDetail
          * @description A run with its metadata, and the runs derived from it.
          *
@@ -5584,6 +5685,10 @@ export interface components {
             created_at: string;
             /** Sealed */
             sealed: boolean;
+            /** Is Pinned */
+            is_pinned: boolean;
+            /** Is Held */
+            is_held: boolean;
             /** Tags */
             tags: string[];
             /** Steps */
@@ -5617,6 +5722,8 @@ export interface components {
             source_run_name: string | null;
             /** Source Deleted At */
             source_deleted_at: string | null;
+            /** Source Removed At */
+            source_removed_at: string | null;
             /** Original */
             original: string | null;
             /** Original Name */
@@ -5784,6 +5891,10 @@ export interface components {
             created_at: string;
             /** Sealed */
             sealed: boolean;
+            /** Is Pinned */
+            is_pinned: boolean;
+            /** Is Held */
+            is_held: boolean;
             /** Tags */
             tags: string[];
             /** Steps */
@@ -6014,6 +6125,7 @@ export interface components {
             source_name: string;
             /** Run */
             run: string | null;
+            outcome: components["schemas"]["Outcome"] | null;
             /** Diff */
             diff: string | null;
             /** Fork Sequence No */
@@ -7118,6 +7230,7 @@ export type DeciderView = components['schemas']['DeciderView'];
 export type DeletedRun = components['schemas']['DeletedRun'];
 export type DeletionRequest = components['schemas']['DeletionRequest'];
 export type DeletionResult = components['schemas']['DeletionResult'];
+export type DeletionView = components['schemas']['DeletionView'];
 export type Deltas = components['schemas']['Deltas'];
 export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
@@ -7218,6 +7331,7 @@ export type PlaceKindView = components['schemas']['PlaceKindView'];
 export type PlaceView = components['schemas']['PlaceView'];
 export type Plan = components['schemas']['Plan'];
 export type PlanRefusal = components['schemas']['PlanRefusal'];
+export type PlannedRunView = components['schemas']['PlannedRunView'];
 export type PlannedStep = components['schemas']['PlannedStep'];
 export type Policy = components['schemas']['Policy'];
 export type PolicyList = components['schemas']['PolicyList'];
@@ -7237,6 +7351,7 @@ export type ProofRequest = components['schemas']['ProofRequest'];
 export type ProofStatus = components['schemas']['ProofStatus'];
 export type ProofView = components['schemas']['ProofView'];
 export type Proposal = components['schemas']['Proposal'];
+export type Protection = components['schemas']['Protection'];
 export type ProviderList = components['schemas']['ProviderList'];
 export type ProviderSetting = components['schemas']['ProviderSetting'];
 export type ProviderView = components['schemas']['ProviderView'];
@@ -7269,6 +7384,7 @@ export type RetrieverList = components['schemas']['RetrieverList'];
 export type RetrieverSetting = components['schemas']['RetrieverSetting'];
 export type RetrieverTrialRequest = components['schemas']['RetrieverTrialRequest'];
 export type RetrieverView = components['schemas']['RetrieverView'];
+export type RunDeletions = components['schemas']['RunDeletions'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
@@ -9784,6 +9900,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CitationList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retrieve_deletion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The full id of a deleted run. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeletionView"];
                 };
             };
             default: {

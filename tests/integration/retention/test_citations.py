@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from cockpit.http import auth
+from diffing.models import DiffReport
 from replay.models import ReplaySession
 from tests.integration.retention.test_deletion import delete, pass_grace, post, used_digests
 from tests.support.proofs import fork_and_diff, no_queue
@@ -42,9 +43,8 @@ def test_cited_run_is_refused_by_name(client: Client, forked: tuple[UUID, UUID, 
     sources = get(client, f"/runs/{run_id}/citations").json()["citations"]
     assert {(item["kind"], item["id"]) for item in sources} == {("fork", str(fork_id)), ("diff report", diff)}
     assert get(client, f"/runs/{run_id}").status_code == 200
-    # The fork's report compares it, too.
     both = post(client, "/runs/delete", {"runs": [str(run_id), str(fork_id)]}).json()
-    assert (both["deletions"], len(both["refusals"])) == ([], 2)
+    assert ({item["id"] for item in both["deletions"]}, both["refusals"]) == ({str(run_id), str(fork_id)}, [])
 
 
 def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked: tuple[UUID, UUID, str]) -> None:
@@ -93,6 +93,61 @@ def test_screens_survive_a_deleted_source(client: Client, forked: tuple[UUID, UU
     other = services.record(order_run("order-2")).run_id
     report = post(client, "/diffs", {"base": str(other), "candidate": str(fork_id)})
     assert report.status_code == 200, report.content
+
+
+def test_automatic_report_goes_with_its_fork(client: Client, forked: tuple[UUID, UUID, str]) -> None:
+    run_id, fork_id, diff = forked
+    assert get(client, f"/runs/{fork_id}/citations").json()["citations"] == []
+    assert delete(client, fork_id).status_code == 200
+    assert (get(client, "/diffs").json()["diffs"], get(client, "/replays").json()["sessions"]) == ([], [])
+    assert [run["id"] for run in get(client, f"/runs/{run_id}/tree").json()["runs"]] == [str(run_id)]
+    assert get(client, f"/diffs/{diff}").json()["deletions"]["candidate"]
+    post(client, f"/runs/{fork_id}/restore")
+    assert [item["id"] for item in get(client, "/diffs").json()["diffs"]] == [diff]
+    assert get(client, "/replays").json()["sessions"][0]["outcome"]
+    delete(client, fork_id)
+    pass_grace()
+    purge.remove_due()
+    assert not DiffReport.objects.exists()
+    assert not Run.objects.filter(id=fork_id).exists()
+    assert get(client, f"/diffs/{diff}").status_code == 404
+    assert delete(client, run_id).status_code == 200
+
+
+@pytest.mark.parametrize("author", ["share", "compare"])
+def test_report_that_somebody_asked_for_cites_its_fork(
+    client: Client, forked: tuple[UUID, UUID, str], author: str
+) -> None:
+    _, fork_id, diff = forked
+    if author == "share":
+        post(client, f"/diffs/{diff}/shares")
+    else:
+        other = services.record(order_run("order-2")).run_id
+        diff = post(client, "/diffs", {"base": str(other), "candidate": str(fork_id)}).json()["id"]
+    refusal = delete(client, fork_id)
+    assert (refusal.status_code, f"diff report {diff}" in refusal.json()["detail"]) == (409, True)
+    assert delete(client, fork_id, cited="true", at_once="true").status_code == 200
+    answer = get(client, f"/diffs/{diff}")
+    assert (answer.status_code, "was deleted on 20" in answer.json()["detail"]) == (410, True)
+
+
+def test_deletion_is_described_until_the_row_is_gone(client: Client, forked: tuple[UUID, UUID, str]) -> None:
+    run_id, fork_id, _ = forked
+    assert get(client, f"/runs/{fork_id}/deletion").status_code == 404
+    delete(client, run_id, cited="true")
+    hidden = get(client, f"/runs/{run_id}/deletion").json()
+    assert (hidden["by"], hidden["name"] != "", hidden["removed_at"]) == ("local", True, None)
+    fork = get(client, f"/runs/{fork_id}").json()
+    assert (fork["source_deleted_at"], fork["source_removed_at"]) == (hidden["at"], None)
+    pass_grace()
+    purge.remove_due()
+    cited = get(client, f"/runs/{run_id}/deletion").json()
+    assert (cited["at"], cited["name"], cited["removed_at"] is None) == (hidden["at"], "", False)
+    assert get(client, f"/runs/{fork_id}").json()["source_removed_at"] == cited["removed_at"]
+    delete(client, fork_id, at_once="true")
+    logged = get(client, f"/runs/{fork_id}/deletion").json()
+    assert (logged["by"], logged["name"], logged["due_at"]) == ("local", "", None)
+    assert logged["removed_at"]
 
 
 def test_fork_is_deleted_with_its_session(client: Client, forked: tuple[UUID, UUID, str]) -> None:

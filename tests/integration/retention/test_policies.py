@@ -77,7 +77,8 @@ def test_plan_counts_the_bytes_that_a_purge_frees(client: Client) -> None:
 def test_young_runs_stay(client: Client) -> None:
     record(1)
     set_policy(client, days=1)
-    assert post(client, "/retention/plan").json() == {"runs": 0, "size": 0, "effects": []}
+    plan = post(client, "/retention/plan").json()
+    assert (plan["runs"], plan["size"], plan["effects"], plan["deletable_runs"]) == (0, 0, [], [])
     assert post(client, "/retention/purge").json()["runs"] == 0
 
 
@@ -88,7 +89,13 @@ def test_pinned_held_and_cited_runs_stay(client: Client) -> None:
     put(client, f"/runs/{held}/mark", {"is_held": True})
     assert post(client, "/diffs", {"base": str(cited), "candidate": str(held)}).status_code == 200
     set_policy(client, days=30)
-    (effect,) = post(client, "/retention/plan").json()["effects"]
+    plan = post(client, "/retention/plan").json()
+    (effect,) = plan["effects"]
+    protections = {item["id"]: item["protection"] for item in plan["protected_runs"]}
+    assert protections == {str(pinned): "pinned", str(held): "held", str(cited): "cited"}
+    (citation,) = next(item for item in plan["protected_runs"] if item["id"] == str(cited))["citations"]
+    assert citation["kind"] == "diff report"
+    assert [(item["app"], item["days"]) for item in plan["deletable_runs"]] == [("desk", 30)]
     assert {name: effect[name] for name in ("runs", "pinned_runs", "held_runs", "cited_runs")} == {
         "runs": 1,
         "pinned_runs": 1,
@@ -100,6 +107,30 @@ def test_pinned_held_and_cited_runs_stay(client: Client) -> None:
     set_policy(client, days=30, keep_pinned=False)
     post(client, "/retention/purge")
     assert run_ids() == {held, cited}
+
+
+@pytest.mark.usefixtures("_later")
+def test_plan_names_what_a_purge_deletes(client: Client) -> None:
+    """A report between two runs protects neither if both are due, and one of them if the other stays."""
+    first, second, third = (record(number) for number in range(3))
+    put(client, f"/runs/{third}/mark", {"is_pinned": True})
+    for base, candidate in ((first, second), (second, third)):
+        post(client, "/diffs", {"base": str(base), "candidate": str(candidate)})
+    set_policy(client, days=30)
+    plan = post(client, "/retention/plan").json()
+    stored = run_ids()
+    post(client, "/retention/purge")
+    assert {item["id"] for item in plan["deletable_runs"]} == {str(id) for id in stored - run_ids()}
+    assert AuditEntry.objects.get(action="purge").by == "local"
+
+
+def test_list_shows_marks(client: Client) -> None:
+    run_id = record(1)
+    for mark in ({"is_pinned": True, "is_held": True}, {"is_pinned": False, "is_held": False}):
+        put(client, f"/runs/{run_id}/mark", mark)
+        (row,) = client.get("/api/v1/runs").json()["runs"]
+        assert {name: row[name] for name in mark} == mark
+        assert client.get(f"/api/v1/runs/{run_id}").json()["is_held"] is mark["is_held"]
 
 
 def test_held_run_is_never_deleted(client: Client) -> None:
@@ -154,10 +185,12 @@ def test_only_admins_set_policies_and_holds(client: Client, monkeypatch: pytest.
     assert put(client, f"/runs/{run_id}/mark", {"is_pinned": True}).status_code == 200
     for path, body in ((f"/runs/{run_id}/mark", {"is_held": True}), ("/retention/policies", {"days": 1})):
         assert put(client, path, body).status_code == 403
+    assert post(client, "/retention/purge").status_code == 403
+    monkeypatch.setattr(auth, "LOCAL", auth.Caller(name="eve", role="viewer"))
     for path in ("/retention/policies", "/retention/audit"):
-        assert client.get(f"/api/v1{path}").status_code == 403
-    for path in ("/retention/plan", "/retention/purge"):
-        assert post(client, path).status_code == 403
+        assert client.get(f"/api/v1{path}").status_code == 200
+    assert post(client, "/retention/plan").status_code == 200
+    assert put(client, f"/runs/{run_id}/mark", {"is_pinned": True}).status_code == 403
 
 
 @pytest.mark.usefixtures("_later")

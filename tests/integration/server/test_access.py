@@ -67,6 +67,11 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("sender", "get", "/api/v1/runs", False),
         ("debugger", "post", "/v1/traces", True),
         ("debugger", "put", "/api/v1/tools", False),
+        ("debugger", "put", "/api/v1/outcome-rules/desk", False),
+        ("viewer", "get", "/api/v1/outcome-rules/desk", True),
+        ("viewer", "get", "/api/v1/retention/audit", True),
+        ("viewer", "post", "/api/v1/retention/plan", True),
+        ("debugger", "post", "/api/v1/retention/purge", False),
         ("admin", "put", "/api/v1/tools", True),
     ],
 )

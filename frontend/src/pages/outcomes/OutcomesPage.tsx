@@ -62,7 +62,7 @@ function AppRule({ app }: { app: string }): ReactElement {
           app={app}
           current={current}
           names={names?.names ?? []}
-          mayEdit={access !== undefined && access.role !== "viewer"}
+          mayEdit={access?.role === "admin"}
         />
       )}
     </LoadedList>

@@ -109,6 +109,6 @@ function Part({ title, note, add, onAdd, children }: FrameProps): ReactElement {
 
 function stateWords({ is_applied, by, at }: OutcomeRuleView, mayEdit: boolean): string {
   if (!is_applied) return "Updating the outcomes of stored runs…";
-  if (!mayEdit) return "Changing the rule requires the debugger role.";
+  if (!mayEdit) return "Changing the rule requires the admin role.";
   return at ? `Saved by ${by || "local"}, ${timeAgo(at)} (${fullTime(at)})` : "This app uses the default rule.";
 }
