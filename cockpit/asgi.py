@@ -16,19 +16,21 @@ from cockpit.wsgi import application as http
 from cockpit.http import auth, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
-from cockpit.process import recording, recovery  # isort: skip
+from cockpit.process import indexing, recording, recovery  # isort: skip
 from traces.recordings import recorder  # isort: skip
+from traces.search import indexer  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
 
 
 class _Workers:
-    """The workers of the embedded mode: replays and other tasks, and recordings that arrive."""
+    """The workers of the embedded mode: replays and other tasks, recordings that arrive, and the search index."""
 
     def __init__(self) -> None:
         self._tasks = embedded_worker.EmbeddedWorker()
         self._recorder = recording.RecorderThread()
+        self._indexer = indexing.IndexerThread()
 
     def start(self) -> None:
         """Start, then resume the unfinished work of earlier processes."""
@@ -36,8 +38,11 @@ class _Workers:
         recovery.at_start()
         recorder.release_leases()
         self._recorder.start()
+        indexer.release_leases()
+        self._indexer.start()
 
     def stop(self) -> None:
+        self._indexer.stop()
         self._recorder.stop()
         if not self._tasks.stop():
             log.warning("worker_still_busy", consequence="its replays continue at the next start")

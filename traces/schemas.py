@@ -1,6 +1,6 @@
 """REST schemas of recorded runs. The front end's types are generated from these."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
 
@@ -108,10 +108,94 @@ class RunUsage(Schema):
     turns: list[TurnUsage]
 
 
+class SnippetPart(Schema):
+    """A piece of a text; `is_match`: a word of the search."""
+
+    text: str
+    is_match: bool
+
+
+class SearchHit(Schema):
+    """The step of a run that contains most words of a search, and the text around the first of them."""
+
+    run: UUID
+    step: int
+    name: str
+    type: StepType
+    snippet: list[SnippetPart]
+
+
 class RunList(Schema):
     runs: list[RunSummary]
     next: str | None
     total: int | None  # null if counting would cost more than listing
+    more_than_total: bool = False  # there are more runs than `total`: counting stopped there
+    hits: list[SearchHit] = []  # of a search: where the payloads of these runs matched
+    unindexed: int = 0  # of a search: sealed runs whose payloads are not searchable yet, counted up to 1,000
+
+
+class FailedStep(Schema):
+    """A step with the status *error* or *timeout*; `error` is cut to 500 characters."""
+
+    run: UUID
+    run_name: str
+    app: str
+    step: int
+    type: StepType
+    name: str
+    tool_name: str
+    model: str
+    status: StepStatus
+    started_at: datetime | None
+    error: str
+
+
+class FailedStepList(Schema):
+    steps: list[FailedStep]
+    next: str | None
+
+
+class CallTotals(Schema):
+    """Calls of a model or a tool in sealed runs. Tokens and cost are those of `calls`, without `reused_calls`."""
+
+    calls: int  # that were made
+    reused_calls: int  # that a replay answered from a recording
+    failed_calls: int
+    tokens_in: int
+    tokens_out: int
+    tokens_cached: int
+    cost_usd: float | None  # of the calls with a known cost; null if there are none
+    unpriced_calls: int
+
+
+class ModelTotals(Schema):
+    provider: str
+    model: str
+    totals: CallTotals
+
+
+class ToolTotals(Schema):
+    tool: str
+    totals: CallTotals
+
+
+class AppTotals(Schema):
+    app: str
+    totals: CallTotals
+
+
+class DayTotals(Schema):
+    day: date
+    totals: CallTotals
+
+
+class UsageReport(Schema):
+    """Usage of models and tools over all runs. `apps` and `days` add up the model calls."""
+
+    models: list[ModelTotals]
+    tools: list[ToolTotals]
+    apps: list[AppTotals]
+    days: list[DayTotals]
 
 
 class Facet(Schema):

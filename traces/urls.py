@@ -6,12 +6,16 @@ from traces.judgements import rules_api
 from traces.redaction_policies import api as redaction_api
 from traces.retention import api as retention_api
 from traces.retention import policies_api
+from traces.run_lists import api as run_lists_api
 from traces.runs import api, full_steps, judgements_api, usage
+from traces.totals import api as totals_api
 
 urlpatterns = [
-    path("runs", api.RunListView.as_view()),
-    path("runs/facets", api.RunFacetsView.as_view()),
+    path("runs", run_lists_api.RunListView.as_view()),
+    path("runs/facets", run_lists_api.RunFacetsView.as_view()),
     path("runs/delete", retention_api.RunDeletionsView.as_view()),
+    path("failed-steps", run_lists_api.FailedStepsView.as_view()),
+    path("usage", totals_api.UsageReportView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),
     path("events", events_api.EventsView.as_view()),
     path("krabs/events", sessions_api.KrabsEventsView.as_view()),

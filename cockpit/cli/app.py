@@ -285,6 +285,7 @@ def check(
     artifacts: Annotated[
         bool, typer.Option("--artifacts", help="Also verify the hash of every stored artifact.")
     ] = False,
+    totals: Annotated[bool, typer.Option("--totals", help="Also compare the usage totals with all steps.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -292,4 +293,12 @@ def check(
     """Validate the configuration, print it without secrets, and test its dependencies."""
     from cockpit.cli.commands import check as check_command
 
-    finish(check_command.check(artifacts=artifacts, json=json, url=url, token=token))
+    finish(check_command.check(artifacts=artifacts, totals=totals, json=json, url=url, token=token))
+
+
+@app.command()
+def reindex(json: Json = False) -> None:
+    """Rebuild the search index and the usage totals of the local store."""
+    from cockpit.cli.commands import check as check_command
+
+    check_command.reindex(json=json)

@@ -7,8 +7,7 @@ from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from django.db.models import CharField, Count, Max, Min, OuterRef, Q, Subquery
-from django.db.models.functions import Cast
+from django.db.models import Max, Min, OuterRef, Q, Subquery
 
 from replay.models import ToolDecision
 from replay.resolution.side_effects import suggest
@@ -19,6 +18,7 @@ from traces.core.vocabulary import StepType
 from traces.models import Run, Step
 from traces.payloads import parts
 from traces.storage import artifacts
+from traces.totals import queries as totals
 
 _SHOWN_HISTORY: Final = 10
 _NEWEST_RUNS: Final = 50  # searched for tools that were offered but never called
@@ -94,24 +94,17 @@ def _view(
 
 
 def _usage_by_tool() -> dict[str, _ToolUsage]:
-    """Return the usage of every tool that a run called."""
-    rows = (
-        Step.objects.filter(type=StepType.TOOL)
-        .values("tool_name", "name", "run__app")
-        .annotate(
-            calls=Count("run_id", filter=Q(run__source_run=None)),
-            at=Max("run__created_at"),
-            last=Max(Cast("run_id", CharField())),
-        )
-        .order_by()
-    )
+    """Return the usage of every tool that a sealed run called."""
+    rows = totals.tool_calls()
+    times = totals.creation_times([row.newest_run for row in rows])
     usage_by_tool: dict[str, _ToolUsage] = {}
     for row in rows:
-        tool = usage_by_tool.setdefault(row["tool_name"] or row["name"], _ToolUsage())
-        tool.apps.add(row["run__app"])
-        tool.calls += row["calls"]
-        if tool.at is None or row["at"] > tool.at:
-            tool.at, tool.run = row["at"], UUID(row["last"])
+        tool = usage_by_tool.setdefault(row.tool, _ToolUsage())
+        tool.apps.add(row.app)
+        tool.calls += row.calls
+        at = times.get(row.newest_run)
+        if at is not None and (tool.at is None or at > tool.at):
+            tool.at, tool.run = at, row.newest_run
     return usage_by_tool
 
 

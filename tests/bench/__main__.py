@@ -1,12 +1,14 @@
 """`make bench`: run every case in one process, on an own database, and print one table.
 
 `python -m tests.bench [--full] [part of a name]`. Cases that take minutes run only with `--full`.
+`python -m tests.bench scale --help`: the REST API at 100,000 runs.
 """
 
 import os
 import sys
 import time
 
+from tests.bench.scale import __main__ as scale
 from tests.services.processes import scratch_folder
 
 
@@ -48,5 +50,8 @@ def main(name_part: str, *, full: bool) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["scale"]:
+        scale.main(sys.argv[2:])
+        sys.exit()
     arguments = [argument for argument in sys.argv[1:] if argument != "--full"]
     main(arguments[0] if arguments else "", full="--full" in sys.argv)

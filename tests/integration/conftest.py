@@ -7,6 +7,7 @@ from django.db import connection
 
 from traces.models import RetentionPass
 from traces.runs import services
+from traces.search import documents
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -37,3 +38,4 @@ def _allow_deleting_sealed_runs(request: pytest.FixtureRequest) -> Iterator[None
         for table in tables:
             if table.startswith(("traces_", "replay_", "diffing_")) and table != RetentionPass._meta.db_table:
                 cursor.execute(f"DELETE FROM {table}")
+        documents.clear()

@@ -18,6 +18,7 @@ from tests.services.processes import CannotStart, free_port, package_folder, scr
 # Test data need not survive a power cut, nor, for most tests, a killed server.
 _FAST = ("fsync=off", "full_page_writes=off", "max_connections=100")
 _FASTEST = (*_FAST, "synchronous_commit=off")
+_PRODUCTION = ("shared_buffers=1GB", "effective_cache_size=4GB", "maintenance_work_mem=512MB", "max_wal_size=8GB")
 
 
 def _candidates() -> Iterator[Path]:
@@ -99,14 +100,15 @@ def _responds(url: str) -> bool:
 class PostgresServer:
     """Server that can be stopped or killed, and restarted on the same port with the same data."""
 
-    def __init__(self, binaries: Path, settings: tuple[str, ...]) -> None:
-        self._base = scratch_folder("fp-pg-")
+    def __init__(self, binaries: Path, settings: tuple[str, ...], folder: Path | None = None) -> None:
+        self._base = folder or scratch_folder("fp-pg-")
         self._account = _account(binaries, self._base)
         self._port = free_port()
         self._settings = settings
         self._env = {"PATH": f"{self._account.binaries}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": str(self._base)}
         self.url = f"postgres://postgres@127.0.0.1:{self._port}/postgres"
-        self._initialise()
+        if not (self._base / "data").exists():
+            self._initialise()
         self.start()
 
     def start(self) -> None:
@@ -159,12 +161,17 @@ def database_url() -> str:
     return os.environ.get("TEST_DATABASE_URL") or _first_that_starts(_FASTEST).url
 
 
-def _first_that_starts(settings: tuple[str, ...]) -> PostgresServer:
+def stored_server(folder: Path) -> PostgresServer:
+    """Start a server whose data stays in a folder, with the memory of a small production server."""
+    return _first_that_starts((*_FASTEST, *_PRODUCTION), folder)
+
+
+def _first_that_starts(settings: tuple[str, ...], folder: Path | None = None) -> PostgresServer:
     failures: list[str] = []
     for binaries in _candidates():
         if (binaries / "initdb").exists():
             try:
-                return PostgresServer(binaries, settings)
+                return PostgresServer(binaries, settings, folder)
             except CannotStart as failure:
                 failures.append(str(failure))
     raise CannotStart(

@@ -5,6 +5,7 @@ from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
 from traces.models.retention import ArtifactUse, AuditEntry, Deletion, LooseFile, RetentionPolicy, RunMark
 from traces.models.runs import Artifact, Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
+from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
 
 __all__ = [
     "Artifact",
@@ -28,7 +29,10 @@ __all__ = [
     "RunMark",
     "RunOutcome",
     "RunTag",
+    "SearchDocument",
     "Segment",
     "Step",
     "ToolCall",
+    "UnindexedRun",
+    "UsageTotal",
 ]

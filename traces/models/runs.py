@@ -67,6 +67,25 @@ class Run(models.Model):
             models.Index(fields=["app", "id"], name="run_app_newest"),
             models.Index(fields=["app", "environment", "status", "source"], name="run_facets"),  # counted without rows
             models.Index(fields=["external_id"], name="run_external"),  # permalinks by the user's own ids
+            # all filters of the runs list: read from the index alone, a tenth of the table's size
+            models.Index(
+                fields=[
+                    "id",
+                    "app",
+                    "environment",
+                    "status",
+                    "source",
+                    "started_at",
+                    "cost_usd",
+                    "step_count",
+                    "exact_count",
+                    "cached_count",
+                    "simulated_count",
+                ],
+                name="run_listed",
+            ),
+            # the newest runs with failed steps
+            models.Index(fields=["id", "app"], name="run_failures", condition=models.Q(error_count__gt=0)),
         )
 
     def __str__(self) -> str:
@@ -128,9 +147,9 @@ class Step(models.Model):
             # the signature cache: a call answered in any sealed run of the app
             models.Index(fields=["signature"], name="step_signature"),
             models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
-            # which tools there are and how often each was called: read from the index alone
+            # the newest failed steps of some runs
             models.Index(
-                fields=["type", "tool_name", "name", "run"], name="step_tools", condition=models.Q(type="tool")
+                fields=["run", "-sequence_no"], name="step_failed", condition=models.Q(status__in=["error", "timeout"])
             ),
         )
 

@@ -125,6 +125,11 @@ def release_leases() -> None:
     Recording.objects.filter(leased_until__isnull=False).update(leased_until=None)
 
 
+def is_busy() -> bool:
+    """True if a recording is due."""
+    return Recording.objects.filter(due_at__lte=datetime.now(UTC)).exists()
+
+
 def pause_s(longest: float) -> float:
     """Return the seconds until the next recording is due, and at most `longest`."""
     due_at = _open_work().order_by("due_at").values_list("due_at", flat=True).first()

@@ -15,49 +15,12 @@ from traces.http.paging import page_of
 from traces.http.responses import PROBLEMS, path, query
 from traces.http.search_words import words_of
 from traces.models import Run
-from traces.runs import queries, run_list
+from traces.runs import queries
 from traces.runs.presenters import StepDict
-from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
+from traces.schemas import EdgeList, RunDetail, StepDetail, StepList
 from traces.storage import artifacts
 
 _RUN = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
-_MANY = "Separate several values by commas."
-_FILTERS = [
-    query("q", "Words; a run matches if all occur in its name, ids, app, models, tags or first input."),
-    query("app", f"Runs of these apps. {_MANY}"),
-    query("environment", _MANY),
-    query("status", f"`running`, `completed`, `failed`. {_MANY}"),
-    query("source", f"`live`, `import`, `replay`, `bundle`, `probe`. {_MANY} Probes are excluded by default."),
-    query("tag", f"Runs with any of these tags. {_MANY}"),
-    query("label", f"Runs with a step of any of these labels. {_MANY}"),
-    query("since", "Runs that started at this time or later."),
-    query("until", "Runs that started at this time or earlier."),
-    query("min_cost", "Minimum cost, in US dollars."),
-    query("max_cost", "Maximum cost, in US dollars."),
-    query("judgement", f"Runs with a judgement of any of these names, such as a score. {_MANY}"),
-    query("judgement_kind", f"`pass`, `fail`, `score`, `note`, `not_run`: what that judgement is. {_MANY}"),
-    query("judgement_source", f"`person`, `import`, `check`, `validator`, `model`: who made that judgement. {_MANY}"),
-    query("min_score", "The least value of that judgement."),
-    query("max_score", "The greatest value of that judgement."),
-    query("outcome", f"`passed`, `failed`, `unverified`, `unknown`. {_MANY}"),
-    query("sort", "`newest` (default), `outcome` (failed runs first) or `-outcome`."),
-    query("cursor", "`next` of the previous page."),
-    query("limit", f"Runs per page; at most {run_list.MAX_LIMIT}."),
-]
-
-
-class RunListView(APIView):
-    @extend_schema(operation_id="list_runs", parameters=_FILTERS, responses={200: RunList, **PROBLEMS})
-    def get(self, request: Request) -> Response:
-        """List runs, newest first or by outcome."""
-        return Response(run_list.page(run_list.parse_filter(request.query_params)))
-
-
-class RunFacetsView(APIView):
-    @extend_schema(operation_id="run_facets", responses={200: RunFacets, **PROBLEMS})
-    def get(self, request: Request) -> Response:
-        """Return the values that the filters of the list offer."""
-        return Response(run_list.facets())
 
 
 class RunView(APIView):

@@ -31,7 +31,7 @@ from traces.models import PendingProvenance, Run, RunTag, Step
 from traces.origins import stored_provenance
 from traces.payloads import step_summaries
 from traces.redaction_policies import services as policies
-from traces.runs import copy, revisions
+from traces.runs import copy, revisions, sealed_runs
 from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk
 from traces.storage.retention_pass import retention_pass
@@ -192,6 +192,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         run.save()
         judgements = services.validator_judgements(run_id, steps) + services.source_judgements(run)
         services.add({run_id: judgements}, new_runs=[run_id])
+        sealed_runs.add([run_id])
         notify.touch("runs")
         notify.touch(f"run.{run_id}")
 
@@ -200,7 +201,8 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
 def retention() -> Iterator[None]:
     """Allow this transaction to delete sealed runs and artifacts.
 
-    Raise `Pinned`, and delete nothing, if a remaining object references a run.
+    Call `sealed_runs.remove` before runs are deleted. Raise `RunInUse`, and delete nothing, if a remaining object
+    references a run.
     """
     try:
         with retention_pass():
@@ -296,6 +298,7 @@ def seal_recorded(run_ids: Iterable[UUID]) -> None:
     """Seal complete runs; the caller stores their judgements."""
     for chunk in bulk.chunks(run_ids):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
+        sealed_runs.add(chunk)
     notify.touch("runs")
 
 

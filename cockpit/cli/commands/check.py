@@ -1,31 +1,59 @@
-"""`check`: validate the configuration, print it without secrets, and test its dependencies."""
+"""`check`: validate the configuration, print it without secrets, and test its dependencies. `reindex`: rebuild what
+is computed from the runs."""
 
 from typing import Any
 
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect
 from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.in_process import open_store
 
 
-def check(*, artifacts: bool, json: bool, url: str | None, token: str | None) -> Exit:
+def check(*, artifacts: bool, totals: bool, json: bool, url: str | None, token: str | None) -> Exit:
     """Validate the configuration and report the state of all dependencies."""
     # The checks report what is unreachable, so the database is not migrated before them.
     with connect(url, token, migrate=False) as api:
-        if artifacts and not api.local:
-            detail = (
-                "artifacts can only be verified on the machine that stores them: run this command there, without --url"
-            )
+        if (artifacts or totals) and not api.local:
+            option = "artifacts" if artifacts else "totals"
+            detail = f"{option} can only be verified where they are stored: run this command there, without --url"
             raise Failure(detail, exit=Exit.BAD_INPUT, code="validation_error")
         report = {**_state(api), **(_configuration() if api.local else {})}
         if artifacts:
             report["artifacts"] = _artifacts()
+        if totals:
+            report["totals"] = _totals()
     if json:
         output.document(report)
     else:
         _show(report)
     if not report["ok"]:
         return Exit.UNAVAILABLE
-    return Exit.ERROR if artifacts and report["artifacts"]["lost"] else Exit.OK
+    has_losses = artifacts and report["artifacts"]["lost"]
+    return Exit.ERROR if has_losses or (totals and report["totals"]["wrong"]) else Exit.OK
+
+
+def reindex(*, json: bool) -> None:
+    """Rebuild the usage totals and the search index of the local store, which takes about a minute per 10,000 runs."""
+    with open_store():
+        from traces.search import indexer
+        from traces.totals import usage_totals
+
+        usage_totals.rebuild()
+        indexer.restart()
+        while indexer.work():
+            pass
+        report = {"documents": indexer.document_count()}
+    if json:
+        output.document(report)
+    else:
+        output.facts(output.people(), [("search index", f"{report['documents']} documents")])
+
+
+def _totals() -> dict[str, Any]:
+    """Compare the usage totals with the steps."""
+    from traces.totals import usage_totals
+
+    return {"wrong": usage_totals.differences()}
 
 
 def _artifacts() -> dict[str, Any]:
@@ -87,6 +115,11 @@ def _show(report: dict[str, Any]) -> None:
     for target in report.get("telemetry", []):
         problem = f" ({target['problem']})" if target["problem"] else ""
         output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
+    if "totals" in report:
+        wrong_totals = report["totals"]["wrong"]
+        output.facts(console, [("usage totals", f"{len(wrong_totals)} differ from the steps")])
+        for key in wrong_totals:
+            output.error(f"usage total of {key} is wrong: run `forkpoint reindex`")
     if "artifacts" in report:
         _show_artifacts(report["artifacts"])
     for name, outcome in report["checks"].items():

@@ -1,9 +1,8 @@
-"""The list of runs: filters, search as you type, sort orders, pages and facets."""
+"""The filter of the runs list: conditions, words, sort order and page, from query parameters."""
 
 import base64
 import binascii
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -12,26 +11,27 @@ from math import isfinite, nan
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import F, Q
 from django.utils.dateparse import parse_datetime
 
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
-from traces.http.paging import whole_number
+from traces.http.paging import LAST_ID, whole_number
 from traces.http.search_words import words_of
-from traces.models import Judgement, Run, RunOutcome, RunTag
-from traces.runs.presenters import run_summary
-from traces.schemas import Facet, RunFacets, RunList
+from traces.models import Deletion, Run
 
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
-_MAX_TAGS: Final = 100
+_SEARCH_MARK: Final = "~"
 _LABEL_CONDITIONS: Final = {
     Label.EXACT: Q(exact_count__gt=0),
     Label.CACHED: Q(cached_count__gt=0),
     Label.SIMULATED: Q(simulated_count__gt=0),
     Label.LIVE: Q(step_count__gt=F("exact_count") + F("cached_count") + F("simulated_count")),
 }
+# Sets that are computed once, rather than a look-up for each run: few runs have later revisions or are deleted.
+OLDER_REVISIONS: Final = Run.objects.filter(supersedes__isnull=False).values("supersedes")
+DELETED_RUNS: Final = Deletion.objects.values("run_id")
 _CHOICES: Final = {
     "environment": None,
     "status": frozenset(RunStatus),
@@ -45,13 +45,6 @@ class Sort(StrEnum):
     NEWEST = "newest"
     OUTCOME = "outcome"
     OUTCOME_LAST = "-outcome"
-
-
-_ORDERS: Final = {
-    Sort.NEWEST: ("-id",),
-    Sort.OUTCOME: ("verdict__outcome", "-verdict__run_id"),
-    Sort.OUTCOME_LAST: ("-verdict__outcome", "-verdict__run_id"),
-}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +64,13 @@ class Cursor:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SearchCursor:
+    """The last document of the search index that a page looked at."""
+
+    document: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
     """The runs to list. All conditions must match; of several values of one condition, any."""
 
@@ -79,7 +79,7 @@ class RunFilter:
     tags: tuple[str, ...] = ()
     judgement: Q = field(default_factory=Q)
     sort: Sort = Sort.NEWEST
-    after: Cursor | None = None
+    after: Cursor | SearchCursor | None = None
     limit: int = _LIMIT
 
 
@@ -90,9 +90,9 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
         condition &= Q(app__in=apps)
     sort = _sort(query.get("sort", ""))
     if not _values(query, "source"):
-        condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe=False)
+        condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe__in=[False])
     # The list shows the newest revision of a run.
-    condition &= Q(superseded_by__isnull=True, deletion__isnull=True)
+    condition &= ~Q(id__in=OLDER_REVISIONS) & ~Q(id__in=DELETED_RUNS)
     for name, choices in _CHOICES.items():
         if values := _values(query, name):
             condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
@@ -100,84 +100,16 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
         condition &= Q(verdict__outcome__in=_check_choices("outcome", outcomes, frozenset(Outcome)))
     if labels := _values(query, "label"):
         condition &= _any_label(_check_choices("label", labels, frozenset(Label)))
+    words = words_of(query.get("q", ""))
     return RunFilter(
-        words=words_of(query.get("q", "")),
+        words=words,
         condition=condition & _ranges(query),
         tags=tuple(_values(query, "tag")),
         judgement=_judgement(query),
         sort=sort,
-        after=_cursor(query.get("cursor", ""), sort),
+        after=_cursor(query.get("cursor", ""), sort, is_search=bool(words)),
         limit=whole_number(query, "limit", default=_LIMIT, maximum=MAX_LIMIT),
     )
-
-
-def page(run_filter: RunFilter) -> RunList:
-    """Return a page of runs. The total is counted only where that costs less than the search itself."""
-    matches = _matches(run_filter)
-    rest = matches if run_filter.after is None else matches.filter(run_filter.after.rest(run_filter.sort))
-    rows = rest.order_by(*_ORDERS[run_filter.sort]).select_related("verdict", "mark")
-    runs = list(rows[: run_filter.limit + 1])
-    more = len(runs) > run_filter.limit
-    return RunList(
-        runs=[run_summary(run) for run in runs[: run_filter.limit]],
-        next=_cursor_text(runs[run_filter.limit - 1], run_filter.sort) if more else None,
-        total=_total(run_filter, matches, len(runs), more=more),
-    )
-
-
-def facets() -> RunFacets:
-    """Count the runs of each filter value, in one pass over a covering index."""
-    columns = ("app", "environment", "status", "source")
-    counts: dict[str, Counter[str]] = {name: Counter() for name in columns}
-    _count_facets(counts, Run.objects.all(), 1)
-    _count_facets(counts, Run.objects.filter(superseded_by__isnull=False), -1)
-    _count_facets(counts, Run.objects.filter(superseded_by__isnull=True, deletion__isnull=False), -1)
-    tags = RunTag.objects.values_list("tag").annotate(count=Count("*")).order_by("-count", "tag")[:_MAX_TAGS]
-    newest_outcomes = RunOutcome.objects.filter(
-        is_probe=False, run__superseded_by__isnull=True, run__deletion__isnull=True
-    )
-    outcomes = newest_outcomes.values_list("outcome").annotate(count=Count("*"))
-    return RunFacets(
-        apps=_facet(counts["app"]),
-        environments=_facet(counts["environment"]),
-        statuses=_facet(counts["status"]),
-        outcomes=_facet(Counter(dict(outcomes))),
-        sources=_facet(counts["source"]),
-        tags=[Facet(value=tag, count=count) for tag, count in tags],
-    )
-
-
-def _count_facets(counts: dict[str, Counter[str]], runs: QuerySet[Run], sign: int) -> None:
-    """Add the values of runs to the counts, or subtract them."""
-    for *values, count in runs.values_list(*counts).annotate(count=Count("*")):
-        *_, source = values
-        for name, value in zip(counts, values, strict=True):
-            # The list excludes probes by default.
-            if name == "source" or source != RunSource.PROBE:
-                counts[name][value] += sign * count
-
-
-def _matches(run_filter: RunFilter) -> QuerySet[Run]:
-    runs = Run.objects.filter(run_filter.condition)
-    if run_filter.tags:
-        runs = runs.filter(id__in=RunTag.objects.filter(tag__in=run_filter.tags).values("run_id"))
-    if run_filter.judgement:
-        judgements = Judgement.objects.filter(run_filter.judgement, withdrawn_at__isnull=True)
-        runs = runs.filter(id__in=judgements.values("run_id"))
-    return _filter_by_words(runs, run_filter.words)
-
-
-def _filter_by_words(runs: QuerySet[Run], words: Sequence[str]) -> QuerySet[Run]:
-    """Filter for runs whose search text contains every word."""
-    for word in words:
-        runs = runs.filter(search__contains=word)
-    return runs
-
-
-def _total(run_filter: RunFilter, matches: QuerySet[Run], length: int, *, more: bool) -> int | None:
-    if run_filter.after is None and not more:
-        return length
-    return None if run_filter.words else matches.count()
 
 
 def _values(query: Mapping[str, str], name: str) -> list[str]:
@@ -266,9 +198,11 @@ def _sort(text: str) -> Sort:
     return Sort(text or Sort.NEWEST)
 
 
-def _cursor(text: str, sort: Sort) -> Cursor | None:
+def _cursor(text: str, sort: Sort, *, is_search: bool) -> Cursor | SearchCursor | None:
     if not text:
         return None
+    if is_search and sort is Sort.NEWEST:
+        return _search_cursor(text)
     key, _, outcome = text.partition(".")
     try:
         cursor = Cursor(run_id=UUID(bytes=base64.urlsafe_b64decode(key + "==")), outcome=outcome)
@@ -279,10 +213,19 @@ def _cursor(text: str, sort: Sort) -> Cursor | None:
     return cursor
 
 
-def _cursor_text(last: Run, sort: Sort) -> str:
+def _search_cursor(text: str) -> SearchCursor:
+    digits = text.removeprefix(_SEARCH_MARK)
+    if digits == text or not (digits.isascii() and digits.isdecimal()) or int(digits[:13]) > LAST_ID:
+        raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor")
+    return SearchCursor(document=int(digits))
+
+
+def cursor_text(last: Run, sort: Sort) -> str:
+    """Return the cursor of the runs after this one."""
     key = base64.urlsafe_b64encode(last.id.bytes).decode().rstrip("=")
     return key if sort is Sort.NEWEST else f"{key}.{last.verdict.outcome}"
 
 
-def _facet(counts: Counter[str]) -> list[Facet]:
-    return [Facet(value=value, count=count) for value, count in counts.most_common() if value and count]
+def search_cursor_text(document: int) -> str:
+    """Return the cursor of the matches before this document."""
+    return f"{_SEARCH_MARK}{document}"

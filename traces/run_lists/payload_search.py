@@ -1,0 +1,85 @@
+"""Search runs by words: sealed runs through the search index, runs that are not in it yet by their own words.
+
+A run's own words are its name, ids, app, models, tags and first input; the index also has those of its payloads.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from traces.models import Run, UnindexedRun
+from traces.run_lists.run_filter import RunFilter, SearchCursor, search_cursor_text
+from traces.runs.presenters import run_summary
+from traces.schemas import RunList
+from traces.search import documents, hits, indexer
+from traces.search.documents import Match
+from traces.search.tokens import query_words
+
+# Documents that a page looks at: filters may leave out most of them, and a page must not take long.
+_MAX_MATCHES: Final = 4_000
+_CHUNK: Final = 500
+_MAX_UNINDEXED: Final = 1_000
+
+
+def page(run_filter: RunFilter, runs: QuerySet[Run]) -> RunList:
+    """Return the newest of these runs that contain all words, with their hits.
+
+    A page may be short, or even empty, although there are more: it looks at a limited number of matches.
+    """
+    words = query_words(run_filter.words)
+    new_runs = _new_runs(run_filter.words, runs)[: run_filter.limit] if run_filter.after is None else []
+    matches, last = _matches(run_filter, words, runs, run_filter.limit - len(new_runs))
+    rows = Run.objects.filter(id__in=[match.run_id for match in matches]).select_related("verdict", "mark")
+    by_id = {run.id: run for run in rows}
+    page_runs = [*new_runs, *(by_id[match.run_id] for match in matches if match.run_id in by_id)]
+    return RunList(
+        runs=[run_summary(run) for run in page_runs],
+        next=search_cursor_text(last) if last is not None else None,
+        total=len(page_runs) if run_filter.after is None and last is None else None,
+        hits=hits.hits(matches, words),
+        unindexed=UnindexedRun.objects.all()[:_MAX_UNINDEXED].count(),
+    )
+
+
+def newest_runs(words: Sequence[str]) -> list[UUID]:
+    """Return the newest runs that contain all words, up to a limit, for a list in another order."""
+    matches = documents.newest_matches(query_words(words), before=None, limit=_MAX_MATCHES)
+    new_runs = [run.id for run in _new_runs(words, Run.objects.all())]
+    return [*new_runs, *dict.fromkeys(match.run_id for match in matches)]
+
+
+def _new_runs(words: Sequence[str], runs: QuerySet[Run]) -> list[Run]:
+    """Return runs that are not in the index yet, newest first."""
+    for word in words:
+        runs = runs.filter(search__contains=word)
+    return list(runs.filter(indexer.unindexed_runs()).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
+
+
+def _matches(
+    run_filter: RunFilter, words: Sequence[str], runs: QuerySet[Run], limit: int
+) -> tuple[list[Match], int | None]:
+    """Return at most `limit` documents whose runs are in `runs`, each run once, and where the next page starts."""
+    matches: dict[UUID, Match] = {}
+    last = run_filter.after.document if isinstance(run_filter.after, SearchCursor) else None
+    for chunk in _chunks(words, last):
+        ids = set(runs.filter(id__in=[match.run_id for match in chunk]).values_list("id", flat=True))
+        for match in chunk:
+            if match.run_id in ids and match.run_id not in matches:
+                if len(matches) == limit:
+                    return list(matches.values()), last
+                matches[match.run_id] = match
+            last = match.id
+        if len(chunk) < _CHUNK:
+            return list(matches.values()), None
+    return list(matches.values()), last
+
+
+def _chunks(words: Sequence[str], before: int | None) -> Iterator[list[Match]]:
+    for _ in range(_MAX_MATCHES // _CHUNK):
+        chunk = documents.newest_matches(words, before=before, limit=_CHUNK)
+        yield chunk
+        if len(chunk) < _CHUNK:
+            return
+        before = chunk[-1].id

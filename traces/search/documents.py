@@ -1,0 +1,178 @@
+"""The documents of the search index: write, delete and match them.
+
+SQLite: an FTS5 table without content, fed with the words of each document; a row is deleted by giving it the same words
+again. PostgreSQL: a GIN index on the documents themselves.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import zstandard
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Max
+
+from traces.models import SearchDocument
+from traces.storage import bulk
+
+# Position of the run's own words.
+RUN_POSITION: Final = 1
+# PostgreSQL finds all documents with a word before it sorts them: for a frequent word the newest are searched first.
+_FIRST_WINDOW: Final = 20_000
+_WINDOW_GROWTH: Final = 4
+_TABLE: Final = "traces_searchdocument"
+_INDEX: Final = "traces_search_words"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewDocument:
+    """The words of a section of a run, each with its positions."""
+
+    run_id: UUID
+    first_step: int
+    positions: Mapping[str, Sequence[int]]
+
+    @property
+    def text(self) -> str:
+        return " ".join([f"{word}:{','.join(map(str, places))}" for word, places in self.positions.items()])
+
+
+class Match(NamedTuple):
+    """A document that contains all words of a query."""
+
+    id: int
+    run_id: UUID
+
+
+def insert(documents: Iterable[NewDocument]) -> None:
+    """Add documents; call it inside a transaction."""
+    with connection.cursor() as cursor:
+        for document in documents:
+            if connection.vendor == "sqlite":
+                _insert_fts(cursor, document)
+            else:
+                values = (document.run_id, document.first_step, document.text)
+                cursor.execute(f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)", values)
+
+
+def remove(run_ids: Iterable[UUID]) -> None:
+    """Delete the documents of runs, with all their words; call it inside a transaction."""
+    for chunk in bulk.chunks(run_ids):
+        rows = SearchDocument.objects.filter(run_id__in=chunk)
+        if connection.vendor == "sqlite":
+            with connection.cursor() as cursor:
+                for id, words in rows.values_list("id", "words"):
+                    deletion = f"INSERT INTO {_INDEX} ({_INDEX}, rowid, words) VALUES ('delete', %s, %s)"
+                    cursor.execute(deletion, [id, _fts_text(_decode(words))])
+        rows.delete()
+
+
+def clear() -> None:
+    """Delete all documents."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"DELETE FROM {_TABLE}")
+        if connection.vendor == "sqlite":
+            cursor.execute(f"INSERT INTO {_INDEX} ({_INDEX}) VALUES ('delete-all')")
+
+
+def newest_matches(words: Sequence[str], *, before: int | None, limit: int) -> list[Match]:
+    """Return the newest documents with all of these words, in descending order. The last word may be a beginning."""
+    if not words:
+        return []
+    last = before if before is not None else _last_id() + 1
+    return _match_fts(words, last, limit) if connection.vendor == "sqlite" else _match_gin(words, last, limit)
+
+
+def positions(ids: Collection[int], words: Sequence[str]) -> dict[int, tuple[UUID, int, list[set[int]]]]:
+    """Return the run, the first step, and the positions of each word in some documents."""
+    places = {}
+    for id, run_id, first_step, text in _texts(ids):
+        sets = [_positions_of(f" {word}:", text) for word in words[:-1]]
+        places[id] = (run_id, first_step, [*sets, _positions_of(f" {words[-1]}", text)])
+    return places
+
+
+def _positions_of(start: str, text: str) -> set[int]:
+    """Return the positions of the words that begin with `start`. A regular expression takes ten times as long."""
+    positions: set[int] = set()
+    index = text.find(start)
+    while index >= 0:
+        colon = text.index(":", index)
+        end = text.find(" ", colon)
+        positions.update(map(int, text[colon + 1 : end].split(",")))
+        index = text.find(start, end)
+    return positions
+
+
+def _texts(ids: Collection[int]) -> Iterator[tuple[int, UUID, int, str]]:
+    words = "words" if connection.vendor == "sqlite" else "CAST(words AS text)"
+    with connection.cursor() as cursor:
+        places = ", ".join(["%s"] * len(ids))
+        cursor.execute(f"SELECT id, run_id, first_step, {words} FROM {_TABLE} WHERE id IN ({places})", list(ids))
+        for id, run_id, first_step, text in cursor.fetchall():
+            text = text.replace("'", "") if isinstance(text, str) else _decode(text)
+            yield id, UUID(str(run_id)), first_step, f" {text} "
+
+
+def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
+    text = document.text
+    words = zstandard.compress(text.encode(), 3)
+    insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
+    cursor.execute(insertion, [document.run_id.hex, document.first_step, words])
+    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [cursor.lastrowid, " ".join(document.positions)])
+
+
+def _fts_text(text: str) -> str:
+    """Return the words of a document without their positions."""
+    return re.sub(":[0-9,]+", "", text)
+
+
+def _decode(words: bytes) -> str:
+    return zstandard.decompress(bytes(words)).decode()
+
+
+def _match_fts(words: Sequence[str], before: int, limit: int) -> list[Match]:
+    query = " ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}"*'])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT document.id, document.run_id FROM {_INDEX} AS found CROSS JOIN {_TABLE} AS document "
+            f"ON document.id = found.rowid WHERE {_INDEX} MATCH %s AND found.rowid < %s "
+            "ORDER BY found.rowid DESC LIMIT %s",
+            [query, before, limit],
+        )
+        return [Match(id, UUID(run_id)) for id, run_id in cursor.fetchall()]
+
+
+def _match_gin(words: Sequence[str], before: int, limit: int) -> list[Match]:
+    query = " & ".join([*words[:-1], f"{words[-1]}:*"])
+    matches: list[Match] = []
+    window = _FIRST_WINDOW
+    with _bitmap_scans() as cursor:
+        while before > 0 and len(matches) < limit:
+            first = max(0, before - window)
+            cursor.execute(
+                f"SELECT id, run_id FROM {_TABLE} WHERE words @@ CAST(%s AS tsquery) AND id >= %s AND id < %s "
+                "ORDER BY id DESC LIMIT %s",
+                [query, first, before, limit - len(matches)],
+            )
+            matches += [Match(*row) for row in cursor.fetchall()]
+            before, window = first, window * _WINDOW_GROWTH
+    return matches
+
+
+@contextmanager
+def _bitmap_scans() -> Iterator[CursorWrapper]:
+    """Read through the GIN index only: any other scan decompresses the words of each document."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_indexscan = off")
+        yield cursor
+
+
+def _last_id() -> int:
+    last: Any = SearchDocument.objects.aggregate(last=Max("id"))["last"]
+    return last or 0

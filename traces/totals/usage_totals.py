@@ -1,0 +1,155 @@
+"""Add sealed runs to the usage totals and remove them; merge, rebuild and check the totals.
+
+A run counts if it is sealed and no sealed revision continues it. Call `add` in the transaction that seals runs and
+`remove` in the one that deletes them, before the rows go: the totals then never differ from the steps.
+"""
+
+from collections.abc import Collection, Iterable
+from datetime import date
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Count
+
+from traces.core.vocabulary import Label, StepStatus, StepType
+from traces.models import Run, Step, UsageTotal
+from traces.storage import bulk
+
+KEY: Final = ("app", "day", "source", "type", "provider", "name")
+SUMS: Final = (
+    "calls",
+    "reused_calls",
+    "failed_calls",
+    "tokens_in",
+    "tokens_out",
+    "tokens_cached",
+    "cost",
+    "unpriced_calls",
+)
+_COLUMNS: Final = (*KEY, *SUMS, "newest_run")
+# Rows of one day that are left alone: merging them costs more than reading them.
+_FEW: Final = 1_000
+_IS_MADE: Final = f"step.label = '{Label.LIVE}'"
+_IS_FAILED: Final = f"step.status IN ('{StepStatus.ERROR}', '{StepStatus.TIMEOUT}')"
+_IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
+_PROVIDER: Final = f"CASE WHEN {_IS_MODEL} THEN step.provider ELSE '' END"
+_NAME: Final = f"CASE WHEN {_IS_MODEL} THEN step.model WHEN step.tool_name <> '' THEN step.tool_name ELSE step.name END"
+_VALUES: Final = {
+    "calls": f"CASE WHEN {_IS_MADE} THEN 1 ELSE 0 END",
+    "reused_calls": f"CASE WHEN {_IS_MADE} THEN 0 ELSE 1 END",
+    "failed_calls": f"CASE WHEN {_IS_MADE} AND {_IS_FAILED} THEN 1 ELSE 0 END",
+    **{name: f"CASE WHEN {_IS_MADE} THEN COALESCE(step.{name}, 0) ELSE 0 END" for name in SUMS if "tokens" in name},
+    "cost": f"CASE WHEN {_IS_MADE} THEN CAST(ROUND(COALESCE(step.cost_usd, 0) * 100000000) AS bigint) ELSE 0 END",
+    "unpriced_calls": f"CASE WHEN {_IS_MADE} AND {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END",
+}
+_COUNTED: Final = (
+    "run.sealed_at IS NOT NULL AND NOT EXISTS "
+    "(SELECT 1 FROM traces_run AS next WHERE next.supersedes_id = run.id AND next.sealed_at IS NOT NULL)"
+)
+
+
+def add(run_ids: Iterable[UUID]) -> None:
+    """Count runs that were just sealed, and no longer the revisions that they continue."""
+    for chunk in bulk.chunks(run_ids):
+        _count(_predecessors(chunk), sign=-1)
+        _count(chunk, sign=1)
+
+
+def remove(run_ids: Iterable[UUID]) -> None:
+    """Stop counting runs that are about to be deleted, and count the revisions again that they continued."""
+    ids = set(run_ids)
+    for chunk in bulk.chunks(ids):
+        successors = Run.objects.filter(supersedes__in=chunk, sealed_at__isnull=False)
+        continued = set(successors.values_list("supersedes", flat=True))
+        _count(set(chunk) - continued, sign=-1)
+        _count(set(_predecessors(chunk)) - ids, sign=1)
+
+
+def rebuild() -> None:
+    """Compute all totals from the steps."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        UsageTotal.objects.all().delete()
+        cursor.execute(_insertion(_selection(_COUNTED, sign=1)))
+
+
+def merge() -> bool:
+    """Merge the rows of one day that has many for the same key; return whether there was one."""
+    days = UsageTotal.objects.values("day").annotate(rows=Count("id")).filter(rows__gt=_FEW).order_by("-rows")
+    for day, rows in days.values_list("day", "rows"):
+        keys = UsageTotal.objects.filter(day=day).values(*KEY).distinct().count()
+        if rows > 2 * keys:
+            _merge_day(day)
+            return True
+    return False
+
+
+def differences() -> list[str]:
+    """Compare the totals with the steps; return the keys whose totals differ."""
+    table = connection.ops.quote_name(UsageTotal._meta.db_table)
+    names = ", ".join(KEY)
+    sums = ", ".join(f"SUM({name})" for name in SUMS)
+    stored_totals = _totals(f"SELECT {names}, {sums} FROM {table} GROUP BY {names}")
+    counts = _totals(_selection(_COUNTED, sign=1))
+    keys = stored_totals.keys() | counts.keys()
+    return sorted(" ".join(map(str, key)) for key in keys if stored_totals.get(key) != counts.get(key))
+
+
+def _predecessors(run_ids: Collection[UUID]) -> list[UUID]:
+    """Return the sealed runs that these runs continue."""
+    runs = Run.objects.filter(superseded_by__in=list(run_ids), sealed_at__isnull=False)
+    return list(runs.values_list("id", flat=True))
+
+
+def _count(run_ids: Collection[UUID], *, sign: int) -> None:
+    """Add the totals of runs, or with a negative sign their opposites."""
+    if not run_ids:
+        return
+    keys: list[Any] = [id.hex if connection.vendor == "sqlite" else id for id in run_ids]
+    places = ", ".join(["%s"] * len(keys))
+    with connection.cursor() as cursor:
+        cursor.execute(_insertion(_selection(f"run.id IN ({places})", sign=sign)), keys)
+
+
+def _insertion(selection: str) -> str:
+    return f"INSERT INTO {connection.ops.quote_name(UsageTotal._meta.db_table)} ({', '.join(_COLUMNS)}) {selection}"
+
+
+def _selection(condition: str, *, sign: int) -> str:
+    """Return the statement that sums up the calls of some runs in the order of the columns."""
+    steps, runs = (connection.ops.quote_name(model._meta.db_table) for model in (Step, Run))
+    if connection.vendor == "sqlite":
+        day = "substr(COALESCE(run.started_at, run.created_at), 1, 10)"
+    else:
+        day = "CAST(COALESCE(run.started_at, run.created_at) AT TIME ZONE 'UTC' AS date)"
+    newest = "MAX(CAST(step.run_id AS char(36)))" if sign > 0 else "''"
+    sums = ", ".join(f"{sign} * SUM({_VALUES[name]})" for name in SUMS)
+    return (
+        f"SELECT run.app, {day}, run.source, step.type, {_PROVIDER}, {_NAME}, {sums}, {newest} "
+        f"FROM {runs} AS run JOIN {steps} AS step ON step.run_id = run.id "
+        f"WHERE {condition} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') GROUP BY 1, 2, 3, 4, 5, 6"
+    )
+
+
+def _totals(selection: str) -> dict[tuple[object, ...], tuple[int, ...]]:
+    """Return the sums by key, without those that are all zero."""
+    with connection.cursor() as cursor:
+        cursor.execute(selection)
+        rows = {
+            tuple(map(str, row[: len(KEY)])): tuple(map(int, row[len(KEY) : len(KEY) + len(SUMS)]))
+            for row in cursor.fetchall()
+        }
+    return {key: sums for key, sums in rows.items() if any(sums)}
+
+
+def _merge_day(day: date) -> None:
+    with transaction.atomic():
+        rows = list(UsageTotal.objects.select_for_update().filter(day=day).values_list("id", *_COLUMNS))
+        totals: dict[tuple[object, ...], list[Any]] = {}
+        for _, *values in rows:
+            key, sums, newest_run = tuple(values[: len(KEY)]), values[len(KEY) : -1], values[-1]
+            total = totals.setdefault(key, [*(0 for _ in SUMS), ""])
+            total[:] = [*(a + b for a, b in zip(total, sums, strict=False)), max(total[-1], newest_run)]
+        for chunk in bulk.chunks(id for id, *_ in rows):
+            UsageTotal.objects.filter(id__in=chunk).delete()
+        bulk.insert(UsageTotal, _COLUMNS, ((*key, *total) for key, total in totals.items() if any(total[:-1])))
