@@ -131,7 +131,7 @@ class RunList(Schema):
     total: int | None  # null if counting would cost more than listing
     more_than_total: bool = False  # there are more runs than `total`: counting stopped there
     hits: list[SearchHit] = []  # of a search: where the payloads of these runs matched
-    unindexed: int = 0  # of a search: sealed runs whose payloads are not searchable yet, counted up to 1,000
+    unindexed_runs: int = 0  # of a search: sealed runs whose payloads are not searchable yet, counted up to 1,000
 
 
 class FailedStep(Schema):

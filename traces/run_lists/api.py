@@ -44,7 +44,9 @@ _FILTER_NAMES = frozenset(parameter.name for parameter in _FILTERS)
 
 
 class RunListView(APIView):
-    @extend_schema(operation_id="list_runs", parameters=[_SEARCH, *_FILTERS, *_PAGE], responses={200: RunList, **PROBLEMS})
+    @extend_schema(
+        operation_id="list_runs", parameters=[_SEARCH, *_FILTERS, *_PAGE], responses={200: RunList, **PROBLEMS}
+    )
     def get(self, request: Request) -> Response:
         """List runs, newest first or by outcome. A page of a search may have few runs although `next` is set."""
         return Response(run_list.page(parse_filter(request.query_params)))
@@ -71,6 +73,6 @@ class FailedStepsView(APIView):
         """List the failed steps of all runs that match the filters, newest runs first."""
         place = failed_steps.parse_place(request.query_params)
         limit = whole_number(request.query_params, "limit", default=50, maximum=failed_steps.MAX_LIMIT)
-        filters = {name: value for name, value in request.query_params.items() if name in _FILTER_NAMES}
+        filters = {name: value for name, value in request.query_params.dict().items() if name in _FILTER_NAMES}
         runs = run_list.matching_runs(parse_filter(filters))
         return Response(failed_steps.page(runs, after=place, limit=limit))

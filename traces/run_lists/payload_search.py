@@ -39,7 +39,7 @@ def page(run_filter: RunFilter, runs: QuerySet[Run]) -> RunList:
         next=search_cursor_text(last) if last is not None else None,
         total=len(page_runs) if run_filter.after is None and last is None else None,
         hits=hits.hits(matches, words),
-        unindexed=UnindexedRun.objects.all()[:_MAX_UNINDEXED].count(),
+        unindexed_runs=UnindexedRun.objects.all()[:_MAX_UNINDEXED].count(),
     )
 
 

@@ -123,7 +123,9 @@ def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
     words = zstandard.compress(text.encode(), 3)
     insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
     cursor.execute(insertion, [document.run_id.hex, document.first_step, words])
-    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [cursor.lastrowid, " ".join(document.positions)])
+    cursor.execute(
+        f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [cursor.lastrowid, " ".join(document.positions)]
+    )
 
 
 def _fts_text(text: str) -> str:
@@ -131,7 +133,7 @@ def _fts_text(text: str) -> str:
     return re.sub(":[0-9,]+", "", text)
 
 
-def _decode(words: bytes) -> str:
+def _decode(words: bytes | memoryview) -> str:
     return zstandard.decompress(bytes(words)).decode()
 
 

@@ -45,7 +45,7 @@ def hits(matches: Sequence[Match], words: Sequence[str]) -> list[SearchHit]:
         condition |= Q(run_id=place.run_id, sequence_no=place.step)
     steps = list(Step.objects.filter(condition)) if places else []
     texts = _Texts(steps)
-    return [_hit(step, texts.of(step), words) for step in steps]
+    return [_hit(step, texts.texts_of(step), words) for step in steps]
 
 
 def _places(matches: Sequence[Match], words: Sequence[str]) -> Iterator[_Place]:
@@ -97,7 +97,7 @@ class _Texts:
             for refs in self._refs.values():
                 self._add_references(refs, new_refs)
 
-    def of(self, step: Step) -> Iterator[str]:
+    def texts_of(self, step: Step) -> Iterator[str]:
         """Yield the texts of a step: its output, its input from the newest message on, its names and its error."""
         for ref in self._refs[step.id]:
             if ref in self._values:

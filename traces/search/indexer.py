@@ -166,7 +166,7 @@ class _Section:
 
 
 def _step_words(run_ids: Sequence[UUID]) -> Iterator[tuple[UUID, int, set[str]]]:
-    """Yield the words that are new in each step. A text is found where it first occurs; copied steps in their source."""
+    """Yield the words that are new in each step: a text is found where it first occurs, a copied step in its source."""
     visits: dict[UUID, set[str]] = {run_id: set() for run_id in run_ids}
     steps = Step.objects.filter(run_id__in=run_ids).order_by("run_id", "sequence_no")
     rows = steps.values_list(*_COLUMNS).iterator(chunk_size=_STEPS)

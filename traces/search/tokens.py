@@ -17,9 +17,9 @@ _STRUCTURE: Final = re.compile(
     rb'|result|role|text|tool_calls|tools|type)":'
 )
 _REFERENCE: Final = re.compile(rb'\{"\$part":"[0-9a-f]{64}"\}|"\$(?:blocks|literal)":')
-_ESCAPE: Final = re.compile(rb'\\(?:u[0-9a-f]{4}|.)')
-_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_WORD: Final = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
+_ESCAPE: Final = re.compile(rb"\\(?:u[0-9a-f]{4}|.)")
+_IDEOGRAPHS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD: Final = re.compile(rf"[{_IDEOGRAPHS}]|[^\W_{_IDEOGRAPHS}]+")
 _TABLE: Final = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + bytes(range(128, 256))
 
 

@@ -57,8 +57,8 @@ def report(usage_filter: UsageFilter) -> UsageReport:
 def tool_calls() -> list[ToolCalls]:
     """Return the calls of every tool by app."""
     totals = UsageTotal.objects.filter(type=StepType.TOOL)
-    recorded = totals.exclude(source__in=(RunSource.REPLAY, RunSource.PROBE))
-    counts = {(row["name"], row["app"]): row["calls"] for row in _sums(recorded, "name", "app")}
+    made_calls = totals.exclude(source__in=(RunSource.REPLAY, RunSource.PROBE))
+    counts = {(row["name"], row["app"]): row["calls"] for row in _sums(made_calls, "name", "app")}
     newest_runs = totals.exclude(newest_run="").values_list("name", "app").annotate(newest=Max("newest_run")).order_by()
     return [
         ToolCalls(tool=tool, app=app, calls=counts.get((tool, app), 0), newest_run=UUID(newest))

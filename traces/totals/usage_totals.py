@@ -29,7 +29,7 @@ SUMS: Final = (
 )
 _COLUMNS: Final = (*KEY, *SUMS, "newest_run")
 # Rows of one day that are left alone: merging them costs more than reading them.
-_FEW: Final = 1_000
+_MIN_ROWS: Final = 1_000
 _IS_MADE: Final = f"step.label = '{Label.LIVE}'"
 _IS_FAILED: Final = f"step.status IN ('{StepStatus.ERROR}', '{StepStatus.TIMEOUT}')"
 _IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
@@ -43,7 +43,7 @@ _VALUES: Final = {
     "cost": f"CASE WHEN {_IS_MADE} THEN CAST(ROUND(COALESCE(step.cost_usd, 0) * 100000000) AS bigint) ELSE 0 END",
     "unpriced_calls": f"CASE WHEN {_IS_MADE} AND {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END",
 }
-_COUNTED: Final = (
+_IS_COUNTED: Final = (
     "run.sealed_at IS NOT NULL AND NOT EXISTS "
     "(SELECT 1 FROM traces_run AS next WHERE next.supersedes_id = run.id AND next.sealed_at IS NOT NULL)"
 )
@@ -61,8 +61,8 @@ def remove(run_ids: Iterable[UUID]) -> None:
     ids = set(run_ids)
     for chunk in bulk.chunks(ids):
         successors = Run.objects.filter(supersedes__in=chunk, sealed_at__isnull=False)
-        continued = set(successors.values_list("supersedes", flat=True))
-        _count(set(chunk) - continued, sign=-1)
+        older_ids = set(successors.values_list("supersedes", flat=True))
+        _count(set(chunk) - older_ids, sign=-1)
         _count(set(_predecessors(chunk)) - ids, sign=1)
 
 
@@ -70,12 +70,12 @@ def rebuild() -> None:
     """Compute all totals from the steps."""
     with transaction.atomic(), connection.cursor() as cursor:
         UsageTotal.objects.all().delete()
-        cursor.execute(_insertion(_selection(_COUNTED, sign=1)))
+        cursor.execute(_insertion(_selection(_IS_COUNTED, sign=1)))
 
 
 def merge() -> bool:
     """Merge the rows of one day that has many for the same key; return whether there was one."""
-    days = UsageTotal.objects.values("day").annotate(rows=Count("id")).filter(rows__gt=_FEW).order_by("-rows")
+    days = UsageTotal.objects.values("day").annotate(rows=Count("id")).filter(rows__gt=_MIN_ROWS).order_by("-rows")
     for day, rows in days.values_list("day", "rows"):
         keys = UsageTotal.objects.filter(day=day).values(*KEY).distinct().count()
         if rows > 2 * keys:
@@ -90,7 +90,7 @@ def differences() -> list[str]:
     names = ", ".join(KEY)
     sums = ", ".join(f"SUM({name})" for name in SUMS)
     stored_totals = _totals(f"SELECT {names}, {sums} FROM {table} GROUP BY {names}")
-    counts = _totals(_selection(_COUNTED, sign=1))
+    counts = _totals(_selection(_IS_COUNTED, sign=1))
     keys = stored_totals.keys() | counts.keys()
     return sorted(" ".join(map(str, key)) for key in keys if stored_totals.get(key) != counts.get(key))
 

@@ -424,6 +424,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/failed-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the failed steps of all runs that match the filters, newest runs first. */
+        get: operations["list_failed_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -1040,7 +1057,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List runs, newest first or by outcome. */
+        /** @description List runs, newest first or by outcome. A page of a search may have few runs although `next` is set. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -1655,6 +1672,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the calls, tokens and cost of sealed runs by model, tool, app and day. */
+        get: operations["usage_report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1726,6 +1760,12 @@ export interface components {
             confidence: number;
             /** Changes */
             changes: string[];
+        };
+        /** AppTotals */
+        AppTotals: {
+            /** App */
+            app: string;
+            totals: components["schemas"]["CallTotals"];
         };
         /**
          * AtomEvidence
@@ -2344,6 +2384,28 @@ export interface components {
             current: components["schemas"]["IgnoreListView"] | null;
         };
         /**
+         * CallTotals
+         * @description Calls of a model or a tool in sealed runs. Tokens and cost are those of `calls`, without `reused_calls`.
+         */
+        CallTotals: {
+            /** Calls */
+            calls: number;
+            /** Reused Calls */
+            reused_calls: number;
+            /** Failed Calls */
+            failed_calls: number;
+            /** Tokens In */
+            tokens_in: number;
+            /** Tokens Out */
+            tokens_out: number;
+            /** Tokens Cached */
+            tokens_cached: number;
+            /** Cost Usd */
+            cost_usd: number | null;
+            /** Unpriced Calls */
+            unpriced_calls: number;
+        };
+        /**
          * Cause
          * @description One possible cause; `category` follows the order of the replay-fork-diff document.
          */
@@ -2567,6 +2629,15 @@ export interface components {
              * @default false
              */
             ignore_case: boolean;
+        };
+        /** DayTotals */
+        DayTotals: {
+            /**
+             * Day
+             * Format: date
+             */
+            day: string;
+            totals: components["schemas"]["CallTotals"];
         };
         /**
          * DeciderView
@@ -3369,6 +3440,42 @@ export interface components {
             value: string;
             /** Count */
             count: number;
+        };
+        /**
+         * FailedStep
+         * @description A step with the status *error* or *timeout*; `error` is cut to 500 characters.
+         */
+        FailedStep: {
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** App */
+            app: string;
+            /** Step */
+            step: number;
+            type: components["schemas"]["StepType"];
+            /** Name */
+            name: string;
+            /** Tool Name */
+            tool_name: string;
+            /** Model */
+            model: string;
+            status: components["schemas"]["StepStatus"];
+            /** Started At */
+            started_at: string | null;
+            /** Error */
+            error: string;
+        };
+        /** FailedStepList */
+        FailedStepList: {
+            /** Steps */
+            steps: components["schemas"]["FailedStep"][];
+            /** Next */
+            next: string | null;
         };
         /**
          * FieldRule
@@ -4208,6 +4315,14 @@ export interface components {
              * @default null
              */
             unset: string[] | null;
+        };
+        /** ModelTotals */
+        ModelTotals: {
+            /** Provider */
+            provider: string;
+            /** Model */
+            model: string;
+            totals: components["schemas"]["CallTotals"];
         };
         /** ModelUsage */
         ModelUsage: {
@@ -5768,6 +5883,21 @@ export interface components {
             next: string | null;
             /** Total */
             total: number | null;
+            /**
+             * More Than Total
+             * @default false
+             */
+            more_than_total: boolean;
+            /**
+             * Hits
+             * @default []
+             */
+            hits: components["schemas"]["SearchHit"][];
+            /**
+             * Unindexed Runs
+             * @default 0
+             */
+            unindexed_runs: number;
         };
         /**
          * RunPlaces
@@ -6019,6 +6149,24 @@ export interface components {
             imported: {
                 [key: string]: components["schemas"]["JSONValue"];
             };
+        };
+        /**
+         * SearchHit
+         * @description The step of a run that contains most words of a search, and the text around the first of them.
+         */
+        SearchHit: {
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Step */
+            step: number;
+            /** Name */
+            name: string;
+            type: components["schemas"]["StepType"];
+            /** Snippet */
+            snippet: components["schemas"]["SnippetPart"][];
         };
         /** Section */
         Section: {
@@ -6283,6 +6431,16 @@ export interface components {
              * @default
              */
             where: string;
+        };
+        /**
+         * SnippetPart
+         * @description A piece of a text; `is_match`: a word of the search.
+         */
+        SnippetPart: {
+            /** Text */
+            text: string;
+            /** Is Match */
+            is_match: boolean;
         };
         /** Spread */
         Spread: {
@@ -6864,6 +7022,12 @@ export interface components {
             /** Reason */
             reason: string;
         };
+        /** ToolTotals */
+        ToolTotals: {
+            /** Tool */
+            tool: string;
+            totals: components["schemas"]["CallTotals"];
+        };
         /**
          * ToolTrialRequest
          * @description `confirmed`: the tool may run now, although no review calls it safe.
@@ -7139,6 +7303,20 @@ export interface components {
             name: string;
         };
         /**
+         * UsageReport
+         * @description Usage of models and tools over all runs. `apps` and `days` add up the model calls.
+         */
+        UsageReport: {
+            /** Models */
+            models: components["schemas"]["ModelTotals"][];
+            /** Tools */
+            tools: components["schemas"]["ToolTotals"][];
+            /** Apps */
+            apps: components["schemas"]["AppTotals"][];
+            /** Days */
+            days: components["schemas"]["DayTotals"][];
+        };
+        /**
          * UsageSum
          * @description Model calls with their tokens and cost; `reused_calls` were answered from a recording at no cost.
          */
@@ -7187,6 +7365,7 @@ export type Access = components['schemas']['Access'];
 export type AccuracyView = components['schemas']['AccuracyView'];
 export type Action = components['schemas']['Action'];
 export type AlignedPair = components['schemas']['AlignedPair'];
+export type AppTotals = components['schemas']['AppTotals'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
 export type AttemptList = components['schemas']['AttemptList'];
@@ -7214,6 +7393,7 @@ export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
 export type CalibrationRequest = components['schemas']['CalibrationRequest'];
 export type CalibrationView = components['schemas']['CalibrationView'];
+export type CallTotals = components['schemas']['CallTotals'];
 export type Cause = components['schemas']['Cause'];
 export type CellPlan = components['schemas']['CellPlan'];
 export type CellView = components['schemas']['CellView'];
@@ -7226,6 +7406,7 @@ export type Collision = components['schemas']['Collision'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
+export type DayTotals = components['schemas']['DayTotals'];
 export type DeciderView = components['schemas']['DeciderView'];
 export type DeletedRun = components['schemas']['DeletedRun'];
 export type DeletionRequest = components['schemas']['DeletionRequest'];
@@ -7265,6 +7446,8 @@ export type ExportRequest = components['schemas']['ExportRequest'];
 export type ExportStatus = components['schemas']['ExportStatus'];
 export type ExportView = components['schemas']['ExportView'];
 export type Facet = components['schemas']['Facet'];
+export type FailedStep = components['schemas']['FailedStep'];
+export type FailedStepList = components['schemas']['FailedStepList'];
 export type FieldRule = components['schemas']['FieldRule'];
 export type Findings = components['schemas']['Findings'];
 export type ForkResult = components['schemas']['ForkResult'];
@@ -7311,6 +7494,7 @@ export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];
 export type MessageList = components['schemas']['MessageList'];
 export type ModelOverride = components['schemas']['ModelOverride'];
+export type ModelTotals = components['schemas']['ModelTotals'];
 export type ModelUsage = components['schemas']['ModelUsage'];
 export type NewerRevision = components['schemas']['NewerRevision'];
 export type NewerRevisions = components['schemas']['NewerRevisions'];
@@ -7403,6 +7587,7 @@ export type RunsMessage = components['schemas']['RunsMessage'];
 export type SavePolicy = components['schemas']['SavePolicy'];
 export type SaveProfile = components['schemas']['SaveProfile'];
 export type Scores = components['schemas']['Scores'];
+export type SearchHit = components['schemas']['SearchHit'];
 export type Section = components['schemas']['Section'];
 export type SectionItem = components['schemas']['SectionItem'];
 export type Sections = components['schemas']['Sections'];
@@ -7417,6 +7602,7 @@ export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
 export type ShareView = components['schemas']['ShareView'];
 export type SkippedFile = components['schemas']['SkippedFile'];
+export type SnippetPart = components['schemas']['SnippetPart'];
 export type Spread = components['schemas']['Spread'];
 export type StatusCheck = components['schemas']['StatusCheck'];
 export type StepDetail = components['schemas']['StepDetail'];
@@ -7449,6 +7635,7 @@ export type ToolOverride = components['schemas']['ToolOverride'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type ToolSetting = components['schemas']['ToolSetting'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
+export type ToolTotals = components['schemas']['ToolTotals'];
 export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
 export type TreeRun = components['schemas']['TreeRun'];
@@ -7461,6 +7648,7 @@ export type UnchangedLane = components['schemas']['UnchangedLane'];
 export type UnchangedRequest = components['schemas']['UnchangedRequest'];
 export type UnchangedView = components['schemas']['UnchangedView'];
 export type UnifiedPair = components['schemas']['UnifiedPair'];
+export type UsageReport = components['schemas']['UsageReport'];
 export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];
 export type $defs = Record<string, never>;
@@ -8360,6 +8548,70 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentPlan"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_failed_steps: {
+        parameters: {
+            query?: {
+                /** @description Runs of these apps. Separate several values by commas. */
+                app?: string;
+                /** @description `next` of the previous page. */
+                cursor?: string;
+                /** @description Separate several values by commas. */
+                environment?: string;
+                /** @description Runs with a judgement of any of these names, such as a score. Separate several values by commas. */
+                judgement?: string;
+                /** @description `pass`, `fail`, `score`, `note`, `not_run`: what that judgement is. Separate several values by commas. */
+                judgement_kind?: string;
+                /** @description `person`, `import`, `check`, `validator`, `model`: who made that judgement. Separate several values by commas. */
+                judgement_source?: string;
+                /** @description Runs with a step of any of these labels. Separate several values by commas. */
+                label?: string;
+                /** @description Steps per page; at most 200. */
+                limit?: string;
+                /** @description Maximum cost, in US dollars. */
+                max_cost?: string;
+                /** @description The greatest value of that judgement. */
+                max_score?: string;
+                /** @description Minimum cost, in US dollars. */
+                min_cost?: string;
+                /** @description The least value of that judgement. */
+                min_score?: string;
+                /** @description `passed`, `failed`, `unverified`, `unknown`. Separate several values by commas. */
+                outcome?: string;
+                /** @description Runs that started at this time or later. */
+                since?: string;
+                /** @description `live`, `import`, `replay`, `bundle`, `probe`. Separate several values by commas. Probes are excluded by default. */
+                source?: string;
+                /** @description `running`, `completed`, `failed`. Separate several values by commas. */
+                status?: string;
+                /** @description Runs with any of these tags. Separate several values by commas. */
+                tag?: string;
+                /** @description Runs that started at this time or earlier. */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailedStepList"];
                 };
             };
             default: {
@@ -9741,7 +9993,7 @@ export interface operations {
                 min_score?: string;
                 /** @description `passed`, `failed`, `unverified`, `unknown`. Separate several values by commas. */
                 outcome?: string;
-                /** @description Words; a run matches if all occur in its name, ids, app, models, tags or first input. */
+                /** @description Words; a run matches if all of them occur in its name, ids, app, models, tags or first input, or in the payloads of at most 1,000 successive steps. The last word may be the beginning of a word. */
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
@@ -11087,6 +11339,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TrialView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    usage_report: {
+        parameters: {
+            query?: {
+                /** @description Runs of these apps. Separate several values by commas. */
+                app?: string;
+                /** @description Runs that started on this day or later, in UTC: `2026-11-21`. */
+                first?: string;
+                /** @description Runs that started on this day or earlier. */
+                last?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageReport"];
                 };
             };
             default: {

@@ -134,7 +134,11 @@ def _searches(middle: Run) -> dict[str, str]:
 
 def _words(run: Run) -> Sequence[str]:
     """Return words of a run's first input; short ones are frequent."""
-    return sorted(run.search.rpartition("ref")[2].split()[1:], key=lambda word: Run.objects.filter(search__contains=word)[:2_000].count(), reverse=True)
+    return sorted(
+        run.search.rpartition("ref")[2].split()[1:],
+        key=lambda word: Run.objects.filter(search__contains=word)[:2_000].count(),
+        reverse=True,
+    )
 
 
 def _get(client: Client, query: Query) -> Any:

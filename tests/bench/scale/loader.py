@@ -48,7 +48,8 @@ class Loader:
             cursor.execute("ANALYZE")
 
     def _load_batch(self, numbers: range) -> None:
-        runs, steps, tags, judgements, outcomes = [], [], [], [], []
+        runs, steps, tags, outcomes = [], [], [], []
+        judgements: list[tuple[Any, ...]] = []
         known = len(self._templates.parts)
         for number in numbers:
             run, templates = self._run(number)
@@ -157,4 +158,6 @@ class Loader:
         """Return a UUIDv7 of a given time."""
         milliseconds = int(time.timestamp() * 1_000)
         random_bits = self._random.getrandbits(74)
-        return UUID(int=milliseconds << 80 | 7 << 76 | (random_bits >> 62) << 64 | 2 << 62 | random_bits & (1 << 62) - 1)
+        return UUID(
+            int=milliseconds << 80 | 7 << 76 | (random_bits >> 62) << 64 | 2 << 62 | random_bits & (1 << 62) - 1
+        )

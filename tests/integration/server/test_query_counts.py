@@ -62,6 +62,7 @@ LISTS: Final = (
     ("policies", "policies"),
     ("ignore-lists", "lists"),
     ("tools", "tools"),
+    ("usage", "tools"),
     ("trials", "trials"),
 )
 WHAT_IF: Final = {"match": {"type": "tool"}, "tool": {"output": "none"}}

@@ -16,7 +16,7 @@ import { Filters } from "./filters/Filters";
 import { ImportDialog } from "./import/ImportDialog";
 import { DropOverlay } from "./import/DropOverlay";
 import { FirstVisit } from "./FirstVisit";
-import { allRuns, sortWords, toggleSelection } from "./listing";
+import { allRuns, hitsByRun, sortWords, toggleSelection, totalWords } from "./listing";
 import classes from "./RunsPage.module.css";
 import { RunsTable } from "./table/RunsTable";
 import { SearchField } from "./filters/SearchField";
@@ -54,7 +54,8 @@ export function RunsPage(): ReactElement {
   ]);
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
-  const total = list.data?.pages[0]?.total ?? null;
+  const hits = useMemo(() => hitsByRun(list.data), [list.data]);
+  const unindexed = list.data?.pages[0]?.unindexed_runs ?? 0;
   const toggle = useCallback((id: string) => setSelection((current) => toggleSelection(current, id)), []);
 
   return (
@@ -63,8 +64,7 @@ export function RunsPage(): ReactElement {
       <header className={classes.header}>
         <h1>Runs</h1>
         <span className="muted num" role="status">
-          {list.isSuccess &&
-            `${total === null ? `${pluralize(runs.length, "run")} shown` : pluralize(total, "run")}, ${sortWords(search.sort)}`}
+          {list.isSuccess && `${totalWords(list.data)}, ${sortWords(search.sort)}`}
         </span>
         {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />
@@ -94,10 +94,13 @@ export function RunsPage(): ReactElement {
       <div className={classes.filters}>
         <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
         <Filters search={search} facets={facets.data} onChange={setSearch} />
+        {unindexed > 0 && (
+          <span className="muted num">The payloads of {pluralize(unindexed, "run")} cannot be searched yet</span>
+        )}
       </div>
       {list.isError && !list.data ? (
         <ErrorState error={list.error} onRetry={() => void list.refetch()} />
-      ) : list.isSuccess && runs.length === 0 ? (
+      ) : list.isSuccess && runs.length === 0 && !list.hasNextPage ? (
         <NoRuns
           hasFilters={isFiltered(search)}
           onClear={() => setSearch({})}
@@ -106,6 +109,7 @@ export function RunsPage(): ReactElement {
       ) : (
         <RunsTable
           runs={runs}
+          hits={hits}
           pending={list.isPending}
           stale={list.isPlaceholderData}
           sort={search.sort}
@@ -137,7 +141,8 @@ function NoRuns(props: { hasFilters: boolean; onClear: () => void; onPick: () =>
           </Button>
         }
       >
-        Try fewer words or filters. The search covers names, ids, models, tags and the first input.
+        Try fewer words or filters. The search finds whole words in names, ids, models, tags and payloads; the last word
+        may be incomplete.
       </EmptyState>
     );
   }

@@ -1,9 +1,26 @@
 import { expect, test } from "vitest";
 import type { RunList, RunSummary } from "@/api/schema";
 import { aRun } from "@/testing/factories";
-import { allRuns, barShare, mergeNewest, orderPair, toggleSelection, nextSort, sortWords } from "./listing";
+import {
+  allRuns,
+  barShare,
+  hitsByRun,
+  mergeNewest,
+  nextSort,
+  orderPair,
+  sortWords,
+  toggleSelection,
+  totalWords,
+} from "./listing";
 
-const page = (...runs: RunSummary[]): RunList => ({ runs, next: null, total: runs.length });
+const page = (...runs: RunSummary[]): RunList => ({
+  runs,
+  next: null,
+  total: runs.length,
+  more_than_total: false,
+  hits: [],
+  unindexed_runs: 0,
+});
 
 test("merges a fresh first page", () => {
   const data = { pages: [page(aRun({ id: "b" })), page(aRun({ id: "a", status: "running" }))], pageParams: ["", "x"] };
@@ -14,6 +31,26 @@ test("merges a fresh first page", () => {
     ["a", "failed"],
   ]);
   expect(pages.pages[0]?.total).toBe(3);
+});
+
+test("a fresh page brings its hits", () => {
+  const hit = (run: string, step: number) => ({ run, step, name: "chat", type: "model" as const, snippet: [] });
+  const data = { pages: [{ ...page(aRun({ id: "a" })), hits: [hit("a", 1)] }], pageParams: [""] };
+  const merged = mergeNewest(data, { ...page(aRun({ id: "b" })), hits: [hit("b", 2), hit("a", 3)] });
+  expect([...hitsByRun(merged)].map(([run, { step }]) => [run, step])).toEqual([
+    ["a", 3],
+    ["b", 2],
+  ]);
+});
+
+test("words of the total", () => {
+  const words = (changes: Partial<RunList>) =>
+    totalWords({ pages: [{ ...page(aRun({ id: "a" })), ...changes }], pageParams: [""] });
+  expect([words({}), words({ total: null }), words({ total: 1000, more_than_total: true })]).toEqual([
+    "1 run",
+    "1 run shown",
+    "1,000+ runs",
+  ]);
 });
 
 test("uses the source as base", () => {

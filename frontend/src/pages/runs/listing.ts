@@ -1,9 +1,22 @@
 // The run list as data: merging new runs, ordering a pair, scaling bars.
 import type { InfiniteData } from "@tanstack/react-query";
-import type { RunList, RunSummary } from "@/api/schema";
+import { count, pluralize } from "@/ui/format/numbers";
+import type { RunList, RunSummary, SearchHit } from "@/api/schema";
 
 export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
   return data?.pages.flatMap((page) => page.runs) ?? [];
+}
+
+/** The hits of a search by run. */
+export function hitsByRun(data: InfiniteData<RunList> | undefined): ReadonlyMap<string, SearchHit> {
+  return new Map(data?.pages.flatMap((page) => page.hits).map((hit) => [hit.run, hit]));
+}
+
+/** How many runs the list has, as far as they are counted. */
+export function totalWords(data: InfiniteData<RunList>): string {
+  const page = data.pages[0];
+  if (page?.total == null) return `${pluralize(allRuns(data).length, "run")} shown`;
+  return page.more_than_total ? `${count(page.total)}+ runs` : pluralize(page.total, "run");
 }
 
 /** Merge a fresh first page into a list of pages. Changed rows stay in place, new ones come first. */
@@ -14,6 +27,8 @@ export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): Infini
   const pages = data.pages.map((page, index) => ({
     ...page,
     total: fresh.total,
+    more_than_total: fresh.more_than_total,
+    hits: index === 0 ? [...page.hits, ...fresh.hits] : page.hits,
     runs: [...(index === 0 ? newRuns : []), ...page.runs.map((run) => byId.get(run.id) ?? run)],
   }));
   return { ...data, pages };

@@ -1,7 +1,7 @@
 import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { RunSummary } from "@/api/schema";
+import type { RunSummary, SearchHit } from "@/api/schema";
 import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
@@ -9,10 +9,16 @@ import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { shortenMarkers } from "@/ui/format/markers";
+import { SearchHitLine } from "./SearchHitLine";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
-export function RunCard(props: { run: RunSummary; isSelected: boolean; onToggle: (id: string) => void }): ReactElement {
+export function RunCard(props: {
+  run: RunSummary;
+  hit: SearchHit | undefined;
+  isSelected: boolean;
+  onToggle: (id: string) => void;
+}): ReactElement {
   const { run } = props;
   return (
     <article className={`panel ${classes.card}`} data-selected={props.isSelected}>
@@ -43,6 +49,7 @@ export function RunCard(props: { run: RunSummary; isSelected: boolean; onToggle:
         {run.cost_usd !== null && <span>{money(run.cost_usd)}</span>}
         <span className="grow">{hasReplayLabels(run.labels) && <LabelBar counts={run.labels} />}</span>
       </div>
+      {props.hit && <SearchHitLine hit={props.hit} />}
     </article>
   );
 }

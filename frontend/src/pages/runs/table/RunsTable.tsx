@@ -4,16 +4,18 @@ import { useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState, type CSSProperties, type ReactElement } from "react";
-import type { RunSummary } from "@/api/schema";
+import type { RunSummary, SearchHit } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { columns, features, type RunRowContext, RunRows, template } from "./columns";
 import { nextSort } from "../listing";
 import { RunCard } from "./RunCard";
+import { SearchHitLine } from "./SearchHitLine";
 import classes from "./RunsTable.module.css";
 
 interface Props {
   runs: RunSummary[];
+  hits: ReadonlyMap<string, SearchHit>;
   pending: boolean;
   stale: boolean;
   sort: string | undefined;
@@ -71,6 +73,7 @@ export function RunsTable(props: Props): ReactElement {
         const run = runs[item.index];
         const row = rows[item.index];
         if (!run || !row) return null;
+        const hit = props.hits.get(run.id);
         const rowProps = {
           "data-index": item.index,
           ref: virtual.measureElement,
@@ -80,7 +83,7 @@ export function RunsTable(props: Props): ReactElement {
         if (cards) {
           return (
             <div key={item.key} role="listitem" className={classes.slot} {...rowProps}>
-              <RunCard run={run} isSelected={selection.includes(run.id)} onToggle={onToggle} />
+              <RunCard run={run} hit={hit} isSelected={selection.includes(run.id)} onToggle={onToggle} />
             </div>
           );
         }
@@ -102,6 +105,11 @@ export function RunsTable(props: Props): ReactElement {
                 <table.FlexRender cell={cell} />
               </div>
             ))}
+            {hit && (
+              <div role="cell" className={classes.wideCell}>
+                <SearchHitLine hit={hit} />
+              </div>
+            )}
           </div>
         );
       })}
