@@ -8,7 +8,8 @@ import traces.models.search
 from django.db import migrations, models
 
 COUNTED = (
-    "run.sealed_at IS NOT NULL AND NOT EXISTS "
+    "run.sealed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id) "
+    "AND NOT EXISTS "
     "(SELECT 1 FROM traces_run AS next WHERE next.supersedes_id = run.id AND next.sealed_at IS NOT NULL)"
 )
 MADE = "step.label = 'live'"
@@ -140,6 +141,10 @@ class Migration(migrations.Migration):
             index=models.Index(
                 condition=models.Q(("error_count__gt", 0)), fields=["id", "app"], name="run_failures"
             ),
+        ),
+        migrations.AddIndex(
+            model_name="run",
+            index=models.Index(condition=models.Q(("sealed_at__isnull", True)), fields=["id"], name="run_open"),
         ),
         migrations.RunPython(create_index, drop_index),
         migrations.RunPython(fill, migrations.RunPython.noop),

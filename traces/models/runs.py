@@ -84,6 +84,8 @@ class Run(models.Model):
                 ],
                 name="run_listed",
             ),
+            # the runs that a search finds by their own words only
+            models.Index(fields=["id"], name="run_open", condition=models.Q(sealed_at__isnull=True)),
             # the newest runs with failed steps
             models.Index(fields=["id", "app"], name="run_failures", condition=models.Q(error_count__gt=0)),
         )

@@ -127,7 +127,7 @@ def release_leases() -> None:
 
 def is_busy() -> bool:
     """True if a recording is due."""
-    return Recording.objects.filter(due_at__lte=datetime.now(UTC)).exists()
+    return _open_work().filter(due_at__lte=datetime.now(UTC)).exists()
 
 
 def pause_s(longest: float) -> float:

@@ -18,6 +18,7 @@ from traces.retention import audit, citations, holds
 from traces.retention.citations import Citation
 from traces.retention.families import find_families, with_relatives
 from traces.retention.schemas import DeletionView
+from traces.runs import sealed_runs
 
 _MAX_REASON: Final = 200
 # Runs that one query may name: SQLite limits its parameters.
@@ -102,7 +103,9 @@ def restore(run_id: UUID, *, by: str) -> None:
         pending = Deletion.objects.filter(run__in=with_relatives(run_id), removed_at__isnull=True)
         if not pending.filter(run=run_id).exists():
             raise NotFound(f"run {run_id} is not deleted, or it can no longer be restored")
+        ids = list(pending.values_list("run_id", flat=True))
         pending.delete()
+        sealed_runs.show(ids)
         audit.append(AuditAction.RUN_RESTORED, run_id, by=by)
         notify.touch("runs")
         notify.touch(f"run.{run_id}")
@@ -129,6 +132,7 @@ def _hide(
     removed_ids = set(
         Deletion.objects.filter(run__in=family, removed_at__isnull=False).values_list("run_id", flat=True)
     )
+    sealed_runs.hide(family)
     for id in family:
         if id in removed_ids:
             continue

@@ -14,6 +14,7 @@ from traces.retention.citations import Citation
 from traces.retention.deletions import RunHeld, delete, find_refusals
 from traces.retention.holds import Scope
 from traces.retention.policies import DueRun, PolicyTerms
+from traces.search import indexer
 from traces.storage import bulk, sweep
 from traces.storage.sweep import SweepReport
 
@@ -110,7 +111,9 @@ def purge(*, by: str = "") -> PurgeReport:
 
 def remove_due() -> PurgeReport:
     """Remove the contents of runs whose time has come. An interrupted purge is continued by the next one."""
-    return PurgeReport(runs=removal.remove_due(), sweep_report=sweep.sweep())
+    report = PurgeReport(runs=removal.remove_due(), sweep_report=sweep.sweep())
+    indexer.enqueue_forks()
+    return report
 
 
 def is_removal_due() -> bool:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Q
 
 from traces import notify
@@ -31,6 +32,8 @@ from traces.models import (
 )
 from traces.retention import audit, citations, holds
 from traces.retention.families import descendants
+from traces.runs import sealed_runs
+from traces.search import indexer
 from traces.storage import bulk, sweep
 from traces.storage.retention_pass import retention_pass
 
@@ -60,8 +63,10 @@ def remove_due(now: datetime | None = None) -> int:
 def _remove(deletion: Deletion) -> bool:
     run_id = deletion.run_id
     if reason := _obstacle(deletion):
-        deletion.delete()
-        audit.append(AuditAction.DELETION_REFUSED, run_id, by="", problem=reason)
+        with transaction.atomic():
+            deletion.delete()
+            sealed_runs.show([run_id])
+            audit.append(AuditAction.DELETION_REFUSED, run_id, by="", problem=reason)
         return False
     forks = [id for id in descendants([run_id]) if not Deletion.objects.filter(run_id=id).exists()]
     while _remove_steps(run_id, forks):
@@ -135,6 +140,9 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
         Deletion.objects.filter(run_id=run_id).delete()
         # Not the model's delete: an object may refer to the row that takes its place.
         Run.objects.filter(id=run_id)._raw_delete("default")
+        sealed_runs.show(filter(None, [run.supersedes_id]))
+        # Their words repeat those of this run; the purge indexes them again after the sweep.
+        indexer.remove(forks)
         if is_cited:
             _insert_empty_run(run)
             Deletion.objects.create(run_id=run_id, removed_at=datetime.now(UTC), **columns)

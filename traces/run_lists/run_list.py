@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Final
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from traces.core.vocabulary import RunSource
 from traces.models import Judgement, Run, RunOutcome, RunTag

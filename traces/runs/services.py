@@ -201,7 +201,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
 def retention() -> Iterator[None]:
     """Allow this transaction to delete sealed runs and artifacts.
 
-    Call `sealed_runs.remove` before runs are deleted. Raise `RunInUse`, and delete nothing, if a remaining object
+    Call `sealed_runs.hide` before runs are deleted. Raise `RunInUse`, and delete nothing, if a remaining object
     references a run.
     """
     try:

@@ -22,7 +22,7 @@ from traces.storage import bulk
 # Position of the run's own words.
 RUN_POSITION: Final = 1
 # PostgreSQL finds all documents with a word before it sorts them: for a frequent word the newest are searched first.
-_FIRST_WINDOW: Final = 20_000
+_FIRST_WINDOW: Final = 2_000
 _WINDOW_GROWTH: Final = 4
 _TABLE: Final = "traces_searchdocument"
 _INDEX: Final = "traces_search_words"

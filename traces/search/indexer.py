@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from traces.core.vocabulary import Label, RunSource
 from traces.models import Run, SearchDocument, Step, UnindexedRun
@@ -66,13 +66,16 @@ def work() -> bool:
 
 
 def enqueue(run_ids: Iterable[UUID]) -> None:
-    """Index runs that are being sealed; the older revisions that they continue are no longer found."""
-    ids = list(run_ids)
-    older: list[UUID] = []
-    for chunk in bulk.chunks(ids):
-        older += Run.objects.filter(superseded_by__in=chunk).values_list("id", flat=True)
-    remove(older)
-    bulk.insert(UnindexedRun, ("run",), ((run_id,) for run_id in ids), ignore_conflicts=True)
+    """Index runs in the background."""
+    bulk.insert(UnindexedRun, ("run",), ((run_id,) for run_id in run_ids), ignore_conflicts=True)
+
+
+def enqueue_forks() -> None:
+    """Index the forks again that left the index because their source was deleted."""
+    forks = _listed_runs().filter(source_run__isnull=False)
+    forks = forks.exclude(id__in=SearchDocument.objects.values("run"))
+    # Those that wait already stay as they are.
+    enqueue(list(forks.values_list("id", flat=True)))
 
 
 def remove(run_ids: Iterable[UUID]) -> None:
@@ -88,9 +91,13 @@ def restart() -> None:
     with transaction.atomic():
         UnindexedRun.objects.all().delete()
         documents.clear()
-        runs = Run.objects.filter(sealed_at__isnull=False).exclude(source=RunSource.PROBE)
-        newest = runs.filter(Q(superseded_by__isnull=True) | Q(superseded_by__sealed_at__isnull=True))
-        bulk.insert(UnindexedRun, ("run",), ((id,) for id in newest.values_list("id", flat=True).iterator()))
+        enqueue(_listed_runs().values_list("id", flat=True).iterator())
+
+
+def _listed_runs() -> QuerySet[Run]:
+    """Return the runs that a search covers."""
+    runs = Run.objects.filter(sealed_at__isnull=False, deletion__isnull=True).exclude(source=RunSource.PROBE)
+    return runs.filter(Q(superseded_by__isnull=True) | Q(superseded_by__sealed_at__isnull=True))
 
 
 def document_count() -> int:
@@ -120,7 +127,11 @@ def _claim() -> list[UUID]:
 def _documents(run_ids: Sequence[UUID]) -> dict[UUID, list[NewDocument]]:
     """Return the documents of each run, one per section."""
     sections: dict[UUID, list[_Section]] = {}
-    for run_id, search in Run.objects.filter(id__in=run_ids).values_list("id", "search"):
+    rows = list(Run.objects.filter(id__in=run_ids).values_list("id", "search", "source_run"))
+    if any(source_run for _, _, source_run in rows):
+        # A fork refers to artifacts of its source after these were deleted, and the cache may still have their words.
+        _parts.clear()
+    for run_id, search, _ in rows:
         first = _Section(run_id, first_step=1)
         first.add(words_of_text(search), RUN_POSITION)
         sections[run_id] = [first]

@@ -1,10 +1,9 @@
-"""Add sealed runs to the usage totals and remove them; merge, rebuild and check the totals.
+"""Add runs to the usage totals and subtract them; merge, rebuild and check the totals.
 
-A run counts if it is sealed and no sealed revision continues it. Call `add` in the transaction that seals runs and
-`remove` in the one that deletes them, before the rows go: the totals then never differ from the steps.
+A run counts if it is sealed, not deleted, and not continued by a sealed revision.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
@@ -44,26 +43,19 @@ _VALUES: Final = {
     "unpriced_calls": f"CASE WHEN {_IS_MADE} AND {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END",
 }
 _IS_COUNTED: Final = (
-    "run.sealed_at IS NOT NULL AND NOT EXISTS "
+    "run.sealed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id) "
+    "AND NOT EXISTS "
     "(SELECT 1 FROM traces_run AS next WHERE next.supersedes_id = run.id AND next.sealed_at IS NOT NULL)"
 )
 
 
-def add(run_ids: Iterable[UUID]) -> None:
-    """Count runs that were just sealed, and no longer the revisions that they continue."""
+def add(run_ids: Iterable[UUID], *, sign: int = 1) -> None:
+    """Add the totals of runs, or with a negative sign their opposites; `traces.runs.sealed_runs` decides which runs."""
     for chunk in bulk.chunks(run_ids):
-        _count(_predecessors(chunk), sign=-1)
-        _count(chunk, sign=1)
-
-
-def remove(run_ids: Iterable[UUID]) -> None:
-    """Stop counting runs that are about to be deleted, and count the revisions again that they continued."""
-    ids = set(run_ids)
-    for chunk in bulk.chunks(ids):
-        successors = Run.objects.filter(supersedes__in=chunk, sealed_at__isnull=False)
-        older_ids = set(successors.values_list("supersedes", flat=True))
-        _count(set(chunk) - older_ids, sign=-1)
-        _count(set(_predecessors(chunk)) - ids, sign=1)
+        keys: list[Any] = [id.hex if connection.vendor == "sqlite" else id for id in chunk]
+        places = ", ".join(["%s"] * len(keys))
+        with connection.cursor() as cursor:
+            cursor.execute(_insertion(_selection(f"run.id IN ({places})", sign=sign)), keys)
 
 
 def rebuild() -> None:
@@ -93,22 +85,6 @@ def differences() -> list[str]:
     counts = _totals(_selection(_IS_COUNTED, sign=1))
     keys = stored_totals.keys() | counts.keys()
     return sorted(" ".join(map(str, key)) for key in keys if stored_totals.get(key) != counts.get(key))
-
-
-def _predecessors(run_ids: Collection[UUID]) -> list[UUID]:
-    """Return the sealed runs that these runs continue."""
-    runs = Run.objects.filter(superseded_by__in=list(run_ids), sealed_at__isnull=False)
-    return list(runs.values_list("id", flat=True))
-
-
-def _count(run_ids: Collection[UUID], *, sign: int) -> None:
-    """Add the totals of runs, or with a negative sign their opposites."""
-    if not run_ids:
-        return
-    keys: list[Any] = [id.hex if connection.vendor == "sqlite" else id for id in run_ids]
-    places = ", ".join(["%s"] * len(keys))
-    with connection.cursor() as cursor:
-        cursor.execute(_insertion(_selection(f"run.id IN ({places})", sign=sign)), keys)
 
 
 def _insertion(selection: str) -> str:

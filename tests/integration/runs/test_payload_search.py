@@ -9,7 +9,7 @@ from django.test import Client
 from tests.support.recordings import assistant, model_step, order_run, user
 from traces.core.recorded_run import RecordedRun
 from traces.models import Run, SearchDocument, UnindexedRun
-from traces.runs import sealed_runs, services
+from traces.runs import services
 from traces.search import indexer
 
 pytestmark = pytest.mark.django_db
@@ -103,16 +103,6 @@ def test_only_the_newest_revision_is_found() -> None:
     _, newest = _record(_answering("a", "Lisbon"), _answering("a", "Lisbon", "Porto"))
     assert [run["id"] for run in _search("lisbon")["runs"]] == [str(newest.id)]
     assert SearchDocument.objects.count() == 1
-
-
-def test_removed_run_leaves_no_words() -> None:
-    first, newest = _record(_answering("a", "Lisbon"), _answering("a", "Lisbon", "Porto"))
-    with services.retention():
-        sealed_runs.remove([newest.id])
-        newest.delete()
-    _index()
-    assert _names("porto") == []
-    assert [run["id"] for run in _search("lisbon")["runs"]] == [str(first.id)]
 
 
 def test_copied_steps_are_found_in_their_source() -> None:

@@ -11,7 +11,7 @@ from tests.support.recordings import NOON, assistant, model_step, order_run, too
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, RunStatus, StepStatus
 from traces.models import Run, UsageTotal
-from traces.runs import sealed_runs, services
+from traces.runs import services
 from traces.totals import usage_totals
 
 pytestmark = pytest.mark.django_db
@@ -85,25 +85,6 @@ def test_revision_replaces_the_one_that_it_continues() -> None:
     _record(_run("a", calls=1))
     _record(_run("a", calls=3))
     assert (_calls(), usage_totals.differences()) == (3, [])
-
-
-def test_deleted_revision_gives_way_to_the_one_before() -> None:
-    _record(_run("a", calls=1))
-    newest = _record(_run("a", calls=3))
-    with services.retention():
-        sealed_runs.remove([newest.id])
-        newest.delete()
-    assert (_calls(), usage_totals.differences()) == (1, [])
-
-
-def test_all_revisions_can_be_deleted_at_once() -> None:
-    runs = [_record(_run("a", calls=calls)) for calls in (1, 3)]
-    _record(_run("b"))
-    with services.retention():
-        sealed_runs.remove([run.id for run in runs])
-        for run in reversed(runs):
-            run.delete()
-    assert (_calls(), usage_totals.differences()) == (1, [])
 
 
 def test_merging_changes_no_total(monkeypatch: pytest.MonkeyPatch) -> None:

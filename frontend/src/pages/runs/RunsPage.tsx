@@ -55,7 +55,7 @@ export function RunsPage(): ReactElement {
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
   const hits = useMemo(() => hitsByRun(list.data), [list.data]);
-  const unindexed = list.data?.pages[0]?.unindexed_runs ?? 0;
+  const unindexedRuns = list.data?.pages[0]?.unindexed_runs ?? 0;
   const toggle = useCallback((id: string) => setSelection((current) => toggleSelection(current, id)), []);
 
   return (
@@ -94,8 +94,8 @@ export function RunsPage(): ReactElement {
       <div className={classes.filters}>
         <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
         <Filters search={search} facets={facets.data} onChange={setSearch} />
-        {unindexed > 0 && (
-          <span className="muted num">The payloads of {pluralize(unindexed, "run")} cannot be searched yet</span>
+        {unindexedRuns > 0 && (
+          <span className="muted num">The payloads of {pluralize(unindexedRuns, "run")} cannot be searched yet</span>
         )}
       </div>
       {list.isError && !list.data ? (

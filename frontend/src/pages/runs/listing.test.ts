@@ -36,8 +36,8 @@ test("merges a fresh first page", () => {
 test("a fresh page brings its hits", () => {
   const hit = (run: string, step: number) => ({ run, step, name: "chat", type: "model" as const, snippet: [] });
   const data = { pages: [{ ...page(aRun({ id: "a" })), hits: [hit("a", 1)] }], pageParams: [""] };
-  const merged = mergeNewest(data, { ...page(aRun({ id: "b" })), hits: [hit("b", 2), hit("a", 3)] });
-  expect([...hitsByRun(merged)].map(([run, { step }]) => [run, step])).toEqual([
+  const fresh = mergeNewest(data, { ...page(aRun({ id: "b" })), hits: [hit("b", 2), hit("a", 3)] });
+  expect([...hitsByRun(fresh)].map(([run, { step }]) => [run, step])).toEqual([
     ["a", 3],
     ["b", 2],
   ]);
