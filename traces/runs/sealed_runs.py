@@ -20,7 +20,7 @@ def add(run_ids: Iterable[UUID]) -> None:
     """Count runs that were just sealed and queue them for the search index, in place of those that they continue."""
     ids = list(run_ids)
     older_ids = set(_lock(Q(superseded_by__in=chunk) for chunk in bulk.chunks(ids)))
-    usage_totals.add(older_ids - _deleted(older_ids), sign=-1)
+    usage_totals.add(older_ids - _deleted_ids(older_ids), sign=-1)
     usage_totals.add(ids)
     indexer.remove(older_ids)
     indexer.enqueue(_searchable(id for id in ids if id not in older_ids))
@@ -29,13 +29,13 @@ def add(run_ids: Iterable[UUID]) -> None:
 def hide(run_ids: Iterable[UUID]) -> None:
     """Forget runs; call it before they are marked as deleted, or deleted."""
     ids = _lock(Q(id__in=chunk) for chunk in bulk.chunks(run_ids))
-    usage_totals.add(_listed(ids), sign=-1)
+    usage_totals.add(_listed_ids(ids), sign=-1)
     indexer.remove(ids)
 
 
 def show(run_ids: Iterable[UUID]) -> None:
     """Count and index runs again that are no longer deleted, or whose newer revision was deleted."""
-    ids = _listed(_lock(Q(id__in=chunk) for chunk in bulk.chunks(run_ids)))
+    ids = _listed_ids(_lock(Q(id__in=chunk) for chunk in bulk.chunks(run_ids)))
     usage_totals.add(ids)
     indexer.enqueue(_searchable(ids))
 
@@ -46,17 +46,17 @@ def _lock(conditions: Iterable[Q]) -> list[UUID]:
     return [id for condition in conditions for id in runs.filter(condition).values_list("id", flat=True)]
 
 
-def _listed(run_ids: Sequence[UUID]) -> list[UUID]:
+def _listed_ids(run_ids: Sequence[UUID]) -> list[UUID]:
     """Return the runs that are not deleted and that no sealed revision continues."""
-    continued: set[UUID | None] = set()
+    continued_ids: set[UUID | None] = set()
     for chunk in bulk.chunks(run_ids):
         successors = Run.objects.filter(supersedes__in=chunk, sealed_at__isnull=False)
-        continued.update(successors.values_list("supersedes", flat=True))
-    others = continued | _deleted(run_ids)
-    return [id for id in run_ids if id not in others]
+        continued_ids.update(successors.values_list("supersedes", flat=True))
+    other_ids = continued_ids | _deleted_ids(run_ids)
+    return [id for id in run_ids if id not in other_ids]
 
 
-def _deleted(run_ids: Iterable[UUID]) -> set[UUID]:
+def _deleted_ids(run_ids: Iterable[UUID]) -> set[UUID]:
     ids: set[UUID] = set()
     for chunk in bulk.chunks(run_ids):
         ids.update(Deletion.objects.filter(run__in=chunk).values_list("run_id", flat=True))

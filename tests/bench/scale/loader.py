@@ -1,4 +1,7 @@
-"""Load runs through the tables of the product: the rows that recording them would write, without parsing anything."""
+"""Load runs through the tables of the product: the rows that recording them would write, without parsing anything.
+
+Only the uses of shared artifacts are left out, which nothing but a deletion reads.
+"""
 
 import sys
 import time
@@ -12,6 +15,7 @@ from django.db import connection, transaction
 
 from tests.bench.scale.step_templates import Template, Templates
 from tests.bench.scale.vocabulary import APPS, ENVIRONMENTS, TAGS, Language
+from traces.core.ids import new_id
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus, StepType
 from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.step_rows import COLUMNS
@@ -38,7 +42,7 @@ class Loader:
         self._source: UUID | None = None
 
     def load(self) -> None:
-        artifacts.write_many(self._templates.parts)
+        artifacts.write_many({new_id(): self._templates.parts})
         start = time.monotonic()
         for first in range(0, self._runs, _BATCH):
             self._load_batch(range(first, min(first + _BATCH, self._runs)))
@@ -63,7 +67,7 @@ class Loader:
         new_parts = dict(list(parts.items())[known:])
         with transaction.atomic():
             bulk.insert(Run, tuple(runs[0]), (tuple(run.values()) for run in runs))
-            artifacts.write_many(new_parts)
+            artifacts.write_many({runs[0]["id"]: new_parts})
             bulk.insert(Step, ("run", *COLUMNS), (row for rows in steps for row in rows))
             bulk.insert(RunTag, ("run", "tag"), tags)
             bulk.insert(Judgement, ("id", "run", "key", "created_at", *_STATEMENT), judgements)

@@ -92,14 +92,14 @@ def _matches(word: str) -> set[UUID]:
 
 
 def test_deleted_run_is_neither_counted_nor_found() -> None:
-    deleted, other = _record("a", "Lisbon", "Porto"), _record("b", "Lisbon")
-    deletions.delete([deleted], by="ann")
-    assert (_calls(), _matches("lisbon"), _matches("porto")) == (1, {other}, set())
+    first, second = _record("a", "Lisbon", "Porto"), _record("b", "Lisbon")
+    deletions.delete([first], by="ann")
+    assert (_calls(), _matches("lisbon"), _matches("porto")) == (1, {second}, set())
     # Again: the later request decides when it is removed.
-    deletions.delete([deleted], by="ann", at_once=True)
+    deletions.delete([first], by="ann", at_once=True)
     assert _calls() == 1
     purge.remove_due()
-    assert (_calls(), _matches("lisbon")) == (1, {other})
+    assert (_calls(), _matches("lisbon")) == (1, {second})
 
 
 def test_deleted_run_is_not_indexed() -> None:
@@ -131,13 +131,13 @@ def test_refused_removal_restores_the_run() -> None:
 
 
 def test_recording_of_a_deleted_run_replaces_nothing() -> None:
-    deleted = _record("a", "Lisbon")
-    deletions.delete([deleted], by="ann")
+    first = _record("a", "Lisbon")
+    deletions.delete([first], by="ann")
     newest = _record("a", "Lisbon", "Porto")
     assert (_calls(), _matches("lisbon")) == (2, {newest})
-    deletions.restore(deleted, by="ann")
+    deletions.restore(first, by="ann")
     _index()
-    assert (_calls(), _matches("lisbon")) == (3, {deleted, newest})
+    assert (_calls(), _matches("lisbon")) == (3, {first, newest})
 
 
 def test_restored_revision_takes_the_place_of_a_removed_one() -> None:
