@@ -54,7 +54,9 @@ def _new_runs(words: Sequence[str], runs: QuerySet[Run]) -> list[Run]:
     """Return runs that are not in the index yet, newest first."""
     for word in words:
         runs = runs.filter(search__contains=word)
-    return list(runs.filter(indexer.unindexed_runs()).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
+    return list(
+        runs.filter(indexer.unindexed_runs()).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED]
+    )
 
 
 def _matches(
