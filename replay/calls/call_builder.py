@@ -1,6 +1,7 @@
 """Call builder: recorded inputs with upstream changes and edits applied. Pure."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from replay.calls.foreseen_steps import Foresight
 from replay.calls.implicit_results import ImplicitResults
@@ -8,10 +9,11 @@ from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node, with_ordinals
-from replay.inputs.changes import Change, Incoming
-from replay.inputs.rebuilt_inputs import Slots, rebuild_slots, rebuild_value
+from replay.inputs.changes import Change, Incoming, Misses
+from replay.inputs.rebuilt_inputs import rebuild_slots, rebuild_value
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edited_names
+from replay.state.rebuilt_messages import MessageVariants, RebuiltMessages, prefix_of
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
 from traces.core.json_access import as_list
@@ -96,18 +98,30 @@ class CallBuilder:
         )
         return self._unknown_parts.mark(call)
 
-    def messages(self, node: Node, request: JSONObject, edits: Edits) -> tuple[Slots, Slots]:
-        """Rebuild a model step's messages; returns them before and after its own edits."""
-        messages, tasks = as_list(request.get("messages")), self._state.tasks
-        links = self._context.graph.links.get(node.no, ())
-        prefix = self._state.histories.prefix(links, messages, own_edits=bool(edits.messages))
-        incoming = self.incoming(node)
-        plain_slots = rebuild_slots(messages, prefix, incoming, self._unknown_parts.misses)
-        self._unknown_parts.check(node, incoming, messages)
-        plain_slots = (
-            [tasks.messages_of(node, slot) for slot in plain_slots] if tasks.changes_input_of(node) else plain_slots
-        )
-        return plain_slots, edits.apply_to(plain_slots)
+    def messages(self, node: Node, edits: Edits) -> RebuiltMessages:
+        """Messages of a model step under the changes so far; rebuilt at the first use."""
+        tasks, incoming = self._state.tasks, self._changes_of(node)
+        sources = self._state.histories.sources(self._context.graph.links.get(node.no, ()))
+
+        def rebuild(misses: Misses | None) -> MessageVariants:
+            self._foresight.record_dependence(node, incoming)
+            messages = self._recorded_messages(node)
+            prefix = prefix_of(sources, messages, own_edits=bool(edits.messages))
+            plain_slots = rebuild_slots(messages, prefix, incoming, misses)
+            if tasks.changes_input_of(node):
+                plain_slots = [tasks.messages_of(node, slot) for slot in plain_slots]
+            return MessageVariants(plain_slots=plain_slots, edited_slots=edits.apply_to(plain_slots))
+
+        recording = partial(self._recorded_messages, node)
+        return RebuiltMessages(recording=recording, rebuild=rebuild, incoming=incoming, sources=sources)
+
+    def rebuild_messages(self, node: Node, messages: RebuiltMessages) -> None:
+        """Rebuild the messages of the call under construction, and mark its unknown parts."""
+        messages.variants(self._unknown_parts.misses)
+        self._unknown_parts.check(node, messages.incoming, self._recorded_messages(node))
+
+    def _recorded_messages(self, node: Node) -> Sequence[JSONValue]:
+        return as_list(self._context.recorded_request(node).get("messages"))
 
     def rebuild_output(
         self, call: Call, recorded_output: JSONValue, incoming: Incoming, node: Node
@@ -118,13 +132,17 @@ class CallBuilder:
         return output, self._unknown_parts.mark(call)
 
     def incoming(self, node: Node) -> list[tuple[Link, Change]]:
-        """Changes that reach a step, each with its link."""
+        """Changes that reach a step, each with its link; the plan depends on them."""
+        changes = self._changes_of(node)
+        self._foresight.record_dependence(node, changes)
+        return changes
+
+    def _changes_of(self, node: Node) -> list[tuple[Link, Change]]:
         changes: list[tuple[Link, Change]] = []
         for link in with_ordinals(self._context.graph, self._implicit_results.links(node.no)):
             task_change = self._state.tasks.incoming(node, link) or self._implicit_results.incoming(node.no, link)
             if (change := task_change or self._state.changes.get(link.producer)) is not None:
                 changes.append((link, change))
-        self._foresight.record_dependence(node, changes)
         return changes
 
     def is_reached(self, node: Node) -> bool:
@@ -235,8 +253,8 @@ class CallBuilder:
         if link.kind is EdgeKind.HISTORY and not link.producer_path:
             # The consumer repeats the producer's input, not its answer.
             return histories.has(link.producer)
-        continues_changed_history = link.kind is EdgeKind.HISTORY and histories.has(link.producer)
-        return continues_changed_history or link.producer in self._state.changes
+        # Whether a history differs may have to be found out first.
+        return link.producer in self._state.changes or (link.kind is EdgeKind.HISTORY and histories.has(link.producer))
 
 
 def _edited_fields(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:

@@ -56,11 +56,7 @@ class AgentLoops:
             siblings = [step for step in graph.children[node.parent] if step.no >= node.no and step.type in LOOP_TYPES]
             return [step for top in siblings for step in (top, *graph.descendants(top.no))]
         models = [model for model in loop.models if model.no >= node.no]
-        user_turns = (
-            model.no
-            for model in models[1:]
-            if follows_user_message(graph, model, self._context.recorded_request(model))
-        )
+        user_turns = (model.no for model in models[1:] if follows_user_message(self._context, model))
         end = next(user_turns, loop.last + 1)
         return [step for step in loop.steps if node.no <= step.no < end]
 

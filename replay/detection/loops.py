@@ -44,6 +44,10 @@ class Loop:
         """Model steps with higher numbers than `no`, in order."""
         return self.models[bisect_right(self.models, no, key=_number) :]
 
+    def calls_after(self, no: int) -> Sequence[Node]:
+        """Steps with higher numbers than `no` that answer calls, in order."""
+        return self.calls[bisect_right(self.calls, no, key=_number) :]
+
     def steps_between(self, no: int, end: int) -> Sequence[Node]:
         """Steps with higher numbers than `no` and lower ones than `end`, in order."""
         start = bisect_right(self.steps, no, key=_number)

@@ -19,7 +19,7 @@ from replay.detection.agent_loops import LOOP_TYPES
 from replay.engine.computed_outputs import PROVISIONAL, compute_answer
 from replay.engine.container_closing import ContainerCloser
 from replay.engine.reused_ranges import ReusedRanges
-from replay.inputs.rebuilt_inputs import Slots, flat
+from replay.inputs.rebuilt_inputs import flat
 from replay.loops import turns
 from replay.loops.follower import LoopFollower
 from replay.loops.hook_points import with_hook_detail, with_messages
@@ -27,6 +27,8 @@ from replay.loops.replay_parts import replay_parts
 from replay.loops.subagents import RERUN
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
+from replay.resolution.operator_outputs import as_output, is_recorded_output
+from replay.state.rebuilt_messages import RebuiltMessages
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 
@@ -145,19 +147,16 @@ class Replayer:
             self.state.histories.unknowable.add(node.no)
             yield self._unseen(node, edits, repeats=False)
             return
-        request = self.context.recorded_request(node)
+        messages = parts.calls.messages(node, edits)
         hook_messages = parts.points.take_messages(parts.loops.key_of(node))
         is_unchanged = not hook_messages and self._keeps_messages(node, edits)
-        if is_unchanged:
-            # The input is the recorded object itself, whose digest is cached.
-            plain_slots = edited_slots = []
-            input = apply_model_settings(request, edits.model)
+        if self._is_answered_by_override(node, edits):
+            call = parts.calls.without_request(node, edits, repeats=False)
         else:
-            slots = parts.calls.messages(node, request, edits)
-            plain_slots, edited_slots = (with_messages(variant, hook_messages) for variant in slots)
-            rebuilt = {**request, "messages": flat(edited_slots)} if "messages" in request else request
-            input = apply_model_settings(rebuilt, edits.model)
-        call = parts.calls.of_model(node, input, request, edits)
+            if not is_unchanged:
+                parts.calls.rebuild_messages(node, messages)
+                messages = with_messages(messages, hook_messages)
+            call = self._model_call(node, edits, None if is_unchanged else messages)
         if unknowable:
             call = unknown_request(call, self.state)
         answer = with_hook_detail(self._with_recorded_ids(node, parts.chain.resolve(call)), hook_messages)
@@ -165,12 +164,27 @@ class Replayer:
         yield StepResolved(call=call, answer=answer)
         parts.results.settle(node, answer)
         if not is_unchanged:
-            self.state.histories.record_rebuilt(node, plain_slots, edited_slots)
+            self.state.histories.record_rebuilt(node.no, messages)
         if parts.results.requests_other_calls(node, answer):
-            base = parts.calls.messages(node, request, edits)[1] if is_unchanged else edited_slots
-            yield from self._follow(node, call, base, answer)
+            yield from self._follow(node, call, messages, answer)
 
-    def _follow(self, node: Node, call: Call, base: Slots, answer: Answer) -> Iterator[DriverEvent]:
+    def _model_call(self, node: Node, edits: Edits, messages: RebuiltMessages | None) -> Call:
+        """Call of a model step with these messages; without them, with the recorded ones."""
+        request = self.context.recorded_request(node)
+        # Without messages, the input is the recorded object itself, whose digest is cached.
+        input = request
+        if messages is not None and "messages" in request:
+            input = {**request, "messages": flat(messages.slots)}
+        return self._parts.calls.of_model(node, apply_model_settings(input, edits.model), request, edits)
+
+    def _is_answered_by_override(self, node: Node, edits: Edits) -> bool:
+        """True if an override answers a step of a brief plan whatever its request, and requests no calls."""
+        if not self.context.brief or edits.output is None or self.state.tasks.has(node):
+            return False
+        output = as_output(node.type, edits.output.value)
+        return not ModelAnswer(output).calls and not is_recorded_output(node, output, self.context.environment)
+
+    def _follow(self, node: Node, call: Call, base: RebuiltMessages, answer: Answer) -> Iterator[DriverEvent]:
         """Follow the agent loop of a model step that requests other tool calls than recorded."""
         recognition = self._parts.loops.recognition(node)
         if recognition.loop is None:

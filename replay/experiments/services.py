@@ -36,6 +36,8 @@ def parse(body: JSONValue) -> ExperimentRequest:
     return parse_body(ExperimentRequest, library.insert_documents(body))
 
 
+# Between cells, a collection would scan the graph and payloads that they share; after the last, they are free.
+@without_pauses()
 def preview(request: ExperimentRequest) -> ExperimentPlan:
     """Plan the whole experiment and estimate its cost without running anything."""
     refusals = _own_refusals(request)
@@ -43,6 +45,7 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
     return _plan(request, cells, refusals or _refusals(cells))
 
 
+@without_pauses()
 def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
     """Start an experiment; raises `ReplayRefusal`. A repeated idempotency key returns its experiment."""
     body = request.model_dump(mode="json", exclude_unset=True)
@@ -104,8 +107,6 @@ def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
     return [*matrix.refusals(request), *invalid]
 
 
-# Between cells, a collection would scan the graph and payloads that they share.
-@without_pauses()
 def plan_cells(request: ExperimentRequest) -> list[_CellReplay]:
     """Plan every cell. Data that they share is read once."""
     source = prepare.Source(request.run, request.fork_step)

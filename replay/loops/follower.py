@@ -13,7 +13,7 @@ from replay.core.events import Advance, Divergence, DriverEvent, StepResolved
 from replay.core.graph import CONTAINERS, Node
 from replay.detection.loops import Loop
 from replay.inputs.changes import Change
-from replay.inputs.rebuilt_inputs import Slots, flat, with_recorded_calls
+from replay.inputs.rebuilt_inputs import flat, with_recorded_calls
 from replay.loops.hook_points import stop_answer, stop_text, with_hook_detail
 from replay.loops.injected_messages import InjectedMessages
 from replay.loops.loop_position import LoopPosition
@@ -22,7 +22,7 @@ from replay.loops.replay_parts import ReplayParts
 from replay.loops.tool_calls import TurnCalls
 from replay.loops.turn_follower import NEW, TurnFollower
 from replay.overrides.request_edits import apply_model_settings, edit_slots, with_system
-from replay.state.histories import DivergedHistory
+from replay.state.rebuilt_messages import DivergedHistory, RebuiltMessages
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -53,7 +53,9 @@ from traces.payloads.messages import ModelAnswer
 class LoopFollower:
     """Runs one loop from the diverging answer to an answer without tool calls."""
 
-    def __init__(self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: Slots, answer: Answer) -> None:
+    def __init__(
+        self, parts: ReplayParts, loop: Loop, node: Node, call: Call, base: RebuiltMessages, answer: Answer
+    ) -> None:
         self._parts = parts
         self._context = parts.context
         self._state = parts.state
@@ -81,7 +83,8 @@ class LoopFollower:
         while True:
             model_answer = ModelAnswer(self._output)
             self._tail.append(model_answer.message)
-            self._tail += yield from self._turn.run(model_answer.calls)
+            if model_answer.calls:
+                self._tail += yield from self._turn.run(model_answer.calls)
             self._points.end_turn(self._state.next_number - 1)
             if not model_answer.calls or self._is_stopped() or (yield from self._reaches_limit()):
                 break
@@ -92,7 +95,7 @@ class LoopFollower:
 
     @cached_property
     def _base_messages(self) -> list[JSONValue]:
-        return flat(self._base)
+        return flat(self._base.slots)
 
     def _is_stopped(self) -> bool:
         return self._key in self._points.stops
@@ -163,8 +166,8 @@ class LoopFollower:
 
     def _recorded_model(self, node: Node) -> Call:
         template, edits = self._context.recorded_request(node), self._context.profile.edits_of(node)
-        slots = edit_slots(self._base, edits.messages) if edits.messages else self._base
-        messages = [*(self._base_messages if slots is self._base else flat(slots)), *self._tail]
+        base = flat(edit_slots(self._base.slots, edits.messages)) if edits.messages else self._base_messages
+        messages = [*base, *self._tail]
         if "system" in edits.prompt:
             messages = with_system(messages, str(edits.prompt["system"]))
         input = apply_model_settings({**template, "messages": messages}, edits.model)

@@ -7,7 +7,7 @@ from typing import Final
 from replay.core.calls import Answer, Call, label_key
 from replay.core.hooks import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
 from replay.detection.agent_loops import LoopKey
-from replay.inputs.rebuilt_inputs import Slots
+from replay.state.rebuilt_messages import RebuiltMessages
 from traces.core.json_access import as_object
 from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
@@ -187,12 +187,12 @@ def error_answer(error: str) -> Answer:
     return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, status=StepStatus.ERROR, error=error)
 
 
-def with_messages(slots: Slots, hook_messages: Iterable[HookMessage]) -> Slots:
+def with_messages(history: RebuiltMessages, hook_messages: Iterable[HookMessage]) -> RebuiltMessages:
     """Append hook messages to the messages, so that later requests of the conversation contain them."""
     messages: list[JSONValue] = [message.message for message in hook_messages]
     if not messages:
-        return slots
-    return [*slots[:-1], [*slots[-1], *messages]] if slots else [messages]
+        return history
+    return history.extend(lambda slots: [*slots[:-1], [*slots[-1], *messages]] if slots else [messages])
 
 
 def with_hook_detail(answer: Answer, hook_messages: Iterable[HookMessage]) -> Answer:

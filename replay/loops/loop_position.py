@@ -21,6 +21,8 @@ class LoopPosition:
         self.loop = loop
         self.start = start
         self.model = start
+        # By the model step before it: finding one reads recorded messages.
+        self._next_user_turns: dict[int, int] = {}
         end = self.next_user_turn() if is_at_end else loop.last + 1
         # Recorded steps after the divergence that have not run yet.
         self.later_steps = [step for step in loop.steps_between(start.no, end) if not parts.state.queue.is_done(step)]
@@ -62,8 +64,11 @@ class LoopPosition:
 
     def next_user_turn(self) -> int:
         """Number of the next model step after a user message, or of the first step after the loop."""
-        later_models = self.loop.models_after(self.model.no)
-        return next((model.no for model in later_models if self._follows_user_message(model)), self.loop.last + 1)
+        if self.model.no not in self._next_user_turns:
+            later_models = self.loop.models_after(self.model.no)
+            numbers = (model.no for model in later_models if self._follows_user_message(model))
+            self._next_user_turns[self.model.no] = next(numbers, self.loop.last + 1)
+        return self._next_user_turns[self.model.no]
 
     def _follows_user_message(self, model: Node) -> bool:
-        return follows_user_message(self._graph, model, self._context.recorded_request(model))
+        return follows_user_message(self._context, model)

@@ -50,7 +50,6 @@ class TurnCalls:
         )
         # Recorded agents and searches that answer a call without a tool step.
         self._implicit_calls: RecordedCalls[Node] = RecordedCalls(self._recorded_calls.reduce)
-        self._later_calls = [node for node in loop.calls if node.no > start.no]
         # Recorded calls that a divergence reports as replaced.
         self._replaced_numbers: set[int] = set()
         self._used_numbers: set[int] = set()
@@ -72,7 +71,7 @@ class TurnCalls:
             if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
                 number = self._state.numbers.get(node.no, node.no)
                 self._record_status(*self._request_of(node), self._current_status(node), number)
-        for node in self._later_calls:
+        for node in self._loop.calls_after(start.no):
             (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
         messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
         for place, message in enumerate(map(as_object, as_list(messages)), 1):
@@ -165,7 +164,7 @@ class TurnCalls:
     def _next_unused(self, tool: str, at: Node) -> Node | None:
         later_models = (model.no for model in self._loop.models if model.no > at.no)
         end = next(later_models, self._loop.last + 1)
-        for node in self._later_calls:
+        for node in self._loop.calls_after(self._start.no):
             free = node not in self._reserved_nodes and node.no not in self._used_numbers | self._replaced_numbers
             if at.no < node.no < end and free and self._request_of(node)[0] == tool:
                 return node

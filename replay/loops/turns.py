@@ -13,7 +13,7 @@ from replay.loops.hook_points import Verdict, error_answer, stop_answer, stop_te
 from replay.loops.replay_parts import ReplayParts
 from replay.loops.subagents import RERUN
 from replay.overrides.edits import NO_EDITS
-from replay.state.histories import DivergedHistory
+from replay.state.rebuilt_messages import DivergedHistory
 from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -74,7 +74,7 @@ def stop_loop(parts: ReplayParts, node: Node) -> Iterator[Event]:
     models = [step for step in stopped_steps if step.type is StepType.MODEL and parts.loops.key_of(step) == key]
     if models:
         answer = stop_answer(outcome)
-        _, base = parts.calls.messages(models[0], parts.context.recorded_request(models[0]), NO_EDITS)
+        base = parts.calls.messages(models[0], NO_EDITS)
         ids = frozenset(step.call_id for step in stopped_steps if step.call_id)
         history = DivergedHistory(base=base, tail=[ModelAnswer(answer.output).message], call_ids=ids)
         for step in models:

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.planning.overridden_answers import RecordedAnswers
 from replay.planning.shared_outlooks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
@@ -31,6 +32,7 @@ class Sources:
     retriever: Callable[[Call], RetrieverMatch] = lambda call: RetrieverMatch(reason="no retriever is configured")
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
+    answers: RecordedAnswers = field(default_factory=RecordedAnswers)
     # Which messages, by the digests of their stored form, any recording contains.
     stored_messages: Callable[[Collection[str]], Collection[str]] = lambda digests: digests
     # Parameters by input reference.

@@ -20,6 +20,7 @@ from replay.planning.conflicts import bad_edit
 from replay.planning.determinism import replay_type
 from replay.planning.model_configs import determinism_of
 from replay.planning.new_results import new_results
+from replay.planning.overridden_answers import alike_answers
 from replay.planning.plan_environment import PlanEnvironment, Sources
 from replay.planning.planned_steps import EXACT, lost_step, planned_steps
 from replay.planning.shared_outlooks import Outlook
@@ -121,6 +122,7 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
         price=sources.price,
         requests=sources.requests,
         find_new_results=lambda: new_results(graph, profile, sources),
+        find_alike_answers=lambda: alike_answers(graph, profile, policy, sources.answers, PlanEnvironment(sources)),
         run_plan=run_plan,
     )
 

@@ -105,9 +105,12 @@ class Outlooks:
         price: Price,
         requests: Requests,
         find_new_results: Callable[[], NewResults],
+        find_alike_answers: Callable[[], Hashable | None],
         run_plan: Callable[[KnownRequests], Outlook],
     ) -> Outlook:
         """Result of a plan: a new run, or a shared result with this plan's costs."""
+        if (answers := find_alike_answers()) is not None:
+            return self._outlook_of_answers(graph, answers, run_plan)
         providers = _providers(graph, profile, policy, provider)
         known_requests = (
             None
@@ -122,6 +125,19 @@ class Outlooks:
         if shared_outlook is None or not requests.are_new(_foreseen_steps(shared_outlook, profile, known_requests)):
             return run_plan(KnownRequests())
         return _with_costs(shared_outlook, providers.by_step, price)
+
+    def _outlook_of_answers(self, graph: Graph, key: Hashable, run_plan: Callable[[KnownRequests], Outlook]) -> Outlook:
+        """Result of a plan that only overrides answers; shared unless the plan depends on their texts."""
+        if (shared_outlook := self._outlooks.get(key)) is not None:
+            return shared_outlook
+        outlook = run_plan(KnownRequests())
+        if key in self._outlooks or outlook.dependence.on_outputs:
+            self._store(key, None)
+            return outlook
+        steps = planned_steps(graph, outlook.events, outlook.costs, brief=True, list_reused=False)
+        outlook = replace(outlook, steps=steps)
+        self._store(key, outlook)
+        return outlook
 
     def _shared_outlook(
         self,

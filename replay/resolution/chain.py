@@ -18,12 +18,11 @@ from replay.overrides.policy import Policy
 from replay.resolution.lost_recordings import are_refused
 from replay.resolution.lost_recordings import cause as lost_cause
 from replay.resolution.lost_recordings import note as lost_note
-from replay.resolution.operator_outputs import answer_from_operator, operator_output
+from replay.resolution.operator_outputs import answer_from_operator, is_recorded_output, operator_output
 from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
 from replay.resolution.side_effects import blocked_message, suggest
 from replay.resolution.tool_matching import Match, similarity
-from traces.core.canonical import digest
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Cause, Label, Reason, StepStatus, StepType
 from traces.payloads.lost_payloads import describe_losses
@@ -135,18 +134,14 @@ class ResolverChain:
     def _override(self, call: Call) -> Answer | None:
         """Override output, unless it equals the recording."""
         override = operator_output(call, self.environment)
-        if override is None or (not call.changed and call.node is not None and self._is_recorded(call, override)):
+        if override is None or (not call.changed and self._is_recorded(call.node, override)):
             return None
         return replace(override, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
 
-    def _is_recorded(self, call: Call, override: Answer) -> bool:
-        node = call.node
-        if node is None or not node.output_ref or node.losses or override.status is not node.status:
+    def _is_recorded(self, node: Node | None, override: Answer) -> bool:
+        if node is None or override.status is not node.status:
             return False
-        recorded_output = self.environment.payload(node.output_ref)
-        if call.type is StepType.MODEL and isinstance(recorded_output, dict) and isinstance(override.output, dict):
-            return digest(recorded_output.get("message")) == digest(override.output.get("message"))
-        return digest(recorded_output) == digest(override.output)
+        return is_recorded_output(node, override.output, self.environment)
 
     def _reuse(self, call: Call) -> Answer | None:
         node = call.node

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
+from replay.core.graph import Node
 from replay.resolution.prompt_templates import render
+from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
@@ -50,6 +52,21 @@ def as_output(type: StepType, value: JSONValue) -> JSONValue:
         return {"message": {"role": "assistant", **fields}}
     content = value if isinstance(value, str) or value is None else str(value)
     return {"message": {"role": "assistant", "content": content}}
+
+
+def is_recorded_output(node: Node, output: JSONValue, environment: ReplayEnvironment) -> bool:
+    """True if a step's recording has this output."""
+    if not node.output_ref or node.losses:
+        return False
+    recorded_output = environment.payload(node.output_ref)
+    if node.type is StepType.MODEL and isinstance(recorded_output, dict) and isinstance(output, dict):
+        return answer_digest(recorded_output) == answer_digest(output)
+    return digest(recorded_output) == digest(output)
+
+
+def answer_digest(output: JSONValue) -> str:
+    """Digest of a model answer's message; of other outputs as a whole."""
+    return digest(output.get("message") if isinstance(output, dict) else output)
 
 
 def _operator_documents(call: Call, base: Answer, environment: ReplayEnvironment) -> Answer | None:

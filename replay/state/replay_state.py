@@ -21,7 +21,7 @@ class ReplayState:
     def __init__(self, context: ReplayContext) -> None:
         graph = context.graph
         self.queue = StepQueue(graph.nodes)
-        self.histories = Histories(context.environment)
+        self.histories = Histories()
         self.tasks = SubAgentTasks(context)
         self.numbers: dict[int, int] = {}
         self.containers = OpenContainers(graph, self.numbers)

@@ -213,8 +213,10 @@ def _collect_references(value: JSONValue, digests: list[str]) -> None:
     else:
         items = as_list(value)
     for item in items:
-        # Most values are texts and numbers; a call for each of them would take half of the time.
-        if isinstance(item, dict | list):
+        # Most values are texts, numbers and references; a call for each of them would take most of the time.
+        if isinstance(item, dict) and isinstance(part := item.get(PART), str):
+            digests.append(part)
+        elif isinstance(item, dict | list):
             _collect_references(item, digests)
 
 

@@ -26,9 +26,11 @@ from tests.support.generated_forks import conversations, texts
 from tests.support.memory_replays import Replay, replay
 from tests.support.recordings import SYSTEM, assistant, conversation, model_step, user
 from tests.support.replay_runs import order_desk
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.messages import ModelAnswer
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import signature
 
@@ -174,7 +176,7 @@ def test_edited_requests_are_signed_as_sent(run: RecordedRun, temperature: float
         context = fork.context(plan_environment.PlanEnvironment(Archive(fork, "").sources))
         calls = replay_parts(context, NO_HOOKS).calls
         edits, request = fork.profile.edits_of(node), context.recorded_request(node)
-        messages = [message for slot in calls.messages(node, request, edits)[1] for message in slot]
+        messages = [message for slot in calls.messages(node, edits).slots for message in slot]
         input = apply_model_settings({**request, "messages": messages}, edits.model)
         sent_signatures.append(
             signature(type=node.type, name=node.name, input=input, provider=node.provider, model="dear")
@@ -213,6 +215,64 @@ def test_plans_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any, provid
         entries: list[JSONValue] = [{"match": MODELS, "model": {"model": f"m{number}", "temperature": number / 10}}]
         plan_as_json(archive.fork, entries, Policy(order=order), shared_sources, brief=True)
     assert len(walks) == 1
+
+
+@pytest.mark.parametrize("order", ["reuse", "reexecute"])
+@pytest.mark.parametrize("text", ["gone", "gone, too", "lost"])
+def test_answers_of_all_models_share_one_run(monkeypatch: pytest.MonkeyPatch, order: Any, text: str) -> None:
+    walks: list[Replayer] = []
+    run = Replayer.run
+
+    def count_runs(replayer: Replayer) -> Any:
+        walks.append(replayer)
+        return run(replayer)
+
+    archive = Archive(replay(run=conversation(5, "talk")), "")
+    shared_sources, policy = archive.sources, Policy(order=order)
+    cells: list[list[JSONValue]] = [[{"match": MODELS, "output": f"{text} {number}"}] for number in range(3)]
+    alone = [plan_as_json(archive.fork, cell, policy, archive.sources, brief=False) for cell in cells]
+    monkeypatch.setattr(Replayer, "run", count_runs)
+    assert [plan_as_json(archive.fork, cell, policy, shared_sources, brief=True) for cell in cells] == alone
+    assert len(walks) == 1
+
+
+def test_recorded_answer_is_not_shared() -> None:
+    """The other answers change requests that the recorded one does not."""
+    run = flat(order_desk())
+    answers = [as_object(step.output)["message"] for step in run.steps if step.type is StepType.MODEL]
+    texts = [ModelAnswer({"message": answer}).text for answer in answers]
+    assert_alone([{"match": MODELS, "output": text}] for text in ("gone", *texts, "lost"))
+
+
+def test_requests_of_overridden_models_are_not_read() -> None:
+    fork, refs = replay(run=small_talk(6)), set[str]()
+
+    def payload(ref: str) -> JSONValue:
+        refs.add(ref)
+        return fork.payloads[ref]
+
+    sources = replace(Archive(fork, "").sources, payload=payload)
+    plan_as_json(fork, [{"match": MODELS, "output": "gone"}], Policy(), sources, brief=True)
+    assert not refs & {node.input_ref for node in fork.graph.nodes[1:]}
+
+
+def test_last_request_of_a_long_conversation_contains_all_overridden_answers() -> None:
+    fork, policy = replay(run=small_talk(500)), Policy(allow=[])
+    entries: list[JSONValue] = [{"match": {"type": "model", "before": 500}, "output": "gone"}]
+    alone = plan_as_json(fork, entries, policy, Archive(fork, "").sources, brief=False)
+    assert plan_as_json(fork, entries, policy, Archive(fork, "").sources, brief=True) == alone
+
+
+def small_talk(turns: int) -> RecordedRun:
+    """A conversation without tool calls."""
+    history: list[JSONValue] = [SYSTEM]
+    steps = []
+    for turn in range(turns):
+        history.append(user(f"Question {turn}?"))
+        answer = assistant(f"Answer {turn}.")
+        steps.append(model_step(f"ask-{turn}", list(history), answer))
+        history.append(answer)
+    return RecordedRun(external_id="small-talk", name="Small talk", app="desk", format="test", steps=tuple(steps))
 
 
 def test_requests_with_overridden_output_are_looked_up() -> None:
