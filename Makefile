@@ -20,7 +20,7 @@ export UV_NO_PROGRESS := 1
 # Makes the first command as fast as the second, even where Python cannot write bytecode.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help setup run test check bench lock api fix clean check-python check-frontend check-interface \
+.PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
 	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-semantic bench-sdk
 
 help: ## show this list
@@ -38,9 +38,9 @@ setup: .make/python .make/bytecode .make/frontend ## install into .venv and buil
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 	@touch $@
 
-.make/python: requirements.lock pyproject.toml .make/venv
+.make/python: requirements.lock pyproject.toml forkpoint/pyproject.toml .make/venv
 	$(INSTALL) --require-hashes -r requirements.lock
-	$(INSTALL) --no-deps --editable .
+	$(INSTALL) --no-deps --editable ./forkpoint --editable .
 	@touch $@
 
 .make/bytecode: .make/python $(SOURCES)
@@ -172,12 +172,19 @@ api: .make/dev .make/npm ## regenerate the TypeScript types and docs/schemas
 	$(BIN)/python scripts/write-schemas
 
 # Resolves for every Python from 3.11.0 on and every platform, not only for this machine.
-COMPILE = $(UV) pip compile pyproject.toml --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes --quiet
+COMPILE = $(UV) pip compile --universal --python-version 3.11 --no-emit-index-url --no-header --generate-hashes --quiet
+# Without the SDK, which is installed from its folder.
+SERVER = pyproject.toml --extra grpc --extra s3 --no-emit-package forkpoint
 lock: .make/venv ## resolve and pin the dependencies
-	$(COMPILE) --extra server --extra grpc --extra s3 -o requirements.lock
-	$(COMPILE) --extra node -o requirements-node.lock
-	$(COMPILE) --extra engines --no-deps -o requirements-engines.lock
-	$(COMPILE) --extra server --extra grpc --extra s3 --extra dev -c requirements.lock -o requirements-dev.lock
+	$(COMPILE) $(SERVER) -o requirements.lock
+	$(COMPILE) --group node -o requirements-node.lock
+	$(COMPILE) --group engines --no-deps -o requirements-engines.lock
+	$(COMPILE) $(SERVER) --group dev -c requirements.lock -o requirements-dev.lock
+
+dist: .make/frontend ## build the distributions of the SDK and of the server into dist/
+	rm -rf dist
+	$(UV) build --quiet --out-dir dist forkpoint
+	$(UV) build --quiet --out-dir dist .
 
 clean: ## remove environments, stamps and builds
-	rm -rf .venv .make frontend/node_modules frontend/dist
+	rm -rf .venv .make frontend/node_modules frontend/dist dist

@@ -47,7 +47,7 @@ def _otlp_grpc_port() -> int | None:
         )
     if not find_spec("grpc"):
         raise ImproperlyConfigured(
-            "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install forkpoint[grpc]`."
+            "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install forkpoint-server[grpc]`."
         )
     return int(text)
 
@@ -174,7 +174,9 @@ def artifact_storage() -> dict[str, Any]:
     if not bucket:
         raise ImproperlyConfigured("FORKPOINT_ARTIFACTS names no bucket: set it to s3://bucket or to a folder.")
     if find_spec("storages") is None or find_spec("boto3") is None:
-        raise ImproperlyConfigured("FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install forkpoint[s3]`.")
+        raise ImproperlyConfigured(
+            "FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install forkpoint-server[s3]`."
+        )
     options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True}
     region = env.str("AWS_REGION", default="") or env.str("AWS_DEFAULT_REGION", default="")
     endpoint = env.str("AWS_ENDPOINT_URL", default="")
@@ -305,7 +307,9 @@ STORAGES = {
     "artifacts": artifact_storage(),
 }
 STATIC_URL = "/static/"
-FRONTEND_DIST = Path(env.str("FORKPOINT_FRONTEND", default=str(BASE_DIR / "frontend" / "dist")))
+# A wheel contains the built interface; in the source tree, `make` builds it.
+_PACKAGED_FRONTEND = BASE_DIR / "cockpit" / "frontend"
+FRONTEND_DIST = _PACKAGED_FRONTEND if _PACKAGED_FRONTEND.exists() else BASE_DIR / "frontend" / "dist"
 WHITENOISE_ROOT = FRONTEND_DIST if FRONTEND_DIST.exists() else None
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False

@@ -35,7 +35,9 @@ app = typer.Typer(
 )
 app.add_typer(searches)
 app.add_typer(retention)
-app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(record)
+app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
+    record
+)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
 app.add_typer(exports, name="export")
@@ -44,10 +46,10 @@ app.add_typer(commands(POLICIES, "Saved policies: what a replay may do live."), 
 
 
 def _print_version(is_set: bool) -> None:
-    from importlib.metadata import version
+    from forkpoint.command_line import print_versions
 
     if is_set:
-        print(f"forkpoint {version('forkpoint')}")
+        print_versions()
         raise typer.Exit
 
 

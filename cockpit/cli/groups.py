@@ -1,4 +1,4 @@
-"""Command groups: tokens, bundles, exports to other systems; and `record`, which runs another command."""
+"""Command groups: tokens, bundles, exports to other systems; and the SDK's `record`, which the help lists, too."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,19 +19,11 @@ def finish(exit: Exit) -> None:
         raise typer.Exit(exit)
 
 
-def record(
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Program to run, with its arguments.")],
-    app: Annotated[str | None, typer.Option(help="App to which the runs belong. [env: FORKPOINT_APP]")] = None,
-    sink: Annotated[
-        Path | None, typer.Option(help="Folder for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="Send the recordings to this server. [env: FORKPOINT_URL]")] = None,
-    token: Token = None,
-) -> None:
+def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
     """Run a Python program and record its model and tool calls, without a change of its code."""
-    from cockpit.cli.commands import record as record_command
+    from forkpoint.bootstrap import record as recording
 
-    raise typer.Exit(record_command.run(command, app=app, url=url, token=token, sink=sink))
+    raise typer.Exit(recording.record(arguments or []))
 
 
 @tokens.command("create")

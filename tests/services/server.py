@@ -13,15 +13,22 @@ from tests.services.processes import CannotStart, stop
 from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
-_FORKPOINT = "from cockpit.cli import main; main()"
+_FORKPOINT = (sys.executable, "-c", "from cockpit.cli import main; main()")
 _LISTENING = re.compile(r"Forkpoint is running at (http://\S+)")
 
 
 class Server:
     """A server. `kill` followed by `start` keeps its home and address."""
 
-    def __init__(self, home: Path, *options: str, env: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *options: str,
+        env: dict[str, str] | None = None,
+        program: tuple[str | Path, ...] = _FORKPOINT,
+    ) -> None:
         self.home = home
+        self._program = program
         self.url = ""
         self._options = options
         self._env = {**os.environ, "FORKPOINT_HOME": str(home), "PYTHONUNBUFFERED": "1", **(env or {})}
@@ -36,7 +43,7 @@ class Server:
 
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"
-        command = [sys.executable, "-c", _FORKPOINT, "serve", "--port", port, *self._options]
+        command = [*map(str, self._program), "serve", "--port", port, *self._options]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=self._env)
         addresses: Queue[str] = Queue()

@@ -28,7 +28,7 @@ class LibraryMissing(RuntimeError):
     """The library for personal data is not installed."""
 
     def __init__(self) -> None:
-        super().__init__(f"personal data is only detected with the extra: pip install 'forkpoint[{EXTRA}]'")
+        super().__init__(f"personal data is only detected with the extra: pip install 'forkpoint-server[{EXTRA}]'")
 
 
 def is_available() -> bool:

@@ -108,7 +108,7 @@ function PersonalDataKinds(props: PartProps & { list: RedactionPolicyList; mayEd
       <span className="muted">
         {list.personal_data_available
           ? "Off unless you choose kinds."
-          : "Not installed on this server: pip install 'forkpoint[pii]'."}
+          : "Not installed on this server: pip install 'forkpoint-server[pii]'."}
       </span>
       <Checkbox.Group
         aria-label="Personal data"

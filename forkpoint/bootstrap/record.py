@@ -1,0 +1,59 @@
+"""`forkpoint record`: run a program and record its calls."""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from forkpoint.bootstrap import child_environment
+
+_BAD_INPUT: Final = 2
+
+
+def record(arguments: Sequence[str]) -> int:
+    """Run the program that the arguments name with the recorder in it, and return its exit code."""
+    options = option_parser().parse_args(arguments)
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not words:
+        option_parser().error("name a program to run: forkpoint record -- python agent.py")
+    environment = {**os.environ, **_settings(options)}
+    try:
+        process = subprocess.run(words, env=child_environment(environment), check=False)
+    except OSError as error:
+        print(f"error: cannot run {words[0]}: {error.strerror}", file=sys.stderr)
+        return _BAD_INPUT
+    if not environment.get("FORKPOINT_URL") or environment.get("FORKPOINT_TRACES"):
+        folder = environment.get("FORKPOINT_TRACES") or "forkpoint-runs"
+        print(f"Recorded to {folder}. Import it: forkpoint import {folder}", file=sys.stderr)
+    # A program that a signal ended has a negative code; shells show 128 and the signal.
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def option_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command's options."""
+    parser = argparse.ArgumentParser(
+        prog="forkpoint record",
+        usage="forkpoint record [options] -- COMMAND...",
+        description="Run a Python program and record its model and tool calls, without a change of its code.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--app", help="App to which the runs belong. [env: FORKPOINT_APP]")
+    parser.add_argument(
+        "--sink", type=Path, help="Folder for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]"
+    )
+    parser.add_argument("--url", help="Send the recordings to this server. [env: FORKPOINT_URL]")
+    parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
+    parser.add_argument(
+        "command", nargs=argparse.REMAINDER, metavar="-- COMMAND...", help="Program to run, with its arguments."
+    )
+    return parser
+
+
+def _settings(options: argparse.Namespace) -> dict[str, str]:
+    settings = {"FORKPOINT_APP": options.app, "FORKPOINT_URL": options.url, "FORKPOINT_TOKEN": options.token}
+    # Files that are asked for take precedence over a server, and a server that is asked for over files.
+    settings["FORKPOINT_TRACES"] = str(options.sink.absolute()) if options.sink else "" if options.url else None
+    return {name: value for name, value in settings.items() if value is not None}

@@ -1,0 +1,52 @@
+"""The command `forkpoint`. `record` comes with the SDK, all other commands come with the server."""
+
+import sys
+from importlib.metadata import EntryPoint, entry_points, version
+from typing import Final
+
+from forkpoint.bootstrap.record import record
+
+# Here the server's distribution names the function that runs its commands.
+_GROUP: Final = "forkpoint.commands"
+_USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
+       forkpoint --version
+
+Record runs of LLM agents. `forkpoint record --help` lists the options."""
+_SERVER: Final = "All other commands need the server: pip install forkpoint-server"
+_BAD_INPUT: Final = 2
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit with its code."""
+    command, *arguments = sys.argv[1:] or [""]
+    if command == "record":
+        sys.exit(record(arguments))
+    server = _server()
+    if command == "--version":
+        print_versions()
+    elif server is not None:
+        server.load()()
+    else:
+        sys.exit(_explain(command))
+
+
+def print_versions() -> None:
+    """Print the version of the SDK, and of the server if it is installed."""
+    print(f"forkpoint {version('forkpoint')}")
+    server = _server()
+    if server is not None and server.dist is not None:
+        print(f"{server.dist.name} {server.dist.version}")
+
+
+def _server() -> EntryPoint | None:
+    return next(iter(entry_points(group=_GROUP, name="server")), None)
+
+
+def _explain(command: str) -> int:
+    """Answer a command that the SDK does not have, and return the exit code."""
+    if command in {"-h", "--help"}:
+        print(f"{_USAGE}\n\n{_SERVER}")
+        return 0
+    reason = f"error: `{command}` is not a command of the SDK.\n" if command else f"{_USAGE}\n\n"
+    print(f"{reason}{_SERVER}", file=sys.stderr)
+    return _BAD_INPUT

@@ -1,0 +1,1 @@
+"""The two distributions, built and installed as users install them."""
