@@ -1,7 +1,7 @@
 """Runs of traces: from records in any order to a recorded run."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -98,7 +98,7 @@ def assemble(parts: Iterable[RawSpan]) -> RecordedRun:
 
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace. Raises `BadFile` if the parents of its spans form a cycle."""
-    spans = [decode(record) for record in trace.spans.values()]
+    spans = decode_spans(trace.spans.values())
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.
     spans.sort(key=_start_order)
@@ -121,35 +121,40 @@ def _start_order(span: WireSpan) -> tuple[int, str]:
     return len(start), start
 
 
-def decode(record: RawSpan | WireSpan) -> WireSpan:
-    """Decode a span with all of its attributes."""
-    if isinstance(record, WireSpan):
-        return record
-    wire_record = next(_decode(record))
-    assert isinstance(wire_record, WireSpan)
-    return wire_record
+def decode_spans(records: Iterable[RawSpan | WireSpan]) -> list[WireSpan]:
+    """Decode spans with all of their attributes."""
+    spans: list[WireSpan] = []
+    known_copies: list[bytes] = []
+    for record in records:
+        span = record if isinstance(record, WireSpan) else _decode_span(record, known_copies)
+        known_copies = span.message_copies or known_copies
+        spans.append(span)
+    return spans
+
+
+def _decode_span(record: RawSpan, known_copies: list[bytes]) -> WireSpan:
+    location = f"span {record.span_id}"
+    if record.is_json:
+        span = next(wire.read_request(json_value(record.data), location))
+        assert isinstance(span, WireSpan)
+        return span
+    resource = protobuf.resource_attributes(record.resource)
+    try:
+        return protobuf.span(record.record, resource, record.scope, location, known_copies)
+    except DecodeError:
+        return protobuf.undecoded_span(record.record, location)
 
 
 def decode_log(record: RawSpan) -> WireLog:
     """Decode a log record."""
-    wire_record = next(_decode(record))
-    assert isinstance(wire_record, WireLog)
-    return wire_record
-
-
-def _decode(record: RawSpan) -> Iterator[WireSpan | WireLog]:
-    location = f"span {record.span_id}"
     if record.is_json:
-        yield from wire.read_request(json_value(record.data), location)
-        return
-    resource, is_log = protobuf.resource_attributes(record.resource), record.signal is Signal.LOGS
+        log = next(wire.read_request(json_value(record.data), f"span {record.span_id}"))
+        assert isinstance(log, WireLog)
+        return log
     try:
-        if is_log:
-            yield protobuf.log(record.record, resource)
-        else:
-            yield protobuf.span(record.record, resource, record.scope, location)
+        return protobuf.log(record.record, protobuf.resource_attributes(record.resource))
     except DecodeError:
-        yield protobuf.undecoded_log(record.record) if is_log else protobuf.undecoded_span(record.record, location)
+        return protobuf.undecoded_log(record.record)
 
 
 def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str], reader: TraceReader) -> RecordedStep:

@@ -25,6 +25,22 @@ def json_envelope(names: tuple[str, str, str], resource: bytes, scope: bytes, re
     )
 
 
+def field_ends(message: bytes) -> list[int]:
+    """Return where each field of a message ends; all of its fields have a length, such as the groups of a request."""
+    ends: list[int] = []
+    position, size = 0, len(message)
+    while position < size:
+        length = shift = 0
+        position += 1
+        while position < size and message[position] & 0x80:
+            length |= (message[position] & 0x7F) << shift
+            position, shift = position + 1, shift + 7
+        length |= (message[position] if position < size else 0) << shift
+        position = min(position + 1 + length, size)
+        ends.append(position)
+    return ends
+
+
 def _varint(number: int) -> bytes:
     digits = bytearray()
     while number > 0x7F:

@@ -116,14 +116,11 @@ def resource_attributes(resource: bytes) -> JSONObject:
     return _attributes(Resource.FromString(resource).attributes)
 
 
-def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> WireSpan:
-    """Decode a span."""
+def span(record: bytes, resource: JSONObject, scope: bytes, location: str, known_copies: list[bytes]) -> WireSpan:
+    """Decode a span. `known_copies` are the message copies of an earlier one, which requests of an agent repeat."""
     body = _SpanBody.FromString(record)
     failed, message = _status(body.status)
-    attributes: list[bytes] = []
-    copies: list[bytes] = []
-    for data in body.attributes:
-        (copies if data.startswith(_MESSAGE_COPY, _NAME_START) else attributes).append(data)
+    attributes, copies = _divide(list(body.attributes), known_copies)
     scope_name = _scope_name(scope)
     return WireSpan(
         trace_id=body.trace_id.hex(),
@@ -142,6 +139,21 @@ def span(record: bytes, resource: JSONObject, scope: bytes, location: str) -> Wi
         resource=resource,
         scope={"name": scope_name} if scope_name else {},
     )
+
+
+def _divide(attributes: list[bytes], known_copies: list[bytes]) -> tuple[list[bytes], list[bytes]]:
+    """Separate encoded attributes from those that copy a request's messages."""
+    start = next((index for index, data in enumerate(attributes) if _is_copy(data)), len(attributes))
+    end = start + len(known_copies)
+    is_repeat = attributes[start:end] == known_copies
+    plain_attributes, copies = attributes[:start], [*known_copies] if is_repeat else []
+    for data in attributes[end if is_repeat else start :]:
+        (copies if _is_copy(data) else plain_attributes).append(data)
+    return plain_attributes, copies
+
+
+def _is_copy(attribute: bytes) -> bool:
+    return attribute.startswith(_MESSAGE_COPY, _NAME_START)
 
 
 def log(record: bytes, resource: JSONObject) -> WireLog:

@@ -6,16 +6,18 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
 from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, differing_copies
+from traces.importers.otlp.dialects.parallel_calls import CallReader, Conversation
 from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody, parse
 from traces.importers.otlp.wire import WireSpan
 
 
 class TraceReader:
-    """What the spans of a trace repeat: request bodies and copies of messages."""
+    """What the spans of a trace repeat: request bodies, copies of messages, and calls in them."""
 
     def __init__(self) -> None:
         self.bodies = BodyReader()
         self.copies = CopyReader()
+        self.calls = CallReader()
 
 
 class Attributes:
@@ -111,6 +113,10 @@ class Attributes:
         copies = {name: value for name, value in self._values.items() if name.startswith(PREFIX)}
         if copies:
             self._used_names.update(copies.keys() - differing_copies(copies, messages).keys())
+
+    def match_calls(self, messages: list[JSONObject]) -> Conversation:
+        """Join parallel calls, and match results with them."""
+        return self._reader.calls.read(messages)
 
     def rest(self) -> JSONObject:
         self._decode_copies()

@@ -19,7 +19,6 @@ from traces.importers.otlp.dialects.answers import extract_answer
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.dialects.message_copies import PREFIX, flat_message
 from traces.importers.otlp.dialects.message_events import MessageEvents
-from traces.importers.otlp.dialects.parallel_calls import join_calls, match_results
 from traces.importers.otlp.dialects.parameters import extract_settings, split_settings
 from traces.importers.otlp.dialects.request_bodies import RequestBody, parse
 from traces.importers.otlp.dialects.sources import Source, attribute, first_messages, json_attribute
@@ -62,7 +61,7 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
     if body is not None:
         settings = settings.merge(split_settings(body.fields))
     messages = _messages(attributes, events) if body is None else body.messages
-    conversation = match_results(join_calls(messages))
+    conversation = attributes.match_calls(messages)
     offer = _offer(attributes, body)
     answer = extract_answer(attributes, events)
     request = model_input(conversation.messages, offer.tools, settings.parameters, settings.response_format)

@@ -1,10 +1,16 @@
 """Parallel tool calls that a tracer wrote into messages of their own, or under other ids than their results."""
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
+
+# Several agents of a trace may take turns.
+_MOST_RECENT: Final = 4
+_NO_IDS: Final[frozenset[JSONValue]] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -17,6 +23,33 @@ class Conversation:
     @property
     def attributes(self) -> JSONObject:
         return {"call_ids": self.call_ids} if self.call_ids else {}
+
+
+@dataclass(kw_only=True, slots=True)
+class CallReader:
+    """Joins and matches the calls of a trace's requests; of a history that it has read, it reads only what follows."""
+
+    # Messages in which nothing had to change, with the ids of their calls, latest last.
+    _recent: deque[tuple[list[JSONObject], frozenset[JSONValue]]] = field(
+        default_factory=lambda: deque(maxlen=_MOST_RECENT)
+    )
+
+    def read(self, messages: list[JSONObject]) -> Conversation:
+        """Join the calls of each answer in one message, and give each result the id of its call."""
+        start, ids = self._history(messages)
+        new = messages[start:]
+        ids = ids.union(_call_ids(new))
+        if any(map(_continues, messages[max(start, 1) :], messages[max(start, 1) - 1 :])) or not _all_match(new, ids):
+            return match_results(join_calls(messages))
+        self._recent.append((messages, ids))
+        return Conversation(messages=messages)
+
+    def _history(self, messages: list[JSONObject]) -> tuple[int, frozenset[JSONValue]]:
+        """Return the length of an earlier history that these messages continue, and the ids of its calls."""
+        for earlier, ids in reversed(self._recent):
+            if messages[: len(earlier)] == earlier:
+                return len(earlier), ids
+        return 0, _NO_IDS
 
 
 def join_calls(messages: list[JSONObject]) -> list[JSONObject]:
@@ -41,8 +74,8 @@ def match_results(messages: list[JSONObject]) -> Conversation:
 
     Traceloop records the calls of a response under the ids of their items.
     """
-    ids = {as_object(call).get("id") for message in messages for call in as_list(message.get("tool_calls"))}
-    if all(message.get("role") != "tool" or message.get("tool_call_id") in {None, *ids} for message in messages):
+    ids = _call_ids(messages)
+    if _all_match(messages, ids):
         return Conversation(messages=messages)
     result, renamed_ids = list(messages), dict[str, JSONValue]()
     for index, message in enumerate(messages):
@@ -62,7 +95,18 @@ def _continues(message: JSONObject, earlier: JSONObject) -> bool:
     return has_calls and roles == ("assistant", "assistant") and message.get("content") is None
 
 
-def _are_unrelated(results: Sequence[JSONObject], later: Sequence[JSONObject], ids: set[JSONValue]) -> bool:
+def _call_ids(messages: Sequence[JSONObject]) -> frozenset[JSONValue]:
+    calls = (as_object(call) for message in messages for call in as_list(message.get("tool_calls")))
+    return frozenset(call.get("id") for call in calls)
+
+
+def _all_match(messages: Sequence[JSONObject], ids: frozenset[JSONValue]) -> bool:
+    """Return whether no result names a call that is not there."""
+    known_ids = {None, *ids}
+    return all(message.get("role") != "tool" or message.get("tool_call_id") in known_ids for message in messages)
+
+
+def _are_unrelated(results: Sequence[JSONObject], later: Sequence[JSONObject], ids: frozenset[JSONValue]) -> bool:
     """Return whether these are all results that follow a message, and none of them names a call."""
     is_complete = not later or later[0].get("role") != "tool"
     return is_complete and all(

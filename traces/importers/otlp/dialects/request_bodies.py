@@ -70,12 +70,12 @@ class BodyReader:
             conversation = fields.pop(names[0])
             if bytes(memoryview(conversation)[:1]) != b"[":
                 return None
-            items = _decode_list(conversation)
-            if names[0] == "messages" and any(bytes(memoryview(item)[:1]) == b'"' for item in items):
+            messages = self._normalize(_decode_list(conversation), names[0])
+            if messages is None:
                 return None
             schemas = _schemas_of(fields)
             return RequestBody(
-                messages=self._normalize(items, are_items=names[0] == "input"),
+                messages=messages,
                 tools=_normalize_tools(schemas),
                 tool_settings=_tool_settings(schemas),
                 fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
@@ -83,12 +83,15 @@ class BodyReader:
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
 
-    def _normalize(self, items: list[msgspec.Raw], *, are_items: bool) -> list[JSONObject]:
-        if are_items:
+    def _normalize(self, items: list[msgspec.Raw], name: str) -> list[JSONObject] | None:
+        """Return the normalized messages; None if the tracer printed some as text."""
+        if name == "input":
             values = [_field_value(bytes(item)) for item in items]
             if has_calls(values):
                 return normalize_items(values)
         start, history = self._history(items)
+        if name == "messages" and any(bytes(memoryview(item)[:1]) == b'"' for item in items[start:]):
+            return None
         messages = [*history]
         for item in items[start:]:
             messages += self._message(bytes(item))

@@ -1,5 +1,5 @@
 from traces.core.json_types import JSONObject
-from traces.importers.otlp.dialects.parallel_calls import join_calls, match_results
+from traces.importers.otlp.dialects.parallel_calls import CallReader, join_calls, match_results
 
 USER: JSONObject = {"role": "user", "content": "Where are they?"}
 
@@ -36,3 +36,14 @@ def test_results_with_call_keep_their_ids() -> None:
     for messages in ([answer("a", "b"), result("b"), result("a")], [answer("a", "b"), result("c"), USER]):
         assert match_results([*messages]).messages == messages
         assert match_results([*messages]).attributes == {}
+
+
+def test_history_read_before_does_not_hide_what_follows() -> None:
+    history = [USER, answer("a"), result("a")]
+    reader = CallReader()
+    assert reader.read(history).messages is history
+    assert reader.read([*history, answer("fc_b"), result("b")]).attributes == {"call_ids": {"fc_b": "b"}}
+    separate = [*history[:2], answer("b"), *history[2:], result("b")]
+    assert reader.read(separate).messages == [USER, answer("a", "b"), result("a"), result("b")]
+    assert reader.read([*history, result("a")]).attributes == {}
+    assert reader.read([*history[:2], answer("b")]).messages == [USER, answer("a", "b")]
