@@ -62,8 +62,15 @@ def check_requests(trace: RecordedTrace, model: ModelServer) -> None:
 
 def check_answers(trace: RecordedTrace) -> None:
     """Compare the model steps with the answers of the model: messages, calls and tokens."""
+    check_messages(trace)
     calls = trace.of_type("model")
-    messages = [step["output"]["message"] for step in calls]
+    assert [(step["tokens_in"], step["tokens_out"], step["tokens_cached"]) for step in calls] == [(30, 9, 4)] * 3
+    assert all("easoning" in str(step["attributes"]) for step in calls)
+
+
+def check_messages(trace: RecordedTrace) -> None:
+    """Compare the model steps with the messages and calls that the model answered."""
+    messages = [step["output"]["message"] for step in trace.of_type("model")]
     assert [message.get("tool_calls", []) for message in messages] == [
         [
             {"id": f"call_{turn}{number}", "name": name, "arguments": {"city": city}}
@@ -72,11 +79,9 @@ def check_answers(trace: RecordedTrace) -> None:
         for turn, requests in enumerate((*CALLS, ()))
     ]
     assert [message["content"] for message in messages] == [None, None, ANSWER]
-    assert [(step["tokens_in"], step["tokens_out"], step["tokens_cached"]) for step in calls] == [(30, 9, 4)] * 3
-    assert all("easoning" in str(step["attributes"]) for step in calls)
 
 
-def check_tools(trace: RecordedTrace, *, with_ids: bool = True) -> None:
+def check_tools(trace: RecordedTrace) -> None:
     """Compare the tool steps with the calls that the model requested."""
     tools = trace.of_type("tool")
     requests = {
@@ -84,5 +89,4 @@ def check_tools(trace: RecordedTrace, *, with_ids: bool = True) -> None:
     }
     assert sorted((step["tool_name"], step["input"]["city"]) for step in tools) == sorted(requests.values())
     assert all(step["output"] == _RESULTS[step["tool_name"]].format(step["input"]["city"]) for step in tools)
-    if with_ids:
-        assert {step["call_id"]: (step["tool_name"], step["input"]["city"]) for step in tools} == requests
+    assert {step["call_id"]: (step["tool_name"], step["input"]["city"]) for step in tools} == requests

@@ -12,6 +12,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.messages import first_request
+from traces.importers.common.streamed_calls import restore_streamed_calls
 from traces.importers.files.errors import BadFile
 from traces.payloads.messages import ModelAnswer, ModelRequest
 
@@ -152,7 +153,7 @@ def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Give tool steps without a call id that of an earlier model's call with the same name and arguments."""
     open_calls: list[_Call] = []
     result: list[RecordedStep] = []
-    for step in steps:
+    for step in restore_streamed_calls(steps):
         if step.type is StepType.MODEL:
             open_calls += [call for call in _calls_in(step.output) if call not in open_calls]
         elif step.type is StepType.TOOL:
