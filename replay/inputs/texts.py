@@ -6,21 +6,21 @@ from collections.abc import Iterator
 import orjson
 
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import children
 
 
 def texts_in(value: JSONValue) -> Iterator[str]:
     """Every text of a value, in order."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(item)
+    for item in children(value):
+        yield from texts_in(item)
 
 
 def leaves_in(value: JSONValue) -> Iterator[str]:
     """Every text, number and truth value as text, in order."""
     if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
+        for item in children(value):
             yield from leaves_in(item)
     elif value is not None:
         yield value if isinstance(value, str) else orjson.dumps(value).decode()

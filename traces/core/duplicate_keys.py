@@ -13,6 +13,7 @@ import orjson
 
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import entries
 
 _SPACED_COLON: Final = re.compile(rb'"[ \t\r\n]+:')
 _STRING: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.S)
@@ -99,10 +100,8 @@ def _locate(data: bytes) -> DuplicateKey | None:
 def _pointer_to(target: object, value: JSONValue, prefix: str) -> str | None:
     if value is target:
         return prefix
-    items = enumerate(value) if isinstance(value, list) else value.items() if isinstance(value, dict) else ()
-    for key, item in items:
-        if isinstance(item, dict | list):
-            pointer = _pointer_to(target, item, f"{prefix}/{escape_pointer(str(key))}")
-            if pointer is not None:
-                return pointer
+    for key, item in entries(value):
+        pointer = _pointer_to(target, item, f"{prefix}/{escape_pointer(key)}")
+        if pointer is not None:
+            return pointer
     return None

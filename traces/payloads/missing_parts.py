@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from traces.core.json_access import as_object, as_string
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import children
 from traces.payloads.parts import BLOCK, BLOCKS, LITERAL, PART, assemble_all, references
 
 UNAVAILABLE: Final = "$unavailable"
@@ -66,17 +68,11 @@ def readable(digests: Iterable[str], load: Load) -> Readable:
 
 def placeholder_digests(value: JSONValue) -> Iterator[str]:
     """Yield the digests of the parts that placeholders in a value replace."""
-    if isinstance(value, dict):
-        if isinstance(part := value.get(UNAVAILABLE), str):
-            yield part
-            return
-        for item in value.values():
-            yield from placeholder_digests(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from placeholder_digests(item)
-    elif isinstance(value, str) and value.startswith(_TEXT) and value.endswith(_END):
-        yield value.removeprefix(_TEXT).removesuffix(_END)
+    if digest := _lost_digest(value):
+        yield digest
+        return
+    for item in children(value):
+        yield from placeholder_digests(item)
 
 
 def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) -> tuple[JSONValue, JSONValue]:
@@ -87,8 +83,8 @@ def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) ->
     if base is candidate:
         return base, candidate
     for value in (base, candidate):
-        if parts := list(placeholder_digests(value)) if _is_placeholder(value) else []:
-            lost_digests.update(parts)
+        if digest := _lost_digest(value):
+            lost_digests.add(digest)
             return value, value
     if isinstance(base, dict) and isinstance(candidate, dict):
         pairs = {key: comparable(base[key], candidate[key], lost_digests) for key in base.keys() & candidate.keys()}
@@ -101,11 +97,12 @@ def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) ->
     return base, candidate
 
 
-def _is_placeholder(value: JSONValue) -> bool:
-    """True if a value is the placeholder of a lost part."""
-    if isinstance(value, dict):
-        return isinstance(value.get(UNAVAILABLE), str)
-    return isinstance(value, str) and value.startswith(_TEXT) and value.endswith(_END)
+def _lost_digest(value: JSONValue) -> str:
+    """Return the digest of the lost part whose placeholder `value` is; empty if it is none."""
+    text = as_string(value)
+    if text.startswith(_TEXT) and text.endswith(_END):
+        return text.removeprefix(_TEXT).removesuffix(_END)
+    return as_string(as_object(value).get(UNAVAILABLE))
 
 
 def _closure(digests: set[str], load: Load) -> dict[str, JSONValue]:

@@ -17,9 +17,9 @@ from typing import Final
 
 import orjson
 
-from traces.core.canonical import escape_pointer
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import scalars
 from traces.core.step_header import step_view
 
 # In words; longer texts are traced by their runs of words.
@@ -253,7 +253,8 @@ def _text_values(text: str, path: str, kind: ValueKind) -> Iterator[Value]:
 
 
 def _fields(value: JSONValue, path: str) -> Iterator[Value]:
-    leaves = list(islice(_leaves(value, path), _MAX_VALUES))
+    values = ((place, leaf) for place, leaf in scalars(value, path) if not isinstance(leaf, bool | None))
+    leaves = list(islice(values, _MAX_VALUES))
     is_small = len(leaves) <= _FEW_LEAVES
     for place, leaf in leaves:
         text = leaf.strip() if isinstance(leaf, str) else str(leaf)
@@ -262,17 +263,6 @@ def _fields(value: JSONValue, path: str) -> Iterator[Value]:
         yield Value(text=text, path=place, kind=ValueKind.FIELD, plain=is_small and isinstance(leaf, str))
         if isinstance(leaf, str) and len(text) > _BEGINNING and " " in text:
             yield from (Value(text=token, path=place, kind=ValueKind.TOKEN) for token in tokens_of(text))
-
-
-def _leaves(value: JSONValue, path: str) -> Iterator[tuple[str, str | int | float]]:
-    if isinstance(value, dict):
-        for key, item in sorted(value.items()):
-            yield from _leaves(item, f"{path}/{escape_pointer(key)}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}/{index}")
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        yield path, value
 
 
 def tokens_of(text: str) -> list[str]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from traces.core.canonical import escape_pointer
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import scalars
 from traces.core.step_header import StepHeader, step_view
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ANSWER, Message, ModelAnswer, ModelRequest
@@ -116,7 +116,7 @@ def _index_values(step: StepFacts, state: ProvenanceState) -> None:
         is_model = step.type is StepType.MODEL
         values = answer_values(ModelAnswer(output).message, ANSWER) if is_model else output_values(output)
         state.origins.values.add(step.no, values)
-        for path, text in _distinctive_texts(output, ""):
+        for path, text in _distinctive_texts(output):
             state.texts.add(text, step.no, path)
     if step.type is StepType.TOOL and not step.call_id and isinstance(output, dict | list):
         # Without a call id, the result reaches later inputs only inside text that code wrote. Match it by its words.
@@ -153,15 +153,8 @@ def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
             yield f"/{key}/{index}", item
 
 
-def _distinctive_texts(value: JSONValue, path: str) -> Iterator[tuple[str, str]]:
+def _distinctive_texts(value: JSONValue) -> Iterator[tuple[str, str]]:
     """Yield the distinctive texts and numbers in `value` with their paths."""
-    if isinstance(value, dict):
-        for key, item in sorted(value.items()):
-            yield from _distinctive_texts(item, f"{path}/{escape_pointer(key)}")
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _distinctive_texts(item, f"{path}/{index}")
-    elif isinstance(value, str | int | float) and not isinstance(value, bool):
-        text = value if isinstance(value, str) else str(value)
-        if is_distinctive(text):
-            yield path, text
+    for place, leaf in scalars(value):
+        if not isinstance(leaf, bool | None) and is_distinctive(text := str(leaf)):
+            yield place, text

@@ -10,6 +10,7 @@ from traces.core.canonical import NotCanonical, digest
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.messages import first_request
 from traces.importers.common.streamed_calls import restore_streamed_calls
@@ -75,7 +76,7 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
         ended_at=facts.ended_at or max(ends, default=None),
         tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := _line(tag_value, 100)))),
         metadata=as_object(
-            _replace_nul({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
+            storable({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
         ),
         judgements=fit_judgements(facts.judgements, _keys(steps)),
         retractions=fit_judgements(facts.retractions, _keys(steps)),
@@ -330,13 +331,3 @@ def _short_key(key: str) -> str:
 def _line(value: str, width: int) -> str:
     line = " ".join(value[: width * 8].replace("\0", "�").split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
-
-
-def _replace_nul(value: JSONValue) -> JSONValue:
-    if isinstance(value, str):
-        return value.replace("\0", "�")
-    if isinstance(value, list):
-        return [_replace_nul(item) for item in value]
-    if isinstance(value, dict):
-        return {key.replace("\0", "�"): _replace_nul(item) for key, item in value.items()}
-    return value

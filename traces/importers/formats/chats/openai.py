@@ -11,6 +11,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
@@ -77,9 +78,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def is_recording(value: JSONValue) -> bool:
     """Return True if `value` is an answer, a line of a batch, or a list of these."""
-    if isinstance(value, list):
-        return bool(value) and is_recording(value[0])
-    body = as_object(value)
+    body = as_object(first_item(value))
     if "custom_id" in body:
         return "response" in body or ("body" in body and "url" in body)
     if as_text(body.get("object")) in _ANSWERS or as_text(as_object(body.get("response")).get("object")) == "response":

@@ -11,6 +11,7 @@ from typing import Final, cast
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import map_strings
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import normalize_messages, normalize_tools, result_text
@@ -373,12 +374,8 @@ def _block(block: JSONObject) -> JSONObject:
 
 def _resolve_attachments(value: JSONValue, attachments: JSONObject) -> JSONValue:
     """Replace references to attachments in `value` by their texts."""
-    if isinstance(value, str):
-        if not value.startswith(_ATTACHMENT):
-            return value
-        return attachments.get(value.removeprefix(_ATTACHMENT), value)
-    if isinstance(value, list):
-        return [_resolve_attachments(item, attachments) for item in value]
-    if isinstance(value, dict):
-        return {key: _resolve_attachments(item, attachments) for key, item in value.items()}
-    return value
+
+    def resolve(text: str) -> JSONValue:
+        return attachments.get(text.removeprefix(_ATTACHMENT), text) if text.startswith(_ATTACHMENT) else text
+
+    return map_strings(value, resolve)

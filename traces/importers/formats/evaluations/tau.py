@@ -7,6 +7,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
@@ -48,9 +49,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def is_result(value: JSONValue) -> bool:
     """Return True if `value` is a trial, a list of trials, or an evaluation with simulations."""
-    if isinstance(value, list):
-        return bool(value) and is_result(value[0])
-    body = as_object(value)
+    body = as_object(first_item(value))
     if {"task_id", "traj"} <= body.keys():
         return True
     return has_list(body, "simulations") and not body.keys().isdisjoint({"tasks", "info"})

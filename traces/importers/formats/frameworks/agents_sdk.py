@@ -6,6 +6,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import result_text
@@ -66,9 +67,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def is_export(value: JSONValue) -> bool:
     """Return True if `value` is a trace, a span, or contains some."""
-    if isinstance(value, list):
-        return bool(value) and is_export(value[0])
-    body = as_object(value)
+    body = as_object(first_item(value))
     if body.get("object") == "trace.span":
         return "span_data" in body
     if body.get("object") == "trace":

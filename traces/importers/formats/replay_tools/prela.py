@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import map_strings
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import normalize_messages, normalize_tools
@@ -98,16 +99,12 @@ def _validate_record(value: JSONValue, location: str) -> Iterator[JSONObject]:
         if not as_text(record.get("trace_id")) or not as_text(record.get("span_id")):
             raise BadFile("a Prela span needs `trace_id` and `span_id`", span_location)
         _step(record, span_location)
-        yield as_object(_repair_times(record))
+        yield as_object(map_strings(record, _repair_time))
 
 
-def _repair_times(value: JSONValue) -> JSONValue:
+def _repair_time(text: str) -> str:
     """Remove the `Z` that the HTTP exporter, unlike the file exporter, writes after an offset."""
-    if isinstance(value, str):
-        return value.removesuffix("Z") if value.endswith("+00:00Z") else value
-    if isinstance(value, list):
-        return [_repair_times(item) for item in value]
-    return {key: _repair_times(item) for key, item in value.items()} if isinstance(value, dict) else value
+    return text.removesuffix("Z") if text.endswith("+00:00Z") else text
 
 
 def _spans(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:

@@ -13,6 +13,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
@@ -49,9 +50,7 @@ _SNAKE: Final = re.compile(r"_([a-z])")
 
 def is_export(value: JSONValue) -> bool:
     """Return whether `value` is an exported record, or a page or list of them."""
-    if isinstance(value, list):
-        return bool(value) and is_export(value[0])
-    body = _normalize_fields(as_object(value))
+    body = _normalize_fields(as_object(first_item(value)))
     if has_object(body, "trace") and has_list(body, "observations"):
         return True
     if _is_observation(body) or _is_trace(body) or _is_score(body):
