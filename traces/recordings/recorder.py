@@ -1,5 +1,6 @@
 """Assemble the segments of recordings into runs, and seal the runs that have ended."""
 
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,6 +39,7 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _LEASE: Final = timedelta(seconds=120)
 _RETRY: Final = timedelta(seconds=1)
 _LONGEST_PROBLEM: Final = 2_000
+_local = threading.local()
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
 _RESULT_COLUMNS: Final = (
     "run",
@@ -213,14 +215,21 @@ def _segments(recording_ids: Sequence[UUID]) -> dict[UUID, list[_SegmentRow]]:
 
 def _contents(rows: Sequence[_SegmentRow]) -> list[SegmentContent]:
     """Return the records of segments in the order of their arrival; those of a file joined."""
-    decompressor = zstandard.ZstdDecompressor()
     pieces: dict[tuple[str, str, int], list[bytes]] = {}
     for row in rows:
         key = (row.format, row.file, 0 if row.file else row.id)
-        pieces.setdefault(key, []).append(decompressor.decompress(bytes(row.data)))
+        pieces.setdefault(key, []).append(_decompressor().decompress(bytes(row.data)))
     return [
         SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
     ]
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """Return the decompressor of this thread: it takes longer to create than to decompress a small segment."""
+    if not hasattr(_local, "decompressor"):
+        _local.decompressor = zstandard.ZstdDecompressor()
+    decompressor: zstandard.ZstdDecompressor = _local.decompressor
+    return decompressor
 
 
 def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:

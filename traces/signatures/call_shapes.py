@@ -18,6 +18,7 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 # The default precision of 28 digits would make two long ids equal.
 _EVERY_DIGIT: Final = Context(prec=64)
 _TOKEN: Final = re.compile(r"\S+")
+_ASCII_IDENTIFIER: Final = re.compile("[0-9@/_]")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 _NEGATIONS: Final = frozenset(
     {
@@ -165,4 +166,6 @@ def fixed_tokens(text: str) -> Iterable[str]:
 
 
 def _is_identifier(token: str) -> bool:
+    if token.isascii():
+        return _ASCII_IDENTIFIER.search(token) is not None
     return any(character.isdigit() for character in token) or "@" in token or "/" in token or "_" in token

@@ -41,6 +41,9 @@ _ROLES: Final = {
     "FunctionMessage": "tool",
 }
 _KNOWN_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
+_NORMAL_ROLES: Final = _KNOWN_ROLES - _ROLES.keys()
+_TEXT_FIELDS: Final = frozenset({"role", "content"})
+_RESULT_FIELDS: Final = _TEXT_FIELDS | {"tool_call_id"}
 _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})
 _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-result", "function_call_output"})
@@ -160,6 +163,8 @@ def is_conversation_item(value: JSONValue) -> bool:
 
 
 def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
+    if _is_normal(value):
+        return [{**value}]
     if value.get("lc") == 1 and "kwargs" in value:
         name = as_text(as_list(value.get("id"))[-1]) if as_list(value.get("id")) else ""
         return _normalize_object({"role": name, **as_object(value["kwargs"])}, role)
@@ -173,6 +178,16 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if speaker == "tool" and not has_list(value, "parts") and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
     return _split_content(speaker, _content_of_message(value), extra, calls)
+
+
+def _is_normal(value: JSONObject) -> bool:
+    """Quick check that a message has the normal form: a text by a known role; false only means to look closer."""
+    is_result = value.get("role") == "tool" and bool(value.get("tool_call_id"))
+    return (
+        value.keys() == (_RESULT_FIELDS if is_result else _TEXT_FIELDS)
+        and all(isinstance(field, str) for field in value.values())
+        and value["role"] in _NORMAL_ROLES
+    )
 
 
 def _content_of_message(value: JSONObject) -> JSONValue:

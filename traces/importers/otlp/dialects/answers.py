@@ -54,7 +54,9 @@ def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
             continue
         if selection is None or states(_message(selection.answer), _message(candidate.answer)):
             source.use()
-            selection = selection or candidate
+            if selection is None:
+                selection = candidate
+                attributes.drop_answer_copies(_message(candidate.answer))
     return selection or CallAnswer(answer=Answer(output=None), attributes={})
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
-from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, differing_copies
+from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, are_plain_copies, differing_copies
 from traces.importers.otlp.dialects.parallel_calls import CallReader, Conversation
 from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody, parse
 from traces.importers.otlp.wire import WireSpan
@@ -113,6 +113,14 @@ class Attributes:
         copies = {name: value for name, value in self._values.items() if name.startswith(PREFIX)}
         if copies:
             self._used_names.update(copies.keys() - differing_copies(copies, messages).keys())
+
+    def drop_answer_copies(self, answer: JSONObject) -> None:
+        """Drop the attributes `llm.output_messages.…` if each is a field of the answer."""
+        prefix = "llm.output_messages."
+        copies = {name: value for name, value in self._values.items() if name.startswith(prefix)}
+        if copies and are_plain_copies(copies, [answer]):
+            self._values = {name: value for name, value in self._values.items() if name not in copies}
+            self._joined_names = ""
 
     def match_calls(self, messages: list[JSONObject]) -> Conversation:
         """Join parallel calls, and match results with them."""

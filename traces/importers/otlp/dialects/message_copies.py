@@ -21,7 +21,7 @@ from traces.importers.otlp.dialects.request_bodies import parse
 _MOST_RECENT: Final = 4
 PREFIX: Final = "llm.input_messages"
 _PLAIN_NAME: Final = re.compile(
-    r"llm\.input_messages\.(?P<index>[0-9]{1,6})\.message\."
+    r"llm\.(?:in|out)put_messages\.(?P<index>[0-9]{1,6})\.message\."
     r"(?:(?P<field>role|content|tool_call_id)|"
     r"tool_calls\.(?P<call>[0-9]{1,4})\.tool_call\.(?:function\.)?(?P<call_field>id|name|arguments))"
 )
@@ -53,7 +53,7 @@ class CopyReader:
 
 def differing_copies(values: JSONObject, messages: Sequence[JSONObject], start: int = 0) -> JSONObject:
     """Return the attributes that state more than the messages from `start` on."""
-    if _are_plain_copies(values, messages):
+    if are_plain_copies(values, messages):
         return {}
     tree: JSONObject = {}
     for name, value in values.items():
@@ -70,8 +70,11 @@ def differing_copies(values: JSONObject, messages: Sequence[JSONObject], start: 
     }
 
 
-def _are_plain_copies(values: JSONObject, messages: Sequence[JSONObject]) -> bool:
-    """Quick check that each attribute is a field of the message with its index; false only means to look closer."""
+def are_plain_copies(values: JSONObject, messages: Sequence[JSONObject]) -> bool:
+    """Quick check that each attribute `llm.….0.message.…` is a field of the message with its index.
+
+    False only means to look closer.
+    """
     for name, value in values.items():
         match = _PLAIN_NAME.fullmatch(name)
         if match is None or int(match["index"]) >= len(messages):
