@@ -16,8 +16,8 @@ from cockpit.wsgi import application as http
 from cockpit.http import auth, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
-from cockpit.process import indexing, recording, recovery  # isort: skip
-from traces.recordings import recorder  # isort: skip
+from cockpit.process import assembly, indexing, recovery  # isort: skip
+from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
@@ -29,21 +29,21 @@ class _Workers:
 
     def __init__(self) -> None:
         self._tasks = embedded_worker.EmbeddedWorker()
-        self._recorder = recording.RecorderThread()
+        self._assembler = assembly.AssemblerThread()
         self._indexer = indexing.IndexerThread()
 
     def start(self) -> None:
         """Start, then resume the unfinished work of earlier processes."""
         self._tasks.start()
         recovery.at_start()
-        recorder.release_leases()
-        self._recorder.start()
+        assembler.release_leases()
+        self._assembler.start()
         indexer.release_leases()
         self._indexer.start()
 
     def stop(self) -> None:
         self._indexer.stop()
-        self._recorder.stop()
+        self._assembler.stop()
         if not self._tasks.stop():
             log.warning("worker_still_busy", consequence="its replays continue at the next start")
 

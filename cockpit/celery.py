@@ -22,9 +22,9 @@ def _hand_back(**_: Any) -> None:
 
 @worker_init.connect(weak=False)
 def _look_after_others(**_: Any) -> None:
-    from cockpit.process.indexing import Indexing  # noqa: PLC0415  # needs Django, which Celery sets up before this
+    from cockpit.process.assembly import Assembly  # noqa: PLC0415  # needs Django, which Celery sets up before this
+    from cockpit.process.indexing import Indexing  # noqa: PLC0415
     from cockpit.process.purging import Purging  # noqa: PLC0415
-    from cockpit.process.recording import Recording  # noqa: PLC0415
     from cockpit.process.recovery import Recovery  # noqa: PLC0415
 
-    app.steps["worker"].update({Recovery, Recording, Purging, Indexing})
+    app.steps["worker"].update({Recovery, Assembly, Purging, Indexing})

@@ -7,7 +7,7 @@ import structlog
 from django.db import Error, connection
 
 from cockpit.process.worker_threads import ThreadStep
-from traces.recordings import recorder
+from traces.recordings import assembler
 from traces.search import indexer
 from traces.totals import usage_totals
 
@@ -38,7 +38,7 @@ class IndexerThread(threading.Thread):
     def _work(self) -> float:
         """Index a batch when nothing is left to record; return the seconds to wait for the next one."""
         try:
-            is_busy = self._wait_for_recorder()
+            is_busy = self._wait_for_assembler()
             start = time.monotonic()
             if indexer.work():
                 return (time.monotonic() - start) / _SHARE if is_busy else 0.0
@@ -52,10 +52,10 @@ class IndexerThread(threading.Thread):
             connection.close()
         return _AFTER_ERROR_S
 
-    def _wait_for_recorder(self) -> bool:
+    def _wait_for_assembler(self) -> bool:
         """Wait while recordings are due, up to a limit; return whether they still are."""
         end = time.monotonic() + _PATIENCE_S
-        while is_busy := recorder.is_busy():
+        while is_busy := assembler.is_busy():
             if time.monotonic() > end or self._stop_event.wait(_POLL_S / 4):
                 break
         return is_busy

@@ -1,4 +1,4 @@
-"""Wake-up of the recorder in the same process. Recorders of other processes poll."""
+"""Wake-up of the assembler in the same process. Assemblers of other processes poll."""
 
 import threading
 
@@ -6,7 +6,7 @@ _arrival_event = threading.Event()
 
 
 def signal() -> None:
-    """Tell the recorder that segments have arrived."""
+    """Tell the assembler that segments have arrived."""
     _arrival_event.set()
 
 

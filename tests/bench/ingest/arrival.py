@@ -44,7 +44,7 @@ def main(name: str, runs: int) -> None:
     from traces.collectors.otlp import segments
     from traces.importers.otlp.raw_spans import Signal
     from traces.models import Run, Step
-    from traces.recordings import arrivals, recorder
+    from traces.recordings import arrivals, assembler
     from traces.redaction.secrets import secret_detector
 
     call_command("migrate", verbosity=0)
@@ -59,7 +59,7 @@ def main(name: str, runs: int) -> None:
     # After the look that collects the batches of one flush.
     time.sleep(0.3)
     start = time.process_time()
-    while recorder.work():
+    while assembler.work():
         pass
     seconds += time.process_time() - start
     assert Run.objects.filter(sealed_at__isnull=False).count() == load.runs

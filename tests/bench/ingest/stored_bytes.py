@@ -8,7 +8,7 @@ from django.db import connection
 from tests.bench.recordings import small_runs
 from tests.support.arriving_events import Event, event, lines
 from traces.models import Recording
-from traces.recordings import arrivals, recorder
+from traces.recordings import arrivals, assembler
 from traces.recordings.arrivals import NewSegment
 from traces.runs import services
 
@@ -44,7 +44,7 @@ def share_of_arriving_runs() -> float:
         size += len(data)
         arrivals.accept([NewSegment(external_id=name, format="forkpoint", data=data, is_final=True)])
     Recording.objects.filter(due_at__isnull=False).update(due_at=datetime(2026, 1, 1, tzinfo=UTC))
-    while recorder.work():
+    while assembler.work():
         pass
     return 100 * (stored_bytes() - before) / size
 

@@ -17,7 +17,7 @@ from pytest_django import Settings
 
 from cockpit.http import tokens
 from tests.support.arriving_spans import MODEL, TRACE, Span, model, protobuf, request, root, tool
-from tests.support.recorder_time import let_pass
+from tests.support.assembler_time import let_pass
 from traces.models import Run
 from traces.recordings import arrivals
 

@@ -11,7 +11,7 @@ from django.test import Client
 
 from tests.support.arriving_events import answer, beginning, ending, lines
 from traces.models import Recording, Run, Segment
-from traces.recordings import recorder
+from traces.recordings import assembler
 
 pytestmark = pytest.mark.django_db
 NDJSON = "application/x-ndjson"
@@ -58,7 +58,7 @@ def test_events_of_another_run_are_rejected() -> None:
 def test_finalize_seals_a_run() -> None:
     _post(lines([*beginning("a"), *answer("a"), *ending("a")]))
     assert _post(b"", path="runs/a/finalize")[0] == 204
-    recorder.work()
+    assembler.work()
     assert Run.objects.get().sealed_at is not None
 
 

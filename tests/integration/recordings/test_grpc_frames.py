@@ -19,8 +19,8 @@ from cockpit.http import tokens
 from cockpit.serving.otlp_grpc import GrpcListener
 from tests.services.processes import free_port
 from tests.support.arriving_spans import MODEL, Span, model, protobuf, request, root, tool
+from tests.support.assembler_time import let_pass
 from tests.support.grpc_frames import call, message_frame
-from tests.support.recorder_time import let_pass
 from traces.models import Recording, Run
 from traces.recordings import arrivals
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from tests.support.arriving_spans import TRACE, model, request, root
-from tests.support.recorder_time import let_pass
+from tests.support.assembler_time import let_pass
 from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import JudgementKind, RunStatus
 from traces.models import Judgement, Recording, Run, Segment

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from django.test import Client
 
-from tests.support.recorder_time import let_pass
+from tests.support.assembler_time import let_pass
 from traces.models import Run, Segment
 from traces.runs.queries import step_detail
 

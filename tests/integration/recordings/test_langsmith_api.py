@@ -7,6 +7,7 @@ import pytest
 import zstandard
 from django.test import Client
 
+from tests.support.assembler_time import let_pass
 from tests.support.langsmith_records import (
     CALL,
     TOOL,
@@ -23,7 +24,6 @@ from tests.support.langsmith_records import (
 from tests.support.langsmith_records import (
     Run as Record,
 )
-from tests.support.recorder_time import let_pass
 from traces.core.vocabulary import RunStatus
 from traces.models import Judgement, Recording, Run, Segment
 from traces.runs.queries import step_detail

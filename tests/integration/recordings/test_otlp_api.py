@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.support.arriving_spans import ROOT, TRACE, Span, model, protobuf, request, root, tool
 from traces.core.vocabulary import RunStatus
 from traces.models import Recording, Run
-from traces.recordings import recorder
+from traces.recordings import assembler
 
 pytestmark = pytest.mark.django_db
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
@@ -30,7 +30,7 @@ def _at_once(settings: object) -> None:
 
 def _record() -> Run:
     Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z", refresh_at=None)
-    while recorder.work():
+    while assembler.work():
         Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z")
     return Run.objects.order_by("-revision")[0]
 

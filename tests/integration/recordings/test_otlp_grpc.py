@@ -26,8 +26,8 @@ from cockpit.serving.otlp_grpc import CannotListen, GrpcListener
 from tests.services.processes import free_port
 from tests.services.server import Server
 from tests.support.arriving_spans import model, protobuf, request, root, tool
+from tests.support.assembler_time import let_pass
 from tests.support.patience import wait_until
-from tests.support.recorder_time import let_pass
 from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import RunStatus
 from traces.models import Recording, Run

@@ -11,7 +11,7 @@ from tests.support.arriving_events import answer, beginning, ending, lines
 from tests.support.arriving_spans import ROOT, protobuf, request, root, span
 from tests.support.redactions import secrets
 from traces.models import Recording, Run, Segment
-from traces.recordings import arrivals, recorder
+from traces.recordings import arrivals, assembler
 from traces.recordings.arrivals import NewSegment
 from traces.redaction.markers import FAILURE_MARKER
 from traces.redaction.policy import PolicyContent
@@ -45,7 +45,7 @@ def leaky_span() -> Any:
 
 def seal_all() -> Run:
     Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z", refresh_at=None)
-    while recorder.work():
+    while assembler.work():
         Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z")
     return Run.objects.order_by("-revision")[0]
 

@@ -11,7 +11,7 @@ from django.test import Client
 from tests.support.arriving_events import beginning, ending, event, lines
 from tests.support.arriving_spans import model, protobuf, request, root, span
 from traces.models import Recording, Run, Segment
-from traces.recordings import recorder
+from traces.recordings import assembler
 from traces.redaction.secrets import secret_detector
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +25,7 @@ def _records() -> Iterable[bytes]:
 
 def _assemble() -> Run:
     Recording.objects.update(due_at="2026-01-01T00:00:00Z", refresh_at=None)
-    recorder.work()
+    assembler.work()
     return Run.objects.get()
 
 

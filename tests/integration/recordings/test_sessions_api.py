@@ -13,14 +13,14 @@ from traces.core.vocabulary import RunStatus
 from traces.imports import import_files
 from traces.models import Recording, Run
 from traces.reading.progress import NamedFile
-from traces.recordings import recorder
+from traces.recordings import assembler
 
 pytestmark = pytest.mark.django_db
 
 
 def _seal_all() -> None:
     Recording.objects.filter(due_at__isnull=False).update(due_at="2026-01-01T00:00:00Z", arrived_at="2026-01-01T00:00Z")
-    while recorder.work():
+    while assembler.work():
         pass
 
 
@@ -72,7 +72,7 @@ def test_session_file_grows_part_by_part() -> None:
         assert _append(line, size) == (200, {"size": size + len(line)})
         size += len(line)
         Recording.objects.update(due_at="2026-01-01T00:00:00Z", refresh_at=None)
-        recorder.work()
+        assembler.work()
     run = Run.objects.get(external_id=_session_id())
     assert (run.sealed_at, run.status) == (None, RunStatus.RUNNING)
     _seal_all()

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from tests.support.arriving_events import Event, answer, beginning, lines
-from tests.support.recorder_time import let_pass
+from tests.support.assembler_time import let_pass
 from tests.support.recordings import conversation, order_run
 from traces.core.ids import new_id
 from traces.models import (

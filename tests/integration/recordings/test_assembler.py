@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
-from tests.support.recorder_time import let_pass
+from tests.support.assembler_time import let_pass
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Outcome, RunStatus
 from traces.imports import import_files

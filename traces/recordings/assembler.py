@@ -102,10 +102,10 @@ def work() -> bool:
     """Assemble and seal a batch of the recordings that are due; return whether there were any."""
     # Until the runs are released: a collection would look at all of their parts and find no garbage.
     with without_pauses():
-        return _record_batch(_claim())
+        return _assemble_batch(_claim())
 
 
-def _record_batch(jobs: Sequence[_Job]) -> bool:
+def _assemble_batch(jobs: Sequence[_Job]) -> bool:
     """Assemble, store and seal leased recordings; return whether there were any."""
     if not jobs:
         return False
