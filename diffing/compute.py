@@ -11,7 +11,6 @@ from diffing.content.similarity import measure
 from diffing.models import DiffReport
 from diffing.report.build import build_report
 from diffing.schemas.report import DiffOptions, DiffStatus
-from diffing.schemas.report import DiffReport as Report
 from diffing.stored_cosines import StoredCosines
 from traces import notify
 from traces.core.gc_pause import without_pauses
@@ -19,7 +18,7 @@ from traces.core.json_types import JSONValue
 from traces.storage import artifacts
 from traces.transitions import reach
 
-_LEVEL: Final = 3
+_LEVEL: Final = 1
 
 
 def compute(diff_id: UUID) -> None:
@@ -34,22 +33,13 @@ def compute(diff_id: UUID) -> None:
         return
     options = DiffOptions.model_validate(row.options)
     with without_pauses():
-        report, body = _computed_report(row, options)
-    reach(
-        DiffReport.objects.filter(id=diff_id),
-        DiffStatus.READY,
-        error="",
-        sentence=report.attribution.sentence,
-        ars=report.scores.ars,
-        output_similarity=report.scores.output_similarity,
-        tool_accuracy=report.scores.tool_accuracy,
-        confidence=report.attribution.confidence or "",
-        body=body,
-    )
+        # Only these few remain when the collector runs again; it would scan the whole report.
+        columns = _computed_columns(row, options)
+    reach(DiffReport.objects.filter(id=diff_id), DiffStatus.READY, error="", **columns)
     notify.touch(f"diff.{diff_id}")
 
 
-def _computed_report(row: DiffReport, options: DiffOptions) -> tuple[Report, bytes]:
+def _computed_columns(row: DiffReport, options: DiffOptions) -> dict[str, object]:
     ignore_list = queries.list_for(row.base, row.candidate)
     report = build_report(
         id=row.id,
@@ -60,7 +50,14 @@ def _computed_report(row: DiffReport, options: DiffOptions) -> tuple[Report, byt
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=_readable,
     )
-    return report, compress(report.model_dump_json(exclude={"outcomes", "newer_revisions"}).encode())
+    return {
+        "sentence": report.attribution.sentence,
+        "ars": report.scores.ars,
+        "output_similarity": report.scores.output_similarity,
+        "tool_accuracy": report.scores.tool_accuracy,
+        "confidence": report.attribution.confidence or "",
+        "body": compress(report.model_dump_json(exclude={"outcomes", "newer_revisions"}).encode()),
+    }
 
 
 def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:

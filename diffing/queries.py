@@ -48,9 +48,7 @@ _COLUMNS: Final = (
     "summary",
     "error",
     "cost_usd",
-    "source_step",
 )
-_FIELDS: Final = (*_COLUMNS[:-1], "origin")
 _MAX_CONTENT: Final = 1 << 30
 
 
@@ -59,9 +57,11 @@ def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Sid
 
     With an ignore list, signatures leave out its fields.
     """
-    rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*_COLUMNS)
+    # Only a replay has source steps, and converting an id takes long.
+    columns = _COLUMNS if run.source_run_id is None else (*_COLUMNS, "source_step")
+    rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*columns)
     origins = _origins(run)
-    steps = [_step(row, origins) for row in rows.iterator(chunk_size=5_000)]
+    steps = [_step(columns, row, origins) for row in rows.iterator(chunk_size=5_000)]
     if ignore_list is not None:
         reduced_signatures = ignore_lists.reduced_signatures(ignore_list, (step.signature for step in steps))
         steps = [replace(step, signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
@@ -254,12 +254,12 @@ def _facts(run: Run) -> RunFacts:
     )
 
 
-def _step(row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
-    columns = typed_columns(_FIELDS, row)
-    source, cost = columns["origin"], columns["cost_usd"]
-    columns["origin"] = origins.get(source, source) if source else columns["id"]
-    columns["cost_usd"] = None if cost is None else float(cost)
-    return SideStep(**columns)
+def _step(columns: Sequence[str], row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
+    fields = typed_columns(columns, row)
+    source, cost = fields.pop("source_step", None), fields["cost_usd"]
+    fields["origin"] = origins.get(source, source) if source else fields["id"]
+    fields["cost_usd"] = None if cost is None else float(cost)
+    return SideStep(**fields)
 
 
 def _links(run_id: UUID) -> list[Link]:
@@ -267,7 +267,7 @@ def _links(run_id: UUID) -> list[Link]:
     rows = Edge.objects.filter(run_id=run_id).values_list(
         "producer_no", "consumer_no", "kind", "consumer_path", "evidence"
     )
-    return [Link(*row) for row in rows.order_by("consumer_no", "producer_no").iterator(chunk_size=5_000)]
+    return list(map(Link._make, rows.order_by("consumer_no", "producer_no").iterator(chunk_size=5_000)))
 
 
 def origins(run: Run) -> dict[UUID, UUID]:

@@ -51,6 +51,7 @@ class _Output:
     """A differing output: the distinctive words of each side alone, and all differing words."""
 
     pair: Pair
+    first: Entry
     base: set[str]
     candidate: set[str]
     hunks: Sequence[Hunk]
@@ -66,7 +67,13 @@ class Words:
         """Add an output with its texts on both sides."""
         base_words, candidate_words = _distinct_words(base, candidate)
         self._outputs.append(
-            _Output(pair=pair, base=base_words, candidate=candidate_words, hunks=hunks(base, candidate))
+            _Output(
+                pair=pair,
+                first=_first([pair]),
+                base=base_words,
+                candidate=candidate_words,
+                hunks=hunks(base, candidate),
+            )
         )
 
     def explains_most(self, pair: Pair, base: str, candidate: str) -> bool:
@@ -106,7 +113,7 @@ class Words:
         return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)
 
     def _before(self, pair: Pair) -> list[_Output]:
-        return [output for output in self._outputs if _is_before(_first([output.pair]), pair)]
+        return [output for output in self._outputs if _is_before(output.first, pair)]
 
 
 def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]:

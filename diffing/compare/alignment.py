@@ -93,7 +93,8 @@ class _Alignment:
             siblings = self.subtrees[0].children(left_parent), self.subtrees[1].children(right_parent)
             self._match_outer_models(*siblings)
             self._match_remaining_models(*siblings)
-        self._align_subtrees([(match.base, match.candidate) for match in self.matches[anchor_count:]])
+        new_pairs = [(match.base, match.candidate) for match in self.matches[anchor_count:]]
+        self._align_subtrees([(i, j) for i, j in new_pairs if self._have_children(i)])
         self._match_final_answers()
         return self.matches
 
@@ -113,8 +114,15 @@ class _Alignment:
             aligned_parents.append(parents)
             self._align_children(*parents)
             children = self.subtrees[0].children(parents[0])
-            pending += [(child, self.partner[child]) for child in children if child in self.partner]
+            pending += [(child, self.partner[child]) for child in children if self._have_children(child)]
         return aligned_parents
+
+    def _have_children(self, left: int) -> bool:
+        """True if a step and its partner both contain steps: most steps contain none."""
+        if not self.subtrees[0].children(left):
+            return False
+        partner = self.partner.get(left)
+        return partner is not None and bool(self.subtrees[1].children(partner))
 
     def _match_lineage(self) -> None:
         places = {step.origin: index for index, step in enumerate(self.right)}

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
@@ -11,6 +11,7 @@ from diffing.compare.alignment import Match
 from diffing.compare.run_side import CONTAINERS, Side, SideStep
 from diffing.schemas.report import FoundBy, Relation
 from diffing.sequences.anchors import unique_pairs
+from traces.core.step_header import step_view
 from traces.core.vocabulary import Reason, StepType
 
 # US dollars; smaller differences of cost are rounding.
@@ -20,9 +21,12 @@ DURATION: Final = 0.10
 _CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"})
 
 
-@dataclass(frozen=True, kw_only=True)
+@step_view
 class Pair:
-    """Two corresponding steps, or an unpaired one; `place` is its index in the comparison."""
+    """Two corresponding steps, or an unpaired one; `place` is its index in the comparison.
+
+    `pair_of` derives the last four fields, which a report reads many times for each step.
+    """
 
     place: int
     base: SideStep | None
@@ -31,28 +35,14 @@ class Pair:
     confidence: float
     is_move: bool
     changes: tuple[str, ...]
+    # The candidate's step, else the base's.
+    step: SideStep = field(compare=False)
+    sides: tuple[SideStep, SideStep] | None = field(compare=False)
+    # True if the input, output, status, model or parameters differ; tokens, cost and time do not count.
+    differs: bool = field(compare=False)
+    answers_differently: bool = field(compare=False)
 
     @property
-    def step(self) -> SideStep:
-        """The candidate's step, else the base's."""
-        step = self.candidate or self.base
-        assert step is not None  # a pair has at least one side
-        return step
-
-    @cached_property
-    def sides(self) -> tuple[SideStep, SideStep] | None:
-        return (self.base, self.candidate) if self.base and self.candidate else None
-
-    @cached_property
-    def differs(self) -> bool:
-        """True if the input, output, status, model or parameters differ; tokens, cost and time do not count."""
-        return self.sides is None or not _CONTENT.isdisjoint(self.changes)
-
-    @cached_property
-    def answers_differently(self) -> bool:
-        return self.sides is None or "output" in self.changes or "status" in self.changes
-
-    @cached_property
     def relation(self) -> Relation:
         if self.sides is None:
             return "removed" if self.base else "added"
@@ -75,6 +65,35 @@ class Pair:
     def overridden(self) -> bool:
         """True if an operator overrode the output of one side."""
         return any(side is not None and side.reason == Reason.OPERATOR_OVERRIDE for side in (self.base, self.candidate))
+
+
+def pair_of(
+    *,
+    place: int,
+    base: SideStep | None,
+    candidate: SideStep | None,
+    found_by: FoundBy,
+    confidence: float,
+    is_move: bool,
+    changes: tuple[str, ...],
+) -> Pair:
+    """A pair with what follows from its sides and changes."""
+    step = candidate or base
+    assert step is not None  # a pair has at least one side
+    sides = (base, candidate) if base and candidate else None
+    return Pair(
+        place=place,
+        base=base,
+        candidate=candidate,
+        found_by=found_by,
+        confidence=confidence,
+        is_move=is_move,
+        changes=changes,
+        step=step,
+        sides=sides,
+        differs=sides is None or not _CONTENT.isdisjoint(changes),
+        answers_differently=sides is None or "output" in changes or "status" in changes,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,8 +188,14 @@ def _request(step: SideStep) -> str | None:
 
 def _refine_pair(pair: Pair, fields: Collection[str]) -> Pair:
     other_fields = [name for name in pair.changes if name not in {"input", "output"}]
-    return replace(
-        pair, changes=(*(name for name in ("input", "output", "parameters") if name in fields), *other_fields)
+    return pair_of(
+        place=pair.place,
+        base=pair.base,
+        candidate=pair.candidate,
+        found_by=pair.found_by,
+        confidence=pair.confidence,
+        is_move=pair.is_move,
+        changes=(*(name for name in ("input", "output", "parameters") if name in fields), *other_fields),
     )
 
 
@@ -207,9 +232,9 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
     i, j, match = row
     left = base[i] if i is not None else None
     right = candidate[j] if j is not None else None
-    if left and right:
+    if left and right and left.model != right.model:
         left, right = _own_name(left, right), _own_name(right, left)
-    return Pair(
+    return pair_of(
         place=place,
         base=left,
         candidate=right,
@@ -228,16 +253,16 @@ def _own_name(step: SideStep, partner: SideStep) -> SideStep:
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
-    differences = {
-        "input": not _same_request(base, candidate) and bool(base.input_ref and candidate.input_ref),
-        "output": base.output_ref != candidate.output_ref,
-        "status": base.status != candidate.status,
-        "model": (base.provider, base.model) != (candidate.provider, candidate.model),
-        "tokens": base.tokens != candidate.tokens,
-        "cost": abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST,
-        "duration": _durations_differ(base.duration_ms, candidate.duration_ms),
-    }
-    return [name for name, differs in differences.items() if differs]
+    differences = (
+        ("input", not _same_request(base, candidate) and bool(base.input_ref and candidate.input_ref)),
+        ("output", base.output_ref != candidate.output_ref),
+        ("status", base.status != candidate.status),
+        ("model", base.model != candidate.model or base.provider != candidate.provider),
+        ("tokens", base.tokens != candidate.tokens),
+        ("cost", abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST),
+        ("duration", _durations_differ(base.duration_ms, candidate.duration_ms)),
+    )
+    return [name for name, differs in differences if differs]
 
 
 def _same_request(base: SideStep, candidate: SideStep) -> bool:

@@ -1,20 +1,21 @@
 """Data flow: the recorded provenance of both runs, as links between pairs of steps."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, Literal
 
 from diffing.compare.comparison import Comparison
 from diffing.compare.run_side import Link, Side
+from traces.core.step_header import step_view
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
 # A link by history is less specific than two links that name the content that was passed on.
 _HISTORY_COST: Final = 3
+_KINDS: Final = {str(member): member for member in EdgeKind}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class FlowLink:
     """Pair `consumer` used the output of pair `producer` on one side; both are places in the comparison."""
 
@@ -111,7 +112,7 @@ def _travels(comparison: Comparison) -> Iterator[FlowLink]:
                     producer=places[link.producer],
                     consumer=places[link.consumer],
                     side=name,
-                    kind=EdgeKind(link.kind),
+                    kind=_KINDS[link.kind],
                     path=link.path,
                     evidence=link.evidence,
                 )

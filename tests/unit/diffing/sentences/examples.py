@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import get_args
 from uuid import UUID
 
-from diffing.compare.comparison import Pair
+from diffing.compare.comparison import Pair, pair_of
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
@@ -182,7 +182,7 @@ def step(
 
 
 def pair(base: SideStep | None, candidate: SideStep | None) -> Pair:
-    return Pair(
+    return pair_of(
         place=0, base=base, candidate=candidate, found_by="lineage", confidence=1.0, is_move=False, changes=("output",)
     )
 
