@@ -7,6 +7,9 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 
+from cockpit.http.slow_clients import queue_s
+from traces.collectors import back_pressure
+
 _PIECE: Final = 256 * 1024
 
 
@@ -50,3 +53,7 @@ class Request(WSGIRequest):
 
 class Handler(WSGIHandler):
     request_class = Request
+
+    def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
+        back_pressure.note_queue(queue_s(environ))
+        return super().__call__(environ, start_response)

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from channels.db import database_sync_to_async
@@ -22,6 +22,7 @@ _AHEAD: Final = 1024 * 1024
 # Minimum rate of a body in bytes per second, after an initial period of patience.
 _SLOWEST: Final = 4 * 1024
 _TOO_SLOW: Final = ErrorDescription("validation_error", 408, "The request body did not arrive in time.", retryable=True)
+_QUEUE_TIME: Final = b"x-forkpoint-queue-time"
 _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 # Refusal of a request by its headers alone: status, headers and body.
 Refusal = tuple[int, list[tuple[bytes, bytes]], bytes]
@@ -50,7 +51,19 @@ class SlowClientGuard:
         except ConnectionResetError:
             return
         else:
-            await self._application(scope, body.next_piece, _unless_stalled(send, body))
+            await self._application(with_queue_time(scope), body.next_piece, _unless_stalled(send, body))
+
+
+def with_queue_time(scope: Scope) -> Scope:
+    """Add the time from which a request waits for a thread; it replaces a header of the client with this name."""
+    headers = [(name, value) for name, value in scope["headers"] if name != _QUEUE_TIME]
+    return {**scope, "headers": [*headers, (_QUEUE_TIME, str(time.monotonic()).encode())]}
+
+
+def queue_s(environ: Mapping[str, Any]) -> float:
+    """Return the seconds that a request has waited for the thread that handles it."""
+    queue_time = environ.get("HTTP_X_FORKPOINT_QUEUE_TIME")
+    return time.monotonic() - float(queue_time) if queue_time else 0.0
 
 
 async def _refuse(send: Send, status: int, headers: list[tuple[bytes, bytes]], content: bytes) -> None:

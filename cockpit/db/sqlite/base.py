@@ -6,9 +6,12 @@ queue in order of arrival; BEGIN IMMEDIATE still guards against other processes.
 
 import threading
 from collections import defaultdict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.db.backends.sqlite3 import base
+from django.db.utils import OperationalError
 
 
 class FifoLock:
@@ -19,19 +22,23 @@ class FifoLock:
         self._waiting: deque[threading.Lock] = deque()
         self._is_locked = False
 
-    def acquire(self) -> None:
+    def acquire(self, timeout_s: float = -1) -> bool:
+        """Take the lock; return whether it became free in time."""
         with self._guard:
             if not self._is_locked:
                 self._is_locked = True
-                return
+                return True
             turn = threading.Lock()
             turn.acquire()
             self._waiting.append(turn)
         try:
-            turn.acquire()
+            if turn.acquire(timeout=timeout_s):
+                return True
         except BaseException:  # Ctrl-C, in the main thread
             self._leave(turn)
             raise
+        self._leave(turn)
+        return False
 
     def _leave(self, turn: threading.Lock) -> None:
         """Leave the queue; if the lock was already handed over, release it."""
@@ -55,6 +62,8 @@ _locks: defaultdict[str, FifoLock] = defaultdict(FifoLock)
 class DatabaseWrapper(base.DatabaseWrapper):
     """Locks its database from BEGIN to COMMIT or ROLLBACK."""
 
+    # Seconds that a transaction waits for other threads, and then for other processes; None: as the settings say.
+    patience_s: float | None = None
     _has_turn = False
 
     @property
@@ -63,13 +72,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     def _start_transaction_under_autocommit(self) -> None:
         if not self._has_turn:
-            self._lock.acquire()
+            if not self._lock.acquire(-1 if self.patience_s is None else self.patience_s):
+                raise OperationalError("the transactions of other threads take too long")
             self._has_turn = True
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # missing from the stubs
+            with self._busy_timeout():
+                super()._start_transaction_under_autocommit()  # type: ignore[misc]  # missing from the stubs
         except BaseException:
             self._end_turn()
             raise
+
+    @contextmanager
+    def _busy_timeout(self) -> Iterator[None]:
+        """Limit the wait for other processes, which is over when the transaction has begun."""
+        if self.patience_s is None:
+            yield
+            return
+        connection = self.connection
+        connection.execute(f"PRAGMA busy_timeout = {self.patience_s * 1000:.0f}")
+        try:
+            yield
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {self.settings_dict['OPTIONS']['timeout'] * 1000:.0f}")
 
     def _end_turn(self) -> None:
         if self._has_turn:

@@ -3,10 +3,11 @@
 Takes minutes: 2,000 small and 20 long runs as OTLP, and an embedded server under load.
 """
 
+from functools import partial
 from typing import Final
 
 from tests.bench.case import Case
-from tests.bench.ingest import arrival, server_load
+from tests.bench.ingest import arrival, overload, server_load
 
 _SMALL, _LONG = ("small", 2_000), ("long", 20)
 _SHORT_LIST: Final = "2,000 OTLP runs of 6 spans"
@@ -54,21 +55,27 @@ INGEST_CASES: Final = (
         lambda: server_load.measure_small().p99_ms,
         True,
     ),
-    Case(
-        "ingest, 48 clients: slowest response",
-        5_000,
-        "at_most",
-        "ms",
-        lambda: server_load.measure_small().slowest_overload_ms,
-        True,
-    ),
-    Case(
-        "ingest, 48 clients: stored, or 429 or 503 with Retry-After",
-        100,
-        "at_least",
-        "%",
-        lambda: server_load.measure_small().proper_percent,
-        True,
+    *(
+        case
+        for name in overload.KINDS
+        for case in (
+            Case(
+                f"ingest, overload by {name}: slowest response",
+                5_000,
+                "at_most",
+                "ms",
+                partial(overload.slowest_ms, name),
+                True,
+            ),
+            Case(
+                f"ingest, overload by {name}: stored, or 429 or 503 with Retry-After",
+                100,
+                "at_least",
+                "%",
+                partial(overload.proper_percent, name),
+                True,
+            ),
+        )
     ),
     Case(
         "ingest, half load: acknowledgement to list, p95",

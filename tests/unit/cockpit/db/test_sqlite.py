@@ -49,3 +49,11 @@ def test_a_writer_that_is_interrupted_while_it_waits_stops_nobody() -> None:
     next_writer.start()
     next_writer.join(5)
     assert not next_writer.is_alive()
+
+
+def test_a_writer_that_gives_up_stops_nobody() -> None:
+    lock = FifoLock()
+    assert lock.acquire(0.01)
+    assert not lock.acquire(0.01)
+    lock.release()
+    assert lock.acquire(0.01)
