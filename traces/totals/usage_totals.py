@@ -61,6 +61,9 @@ def add(run_ids: Iterable[UUID], *, sign: int = 1) -> None:
 def rebuild() -> None:
     """Compute all totals from the steps."""
     with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # A run that is sealed between the two statements would be counted twice.
+            cursor.execute(f"LOCK TABLE {connection.ops.quote_name(UsageTotal._meta.db_table)} IN EXCLUSIVE MODE")
         UsageTotal.objects.all().delete()
         cursor.execute(_insertion(_selection(_IS_COUNTED, sign=1)))
 
@@ -77,14 +80,17 @@ def merge() -> bool:
 
 
 def differences() -> list[str]:
-    """Compare the totals with the steps; return the keys whose totals differ."""
+    """Compare the totals with the steps in one statement, as runs may arrive meanwhile; return the keys that differ."""
     table = connection.ops.quote_name(UsageTotal._meta.db_table)
     names = ", ".join(KEY)
-    sums = ", ".join(f"SUM({name})" for name in SUMS)
-    stored_totals = _totals(f"SELECT {names}, {sums} FROM {table} GROUP BY {names}")
-    counts = _totals(_selection(_IS_COUNTED, sign=1))
-    keys = stored_totals.keys() | counts.keys()
-    return sorted(" ".join(map(str, key)) for key in keys if stored_totals.get(key) != counts.get(key))
+    stored_rows = f"SELECT {', '.join(_COLUMNS)} FROM {table}"
+    has_rest = " OR ".join(f"SUM({name}) <> 0" for name in SUMS)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {names} FROM ({stored_rows} UNION ALL {_selection(_IS_COUNTED, sign=-1)}) AS entries "
+            f"GROUP BY {names} HAVING {has_rest}"
+        )
+        return sorted(" ".join(map(str, key)) for key in cursor.fetchall())
 
 
 def _insertion(selection: str) -> str:
@@ -105,17 +111,6 @@ def _selection(condition: str, *, sign: int) -> str:
         f"FROM {runs} AS run JOIN {steps} AS step ON step.run_id = run.id "
         f"WHERE {condition} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') GROUP BY 1, 2, 3, 4, 5, 6"
     )
-
-
-def _totals(selection: str) -> dict[tuple[object, ...], tuple[int, ...]]:
-    """Return the sums by key, without those that are all zero."""
-    with connection.cursor() as cursor:
-        cursor.execute(selection)
-        rows = {
-            tuple(map(str, row[: len(KEY)])): tuple(map(int, row[len(KEY) : len(KEY) + len(SUMS)]))
-            for row in cursor.fetchall()
-        }
-    return {key: sums for key, sums in rows.items() if any(sums)}
 
 
 def _merge_day(day: date) -> None:

@@ -25,7 +25,7 @@ def check(*, artifacts: bool, totals: bool, json: bool, url: str | None, token: 
     if json:
         output.document(report)
     else:
-        _show(report)
+        _show(report, artifacts=artifacts, totals=totals)
     if not report["ok"]:
         return Exit.UNAVAILABLE
     has_losses = artifacts and report["artifacts"]["lost"]
@@ -97,7 +97,7 @@ def _configuration() -> dict[str, Any]:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
 
 
-def _show(report: dict[str, Any]) -> None:
+def _show(report: dict[str, Any], *, artifacts: bool, totals: bool) -> None:
     console = output.people()
     output.facts(console, [(name, value) for name, value in report.items() if isinstance(value, str | int | bool)])
     for provider in report.get("providers", []):
@@ -115,12 +115,12 @@ def _show(report: dict[str, Any]) -> None:
     for target in report.get("telemetry", []):
         problem = f" ({target['problem']})" if target["problem"] else ""
         output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
-    if "totals" in report:
+    if totals:
         wrong_totals = report["totals"]["wrong"]
         output.facts(console, [("usage totals", f"{len(wrong_totals)} differ from the steps")])
         for key in wrong_totals:
             output.error(f"usage total of {key} is wrong: run `forkpoint reindex`")
-    if "artifacts" in report:
+    if artifacts:
         _show_artifacts(report["artifacts"])
     for name, outcome in report["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")

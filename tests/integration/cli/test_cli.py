@@ -1,6 +1,8 @@
 """The command line as used by scripts: one JSON document on standard output, and an exit code."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -134,6 +136,18 @@ def test_check_lists_damaged_artifacts(forkpoint: WarmShell, tmp_path: Path) -> 
     assert (strict.code, strict.json["session"]["error_code"]) == (5, "artifact_missing")
     repaired_check = forkpoint("check", "--artifacts", "--json")
     assert (repaired_check.code, repaired_check.json["artifacts"]["lost"]) == (0, [])
+
+
+def test_check_finds_wrong_totals_and_reindex_repairs_them(forkpoint: WarmShell) -> None:
+    assert forkpoint("check", "--totals", "--json").json["totals"] == {"wrong": []}
+    with closing(sqlite3.connect(forkpoint.shell.home / "forkpoint.sqlite3")) as store, store:
+        store.execute("UPDATE traces_usagetotal SET calls = calls + 1 WHERE type = 'tool'")
+    check = forkpoint("check", "--totals", "--json")
+    assert (check.code, bool(check.json["totals"]["wrong"])) == (1, True)
+    assert "run `forkpoint reindex`" in forkpoint("check", "--totals").err
+    runs = forkpoint("runs", "--limit", "1000", "--json").json["runs"]
+    assert forkpoint("reindex", "--json").json == {"documents": len(runs)}
+    assert forkpoint("check", "--totals", "--json").code == 0
 
 
 def test_export_sends_a_run_to_langfuse(forkpoint: WarmShell, failed_run: str) -> None:

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from cockpit.demo.agent.record import RECORDINGS
 from cockpit.demo.agent.scenarios import REFUND
 from tests.support.command_line import COMMAND, Shell
+from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
+INDEX_LIMIT_S = 30
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
 
 
@@ -42,6 +45,16 @@ def test_commands_work_against_server(server: str, tmp_path: Path) -> None:
     assert link["url"].startswith(server)
     assert forkpoint("check", "--url", server, "--json").json["ok"]
     assert not (tmp_path / "unused").exists()
+
+
+def test_server_indexes_runs_for_search(server: str, tmp_path: Path) -> None:
+    [run] = Shell(tmp_path / "unused")("import", FAILED, "--url", server, "--json").json["runs"]
+
+    def find_hits() -> object:
+        return httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}).json()["hits"]
+
+    [hit] = wait_until(find_hits, INDEX_LIMIT_S)
+    assert hit["run"] == run["id"]
 
 
 @pytest.mark.parametrize(("option", "text"), [("--help", "replay"), ("--version", metadata.version("forkpoint"))])

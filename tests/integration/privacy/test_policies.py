@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.support.recordings import order_run
+from tests.support.recordings import assistant, model_step, order_run, tool_step, user
 from tests.support.redactions import secrets
 from traces.models import Artifact, RedactionPolicy
 from traces.redaction_policies.key import redaction_key
 from traces.runs import services
+from traces.search import indexer
 
 pytestmark = pytest.mark.django_db
 SECRET = secrets()["GitHub"]
@@ -66,6 +67,24 @@ def test_policy_of_all_apps_applies_with_the_own_one(client: Client) -> None:
     assert step["input"]["order_id"].startswith("[redacted:order:")
     assert step["output"]["status"].startswith("[redacted:status:")
     assert step["redactions"] == {"order": "order ids", "status": "order ids"}
+
+
+def test_search_finds_the_marker_of_a_value_but_not_the_value(client: Client) -> None:
+    put(client, rules=[{**RULE, "path": "/output/status"}])
+    steps = (
+        model_step("ask", [user(f"The key is {SECRET}")], assistant("Thanks.")),
+        tool_step("look", "call-1", "A-7", {"status": "zanzibar", "carrier": "Northwind"}),
+    )
+    run_id = services.record(order_run(steps=steps)).run_id
+    while indexer.work():
+        pass
+    marker = client.get(f"/api/v1/runs/{run_id}/steps/2").json()["output"]["status"]
+
+    def matches(q: str) -> int:
+        return len(client.get("/api/v1/runs", {"q": q}).json()["runs"])
+
+    assert (matches(marker), matches("northwind")) == (1, 1)
+    assert (matches(SECRET), matches(SECRET[:12]), matches("zanzibar")) == (0, 0, 0)
 
 
 def test_reason_of_a_former_rule_is_still_shown(client: Client) -> None:
