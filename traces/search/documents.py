@@ -38,7 +38,12 @@ class NewDocument:
 
     @property
     def text(self) -> str:
-        return " ".join([f"{word}:{','.join(map(str, places))}" for word, places in self.positions.items()])
+        return " ".join(
+            [
+                f"{word}:{places[0]}" if len(places) == 1 else f"{word}:{','.join(map(str, places))}"
+                for word, places in self.positions.items()
+            ]
+        )
 
 
 class Match(NamedTuple):

@@ -151,26 +151,23 @@ class _Section:
         self.first_step = first_step
         self._run_id = run_id
         self._positions: dict[str, list[int]] = {}
-        # Words that need nothing more: they have enough positions, or are not indexed.
+        # Words that have enough positions.
         self._complete_words: set[str] = set()
         self._size = 0
 
     def add(self, words: AbstractSet[str], position: int) -> None:
-        for word in words - self._complete_words:
-            places = self._positions.get(word)
-            if places is None:
-                self._add_word(word, position)
-            else:
-                places.append(position)
-                if len(places) == _MAX_POSITIONS:
-                    self._complete_words.add(word)
-
-    def _add_word(self, word: str, position: int) -> None:
-        if len(word) > MAX_LENGTH or self._size > MAX_WORDS:
-            self._complete_words.add(word)
-        else:
-            self._positions[word] = [position]
-            self._size += len(word.encode()) + _WORD_COST
+        positions = self._positions
+        new_words = words - positions.keys()
+        for word in words - new_words - self._complete_words:
+            places = positions[word]
+            places.append(position)
+            if len(places) == _MAX_POSITIONS:
+                self._complete_words.add(word)
+        if self._size > MAX_WORDS:
+            return
+        new_words = {word for word in new_words if len(word) <= MAX_LENGTH}
+        positions.update((word, [position]) for word in new_words)
+        self._size += len("".join(new_words).encode()) + _WORD_COST * len(new_words)
 
     def document(self) -> NewDocument:
         return NewDocument(run_id=self._run_id, first_step=self.first_step, positions=self._positions)

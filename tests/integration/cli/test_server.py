@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -50,8 +51,9 @@ def test_commands_work_against_server(server: str, tmp_path: Path) -> None:
 def test_server_indexes_runs_for_search(server: str, tmp_path: Path) -> None:
     [run] = Shell(tmp_path / "unused")("import", FAILED, "--url", server, "--json").json["runs"]
 
-    def find_hits() -> object:
-        return httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}).json()["hits"]
+    def find_hits() -> list[dict[str, Any]]:
+        hits: list[dict[str, Any]] = httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}).json()["hits"]
+        return hits
 
     [hit] = wait_until(find_hits, INDEX_LIMIT_S)
     assert hit["run"] == run["id"]
