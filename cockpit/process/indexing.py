@@ -25,6 +25,7 @@ class IndexerThread(threading.Thread):
     def __init__(self) -> None:
         super().__init__(name="indexer", daemon=True)
         self._stop_event = threading.Event()
+        self._has_new_totals = True
 
     def run(self) -> None:
         pause = _POLL_S
@@ -41,9 +42,11 @@ class IndexerThread(threading.Thread):
             is_busy = self._wait_for_assembler()
             start = time.monotonic()
             if indexer.work():
+                self._has_new_totals = True
                 return (time.monotonic() - start) / _SHARE if is_busy else 0.0
-            usage_totals.merge()
-            return _POLL_S
+            # One day at a time, so that recordings do not wait.
+            self._has_new_totals = self._has_new_totals and usage_totals.merge()
+            return 0.0 if self._has_new_totals else _POLL_S
         except (Error, OSError) as error:
             log.warning("indexer_waits", error=str(error).partition("\n")[0])
         except Exception as error:  # noqa: BLE001  # the thread must survive

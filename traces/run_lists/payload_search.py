@@ -17,9 +17,10 @@ from traces.search import documents, hits, indexer
 from traces.search.documents import Match
 from traces.search.tokens import query_words
 
-# Documents that a page looks at: filters may leave out most of them, and a page must not take long.
-_MAX_MATCHES: Final = 4_000
-_CHUNK: Final = 500
+# Documents that a page looks at: filters may leave out most of them, and a page must not take long. Few first, then
+# more: PostgreSQL finds all matches again for each chunk.
+_CHUNKS: Final = (500, 1_000, 2_500)
+_MAX_MATCHES: Final = sum(_CHUNKS)
 _MAX_UNINDEXED: Final = 1_000
 
 
@@ -52,11 +53,12 @@ def newest_runs(words: Sequence[str]) -> list[UUID]:
 
 def _new_runs(words: Sequence[str], runs: QuerySet[Run]) -> list[Run]:
     """Return runs that are not in the index yet, newest first."""
+    ids = indexer.unindexed_runs(_MAX_UNINDEXED)
+    if not ids:
+        return []
     for word in words:
         runs = runs.filter(search__contains=word)
-    return list(
-        runs.filter(indexer.unindexed_runs()).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED]
-    )
+    return list(runs.filter(id__in=ids).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
 
 
 def _matches(
@@ -65,7 +67,7 @@ def _matches(
     """Return at most `limit` documents whose runs are in `runs`, each run once, and where the next page starts."""
     matches: dict[UUID, Match] = {}
     last = run_filter.after.document if isinstance(run_filter.after, SearchCursor) else None
-    for chunk in _chunks(words, last):
+    for chunk, is_last in _chunks(words, last):
         ids = set(runs.filter(id__in=[match.run_id for match in chunk]).values_list("id", flat=True))
         for match in chunk:
             if match.run_id in ids and match.run_id not in matches:
@@ -73,15 +75,16 @@ def _matches(
                     return list(matches.values()), last
                 matches[match.run_id] = match
             last = match.id
-        if len(chunk) < _CHUNK:
+        if is_last:
             return list(matches.values()), None
     return list(matches.values()), last
 
 
-def _chunks(words: Sequence[str], before: int | None) -> Iterator[list[Match]]:
-    for _ in range(_MAX_MATCHES // _CHUNK):
-        chunk = documents.newest_matches(words, before=before, limit=_CHUNK)
-        yield chunk
-        if len(chunk) < _CHUNK:
+def _chunks(words: Sequence[str], before: int | None) -> Iterator[tuple[list[Match], bool]]:
+    """Yield matches from the newest on, and whether they are the last."""
+    for limit in _CHUNKS:
+        chunk = documents.newest_matches(words, before=before, limit=limit)
+        yield chunk, len(chunk) < limit
+        if len(chunk) < limit:
             return
         before = chunk[-1].id

@@ -8,22 +8,19 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import zstandard
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Max
 
+from traces.http.paging import LAST_ID
 from traces.models import SearchDocument
 from traces.storage import bulk
 
 # Position of the run's own words.
 RUN_POSITION: Final = 1
-# PostgreSQL finds all documents with a word before it sorts them: for a frequent word the newest are searched first.
-_FIRST_WINDOW: Final = 2_000
-_WINDOW_GROWTH: Final = 4
 _TABLE: Final = "traces_searchdocument"
 _INDEX: Final = "traces_search_words"
 
@@ -88,7 +85,7 @@ def newest_matches(words: Sequence[str], *, before: int | None, limit: int) -> l
     """Return the newest documents with all of these words, in descending order. The last word may be a beginning."""
     if not words:
         return []
-    last = before if before is not None else _last_id() + 1
+    last = LAST_ID if before is None else before
     return _match_fts(words, last, limit) if connection.vendor == "sqlite" else _match_gin(words, last, limit)
 
 
@@ -156,19 +153,14 @@ def _match_fts(words: Sequence[str], before: int, limit: int) -> list[Match]:
 
 def _match_gin(words: Sequence[str], before: int, limit: int) -> list[Match]:
     query = " & ".join([*words[:-1], f"{words[-1]}:*"])
-    matches: list[Match] = []
-    window = _FIRST_WINDOW
     with _bitmap_scans() as cursor:
-        while before > 0 and len(matches) < limit:
-            first = max(0, before - window)
-            cursor.execute(
-                f"SELECT id, run_id FROM {_TABLE} WHERE words @@ CAST(%s AS tsquery) AND id >= %s AND id < %s "
-                "ORDER BY id DESC LIMIT %s",
-                [query, first, before, limit - len(matches)],
-            )
-            matches += [Match(*row) for row in cursor.fetchall()]
-            before, window = first, window * _WINDOW_GROWTH
-    return matches
+        # `id + 0` cannot use the primary key, by which PostgreSQL would read the words of all documents.
+        cursor.execute(
+            f"SELECT id, run_id FROM {_TABLE} WHERE words @@ CAST(%s AS tsquery) AND id + 0 < %s "
+            "ORDER BY id DESC LIMIT %s",
+            [query, before, limit],
+        )
+        return [Match(*row) for row in cursor.fetchall()]
 
 
 @contextmanager
@@ -178,8 +170,3 @@ def _bitmap_scans() -> Iterator[CursorWrapper]:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_indexscan = off")
         yield cursor
-
-
-def _last_id() -> int:
-    last: Any = SearchDocument.objects.aggregate(last=Max("id"))["last"]
-    return last or 0

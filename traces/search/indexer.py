@@ -237,6 +237,8 @@ def _remember(artifact: StoredBytes) -> _Part:
     return part
 
 
-def unindexed_runs() -> Q:
-    """Return the runs that are not searchable by their payloads yet, as a condition."""
-    return Q(sealed_at__isnull=True) | Q(id__in=UnindexedRun.objects.values("run_id"))
+def unindexed_runs(limit: int) -> list[UUID]:
+    """Return the newest runs that are not searchable by their payloads yet: open ones, and those that wait."""
+    runs = Run.objects.filter(sealed_at__isnull=True).order_by("-id").values_list("id", flat=True)
+    rows = UnindexedRun.objects.order_by("-run_id").values_list("run_id", flat=True)
+    return sorted({*runs[:limit], *rows[:limit]}, reverse=True)[:limit]

@@ -28,7 +28,7 @@ SUMS: Final = (
 )
 _COLUMNS: Final = (*KEY, *SUMS, "newest_run")
 # Rows of one day that are left alone: merging them costs more than reading them.
-_MIN_ROWS: Final = 1_000
+_MIN_ROWS: Final = 200
 _IS_MADE: Final = f"step.label = '{Label.LIVE}'"
 _IS_FAILED: Final = f"step.status IN ('{StepStatus.ERROR}', '{StepStatus.TIMEOUT}')"
 _IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
