@@ -1,4 +1,4 @@
-"""The thread that indexes sealed runs: it finds work by itself, lets the recorder go first, and ends when told to."""
+"""The thread that indexes sealed runs: it finds work by itself, lets recordings go first, and ends when told to."""
 
 from collections.abc import Iterator
 
