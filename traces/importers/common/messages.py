@@ -51,6 +51,15 @@ _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-res
 # How the Vercel AI SDK states what a tool's result is.
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content"})
 
+# Where the schema of a tool's arguments is, in any API.
+SCHEMA_NAMES: Final = (
+    "parameters",
+    "input_schema",
+    "inputSchema",
+    "json_schema",
+    "parameters_json_schema",
+    "parametersJsonSchema",
+)
 _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
@@ -168,6 +177,9 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if value.get("lc") == 1 and "kwargs" in value:
         name = as_text(as_list(value.get("id"))[-1]) if as_list(value.get("id")) else ""
         return _normalize_object({"role": name, **as_object(value["kwargs"])}, role)
+    if value.keys() == {"type", "data"} and _type(value) in _KNOWN_ROLES:
+        # LangChain's `message_to_dict`.
+        return _normalize_object({**as_object(value["data"]), "type": value["type"]}, role)
     if _type(value) in _BARE_ITEMS:
         return _split_content("assistant", [value], {})
     speaker = _normalize_role(value, role)
@@ -226,7 +238,9 @@ def _split_content(
     for block in _normalize_blocks(content):
         kind = _type(block)
         if kind in _CALL_TYPES or "functionCall" in as_object(block):
-            tool_calls.append(normalize_tool_call(block))
+            call = normalize_tool_call(block)
+            # LangChain's messages contain their calls twice.
+            tool_calls += [call] if not call["id"] or call not in tool_calls else []
         elif kind in _RESULT_TYPES or "functionResponse" in as_object(block):
             results.append(_result_message(as_object(block)))
         else:
@@ -295,7 +309,7 @@ def _normalize_tool(tool: JSONObject) -> JSONObject:
     if "name" not in function:
         # A tool built into the provider's API has a type only.
         return tool
-    parameters = parse_embedded(first_member(function, "parameters", "input_schema", "inputSchema", "json_schema"))
+    parameters = parse_embedded(first_member(function, *SCHEMA_NAMES))
     optional = {"description": function.get("description"), "parameters": parameters}
     schema: JSONObject = {"name": function["name"], **{key: item for key, item in optional.items() if item}}
     return schema if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | schema

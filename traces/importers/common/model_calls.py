@@ -24,6 +24,8 @@ _NOT_PARAMETERS: Final = frozenset(
         "prompt",
         "system",
         "instructions",
+        "system_instruction",
+        "systemInstruction",
         "tools",
         "functions",
         "response_format",
@@ -41,7 +43,16 @@ REQUEST_ATTRIBUTES: Final = frozenset(
     | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
     | {"safetySettings", "cachedContent", "labels"}
 )
-RESPONSE_ATTRIBUTES: Final = ("id", "responseId", "service_tier", "system_fingerprint", "modelVersion")
+RESPONSE_ATTRIBUTES: Final = (
+    "id",
+    "responseId",
+    "response_id",
+    "service_tier",
+    "system_fingerprint",
+    "modelVersion",
+    "model_version",
+    "automatic_function_calling_history",
+)
 _PARAMETER_NAMES: Final = {
     "maxTokens": "max_tokens",
     "max_completion_tokens": "max_tokens",
@@ -135,7 +146,8 @@ def request_input(body: JSONObject, messages: list[JSONObject], tools: list[JSON
 
 def system_messages(body: JSONObject) -> list[JSONObject]:
     """Return the instructions that a request states beside its messages, as one message."""
-    instructions = normalize_messages(first_member(body, "system", "instructions"), "system")
+    names = ("system", "instructions", "system_instruction", "systemInstruction")
+    instructions = normalize_messages(first_member(body, *names), "system")
     return _join_instructions([{**message, "role": "system"} for message in instructions])
 
 

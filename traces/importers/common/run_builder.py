@@ -171,30 +171,45 @@ def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
 
 
 class _Call(NamedTuple):
-    """A model's tool call, with the digest of its arguments."""
+    """A model's tool call."""
 
     name: str
-    arguments: str
+    arguments: JSONObject
+    digest: str
     id: str
 
 
 def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep:
     """Assign the id of the first matching open call, and close that call."""
     if step.call_id:
+        call = next((call for call in open_calls if call.id == step.call_id), None)
         open_calls[:] = [call for call in open_calls if call.id != step.call_id]
-        return step
+        return replace(step, input=call.arguments) if call and _is_text_of(step.input, call.arguments) else step
     arguments = _digest(step.input)
-    match = next((call for call in open_calls if (call.name, call.arguments) == (step.callee, arguments)), None)
+    match = next((call for call in open_calls if (call.name, call.digest) == (step.callee, arguments)), None)
     if match is None:
         return step
     open_calls.remove(match)
     return replace(step, call_id=match.id)
 
 
+def _is_text_of(value: JSONValue, arguments: JSONObject) -> bool:
+    """Return whether a value is what LangChain makes of arguments: the only one, or their text in Python."""
+    if isinstance(value, dict | list) or value is None:
+        return False
+    only = next(iter(arguments.values())) if len(arguments) == 1 else None
+    return value == only or value in (str(only), str(arguments))
+
+
 def _calls_in(output: JSONValue) -> list[_Call]:
     """Return the tool calls of a model's output that have an id."""
     return [
-        _Call(as_text(call.get("name")), _digest(call.get("arguments")), as_text(call["id"]))
+        _Call(
+            name=as_text(call.get("name")),
+            arguments=as_object(call.get("arguments")),
+            digest=_digest(call.get("arguments")),
+            id=as_text(call["id"]),
+        )
         for call in ModelAnswer(output).calls
         if call.get("id")
     ]

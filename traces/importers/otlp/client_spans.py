@@ -1,16 +1,19 @@
-"""Spans that a provider's client writes without messages, beside a tracer's span of the same call.
+"""Spans that the tracer of a provider's client writes, beside an agent tracer's span of the same call.
 
 Both would be model steps, and the tokens of the call would count twice. The client's span becomes an attribute of the
-tracer's step.
+tracer's step: if it has no messages, or is inside a span of the same response.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelRequest
 
 _RESPONSE_ID: Final = "gen_ai.response.id"
 
@@ -19,14 +22,52 @@ def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Return the steps without those that repeat another one."""
     models = [step for step in steps if step.type is StepType.MODEL]
     bare = [step for step in models if step.input is None and step.output is None]
-    if not bare or len(bare) == len(models):
+    if len(bare) == len(models):
         return list(steps)
-    whole = [step for step in models if step.input is not None]
-    homes = {step.key: home for step in bare if (home := _home(step, whole)) is not None}
-    guests = {home.key: step for step in bare if (home := homes.get(step.key)) is not None}
+    homes = _homes(bare, [step for step in models if step.input is not None])
+    if not homes:
+        return list(steps)
+    guests = {home.key: step for step in models if (home := homes.get(step.key)) is not None}
     return [
         _with_client_span(_inside_home(step, homes), guests.get(step.key)) for step in steps if step.key not in homes
     ]
+
+
+def _homes(bare: Sequence[RecordedStep], whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
+    """Return the step of which each other one becomes a part, by key. A step has one part: the last, after retries."""
+    homes = _outer_spans(whole)
+    vacant = {step.key: step for step in whole if step.key not in homes}
+    for outer in homes.values():
+        vacant.pop(outer.key, None)
+    for step in reversed(bare):
+        if (home := _home(step, list(vacant.values()))) is not None:
+            homes[step.key] = vacant.pop(home.key)
+    return homes
+
+
+def _outer_spans(whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
+    """Return the span around each span of the same call, which contains the same messages, by key."""
+    spans = {step.key: step for step in whole}
+    inner_counts = Counter(step.parent for step in whole)
+    outer_spans = {
+        step.key: outer
+        for step in whole
+        if (outer := spans.get(step.parent or "")) is not None
+        and inner_counts[step.parent] == 1
+        and _is_same_call(outer, step)
+    }
+    return {key: outer for key, outer in outer_spans.items() if outer.key not in outer_spans}
+
+
+def _is_same_call(outer: RecordedStep, inner: RecordedStep) -> bool:
+    """Return whether two spans are of one response, or the outer one lacks it."""
+    response = outer.attributes.get(_RESPONSE_ID)
+    is_same = response == inner.attributes.get(_RESPONSE_ID) if response else outer.output is None
+    return is_same and _message_count(outer) == _message_count(inner)
+
+
+def _message_count(step: RecordedStep) -> int:
+    return len(ModelRequest(step.input).messages)
 
 
 def _home(bare: RecordedStep, whole: Sequence[RecordedStep]) -> RecordedStep | None:
@@ -54,10 +95,18 @@ def _with_client_span(step: RecordedStep, guest: RecordedStep | None) -> Recorde
         return step
     usage: JSONObject = {"in": guest.tokens_in, "out": guest.tokens_out, "cached": guest.tokens_cached}
     span: JSONObject = {"span_id": guest.key, "name": guest.name, "attributes": guest.attributes, "tokens": usage}
-    if guest.error:
-        span["error"] = guest.error
+    request = {**as_object(guest.input), **as_object(step.input)}
+    output = guest.output if step.output is None else step.output
+    differences: JSONObject = {
+        "error": guest.error,
+        "request": {name: value for name, value in as_object(guest.input).items() if request[name] != value},
+        "output": None if guest.output == output else guest.output,
+    }
+    span |= {name: value for name, value in differences.items() if value}
     return replace(
         step,
+        input=request,
+        output=output,
         tokens_in=guest.tokens_in if step.tokens_in is None else step.tokens_in,
         tokens_out=guest.tokens_out if step.tokens_out is None else step.tokens_out,
         tokens_cached=guest.tokens_cached if step.tokens_cached is None else step.tokens_cached,

@@ -45,11 +45,12 @@ class CallAnswer:
 def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
     """Return a model step's output. Other records of the same answer are left out if they state nothing more."""
     reason = _finish_reason(attributes)
+    has_one_choice = len(as_list(attributes.look("gen_ai.response.finish_reasons"))) == 1
     selection: CallAnswer | None = None
     for source in _sources(attributes, events):
         if source.value is None or source.value in ("", [], {}):
             continue
-        candidate = _read(source.value, reason)
+        candidate = _read(source.value, reason, has_one_choice=has_one_choice)
         if not _has_content(candidate.answer.output, source.value):
             continue
         if selection is None or states(_message(selection.answer), _message(candidate.answer)):
@@ -86,12 +87,12 @@ def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
     return Source(value=messages, use=lambda: attributes.drop(f"{prefix}."))
 
 
-def _read(value: JSONValue, reason: str) -> CallAnswer:
+def _read(value: JSONValue, reason: str, *, has_one_choice: bool) -> CallAnswer:
     value = _single_response(parse(value))
     if _is_response(value):
         response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
         return CallAnswer(answer=normalize_response(response), attributes=_response_attributes(response))
-    envelope = _choices(value)
+    envelope = _choices(value, has_one_choice=has_one_choice)
     answer = normalize_answer(value if envelope is None else envelope)
     if answer.output is not None and reason and "finish_reason" not in answer.output:
         answer = replace(answer, output={**answer.output, "finish_reason": reason})
@@ -109,14 +110,16 @@ def _is_response(value: JSONValue) -> bool:
     return is_response_output(value if isinstance(value, list) else as_object(value).get("output"))
 
 
-def _choices(value: JSONValue) -> JSONObject | None:
+def _choices(value: JSONValue, *, has_one_choice: bool) -> JSONObject | None:
     """Return a list of messages as choices; None for any other value."""
     messages = as_objects(value)
     if not messages or not isinstance(value, list) or len(messages) != len(value):
         return None
     if any("role" not in message for message in messages):
         return None
-    if len(messages) > 1 and not all(message.get("finish_reason") for message in messages):
+    if len(messages) > 1 and has_one_choice and all(has_list(message, "parts") for message in messages):
+        messages = [{**messages[0], "parts": [part for message in messages for part in as_list(message["parts"])]}]
+    elif len(messages) > 1 and not all(message.get("finish_reason") for message in messages):
         messages = [_join(messages)]
     choices: list[JSONValue] = [
         {"message": message, "finish_reason": message.get("finish_reason")} for message in messages

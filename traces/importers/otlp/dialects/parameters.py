@@ -45,10 +45,21 @@ _SCHEMAS: Final = ("gen_ai.request.structured_output_schema", "gen_ai.openai.req
 # Fields that are the model, the tools and the messages of a call.
 _STATED_ELSEWHERE: Final = frozenset(
     {"model", "model_name", "tools", "functions", "messages", "input", "contents", "instructions", "system", "prompt"}
-    | {"invocation_params"}
+    | {"invocation_params", "system_instruction", "systemInstruction"}
 )
-# The instrumentation of OpenAI's Agents SDK records the fields of the response, and the address of the server.
-_DESCRIPTIONS: Final = REQUEST_ATTRIBUTES | {"id", "object", "created_at", "completed_at", "status", "base_url"}
+# Gemini's parameters.
+_CONFIGURATIONS: Final = ("generation_config", "generationConfig")
+# The instrumentation of OpenAI's Agents SDK records the fields of the response and the address of the server, that of
+# LangChain the kind of its model.
+_DESCRIPTIONS: Final = REQUEST_ATTRIBUTES | {
+    "id",
+    "object",
+    "created_at",
+    "completed_at",
+    "status",
+    "base_url",
+    "_type",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,6 +107,8 @@ def _printed_request(attributes: Attributes, body: JSONObject) -> JSONObject:
 def split_settings(request: JSONObject) -> Settings:
     """Separate the parameters of a request from what only describes it or its response."""
     fields = shaping_fields(request)
+    for name in _CONFIGURATIONS:
+        fields = {**as_object(fields.pop(name, None)), **fields}
     response_format = fields.pop("response_format", None)
     not_parameters = _DESCRIPTIONS | _STATED_ELSEWHERE
     return Settings(

@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import normalize_messages
@@ -24,7 +24,7 @@ from traces.importers.otlp.dialects.message_events import (
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.request_bodies import parse
-from traces.importers.otlp.dialects.tool_calls import tool_arguments
+from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -110,6 +110,7 @@ _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _PYDANTIC_AI: Final = "pydantic-ai"
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
+_CALL_IDS: Final = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")
 _SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
 _OUTPUTS: Final = (
     "langfuse.observation.output",
@@ -227,16 +228,18 @@ def _tool(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: 
     call_input = attributes.look(*_CALL_INPUTS)
     names = _INPUTS if call_input is not None or _is_schema(schema) else (_PARAMETERS, *_INPUTS)
     arguments = tool_arguments(attributes.take(*names), as_object(schema) if _is_schema(schema) else {})
+    result = tool_result(attributes.take(*_OUTPUTS))
+    details: JSONObject = {"call": arguments.other, "result": result.other}
     return SpanFacts(
         key=wire.span_id,
         name=name,
         type=StepType.TOOL,
         times=times,
         tool_name=name,
-        call_id=as_text(attributes.take("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")),
+        call_id=as_text(attributes.take(*_CALL_IDS)) or arguments.call_id or result.call_id,
         input=arguments.value,
-        output=attributes.take(*_OUTPUTS),
-        attributes={"call": arguments.other} if arguments.other else {},
+        output=result.value,
+        attributes={name: fields for name, fields in details.items() if fields},
     )
 
 

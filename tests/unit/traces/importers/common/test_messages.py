@@ -315,3 +315,19 @@ def test_pair_of_role_and_text_is_one_message() -> None:
         {"role": "assistant", "content": "Yes."},
     ]
     assert normalize_messages(["user", "friendly"]) == [{"role": "user", "content": "friendly"}]
+
+
+def test_messages_of_langchain_in_their_own_envelope() -> None:
+    call: JSONObject = {"name": "find", "args": {"id": 1}, "id": "c1", "type": "tool_call"}
+    # LangChain's message of a Responses answer contains its calls as items, too.
+    item: JSONObject = {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"id": 1}'}
+    messages: list[JSONValue] = [
+        {"type": "human", "data": {"content": "Hi", "type": "human", "name": None}},
+        {"type": "ai", "data": {"content": [item], "tool_calls": [call], "type": "ai"}},
+        {"type": "tool", "data": {"content": "sent", "tool_call_id": "c1", "type": "tool"}},
+    ]
+    assert normalize_messages(messages) == [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "find", "arguments": {"id": 1}}]},
+        {"role": "tool", "content": "sent", "tool_call_id": "c1"},
+    ]

@@ -67,3 +67,46 @@ def test_other_calls_stay_steps(client: Any) -> None:
 
 def test_calls_without_messages_stay_steps() -> None:
     assert len(run_of(ROOT, span(2, "tracer", CHAT), span(3, "client", CHAT, start=2)).steps) == 3
+
+
+RESPONSE = {"gen_ai.response.id": "r1"}
+ANSWER = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "Hello"}], "finish_reason": "stop"}])
+
+
+@pytest.mark.parametrize(
+    "outer",
+    [{**MESSAGES, **RESPONSE, "gen_ai.output.messages": ANSWER}, MESSAGES],
+    ids=["same response", "no response"],
+)
+def test_span_inside_a_span_of_the_same_call_is_its_part(outer: dict[str, str]) -> None:
+    call = span(2, "tracer", {**CHAT, **outer}, start=1, end=6)
+    settings = {"gen_ai.request.seed": "7", "gen_ai.output.messages": ANSWER}
+    client = span(3, "client", {**CHAT, **MESSAGES, **RESPONSE, **settings}, parent=2, start=2)
+    _, model = run_of(ROOT, call, client).steps
+    assert (model.tokens_out, model.key[-1]) == (9, "2")
+    assert model.input == {"messages": [{"role": "user", "content": "Hi"}], "parameters": {"seed": 7}}
+    assert model.output == {"message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        (RESPONSE, {"gen_ai.response.id": "r2"}),
+        ({"gen_ai.output.messages": ANSWER}, RESPONSE),
+        (RESPONSE, {**RESPONSE, "gen_ai.input.messages": json.dumps([USER, USER])}),
+    ],
+    ids=["another response", "unknown response", "other messages"],
+)
+def test_model_calls_inside_others_stay_steps(outer: dict[str, str], inner: dict[str, str]) -> None:
+    call = span(2, "tracer", {**CHAT, **MESSAGES, **outer}, start=1, end=6)
+    assert len(run_of(ROOT, call, span(3, "client", {**CHAT, **MESSAGES, **inner}, parent=2, start=2)).steps) == 3
+
+
+def test_retries_inside_a_call_stay_steps() -> None:
+    call = span(2, "tracer", {**CHAT, **MESSAGES}, start=1, end=6)
+    retries = [span(number, "client", {**CHAT, **MESSAGES}, parent=2, start=number) for number in (3, 4)]
+    assert len(run_of(ROOT, call, *retries).steps) == 4
+    bare = [span(number, "client", CHAT, parent=2, start=number) for number in (3, 4)]
+    _, model, retry = run_of(ROOT, call, *bare).steps
+    part: Any = model.attributes["client_span"]
+    assert (part["span_id"][-1], retry.key[-1]) == ("4", "3")

@@ -29,6 +29,15 @@ def test_fields_of_response_become_attributes() -> None:
     assert step.attributes["answer"] == {"reasoning_content": "1+1"}
 
 
+def test_calls_that_geminis_client_made_become_attributes() -> None:
+    history = [{"role": "user", "parts": [{"function_response": {"name": "find", "response": {"result": "sent"}}}]}]
+    candidate = {"content": {"role": "model", "parts": [{"text": "Two."}]}, "finish_reason": "STOP"}
+    response = {"candidates": [candidate], "response_id": "r1", "automatic_function_calling_history": history}
+    step = step_of({**MODEL, "output.value": json.dumps(response)})
+    assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
+    assert step.attributes["response"] == {"response_id": "r1", "automatic_function_calling_history": history}
+
+
 def test_other_choices_become_attributes() -> None:
     response = {"choices": [choice("Two."), choice("Too.", "length")]}
     step = step_of({**MODEL, "output.value": json.dumps(response)})

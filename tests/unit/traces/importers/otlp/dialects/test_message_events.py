@@ -79,3 +79,13 @@ def test_events_in_attribute_of_pydantic_ai_are_read() -> None:
     assert body(step.output)["message"] == {"role": "assistant", "content": "Hello"}
     assert "events" not in step.attributes
     assert step.key == f"{1:016x}"
+
+
+def test_messages_of_one_choice_are_joined() -> None:
+    calls: Any = [{"type": "tool_call", "id": id, "name": "find", "arguments": {}} for id in ("c1", "c2")]
+    messages = [{"role": "assistant", "parts": [call], "finish_reason": "tool_call"} for call in calls]
+    output = {"gen_ai.output.messages": json.dumps(messages)}
+    one: Any = step_of({**output, "gen_ai.response.finish_reasons": ["tool_call"]}).output
+    assert [call["id"] for call in one["message"]["tool_calls"]] == ["c1", "c2"]
+    two: Any = step_of({**output, "gen_ai.response.finish_reasons": ["tool_call", "tool_call"]}).output
+    assert [call["id"] for call in two["message"]["tool_calls"]] == ["c1"]

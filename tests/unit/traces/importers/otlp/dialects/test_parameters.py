@@ -70,3 +70,26 @@ def test_settings_of_tools_are_attributes() -> None:
         assert isinstance(step.input, dict)
         assert step.input["tools"] == [{"name": "find", "parameters": {"type": "object"}}]
         assert step.attributes["tools"] == {"find": {"strict": True}}
+
+
+def test_request_of_gemini() -> None:
+    tool = {"name": "find", "parameters_json_schema": {"type": "object"}}
+    request = {
+        "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "system_instruction": {"role": "user", "parts": [{"text": "Be brief."}]},
+        "generation_config": {"temperature": 0.2, "max_output_tokens": 100},
+        "tools": [{"function_declarations": [tool]}],
+    }
+    invocation = {"temperature": 0.2, "max_output_tokens": 100}
+    attributes = {"input.value": json.dumps(request), "llm.invocation_parameters": json.dumps(invocation)}
+    assert step_of({**MODEL, **attributes}).input == {
+        "messages": [{"role": "system", "content": "Be brief."}, USER],
+        "parameters": {"temperature": 0.2, "max_tokens": 100},
+        "tools": [{"name": "find", "parameters": {"type": "object"}}],
+    }
+
+
+def test_kind_of_langchains_model_is_no_parameter() -> None:
+    invocation = json.dumps({"_type": "openai-chat", "top_p": 1.0})
+    recorded, rest = parameters({**MODEL, "input.value": json.dumps([USER]), "llm.invocation_parameters": invocation})
+    assert (recorded, rest["request"]) == ({"top_p": 1.0}, {"_type": "openai-chat"})

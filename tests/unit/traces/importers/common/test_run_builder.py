@@ -1,0 +1,40 @@
+from typing import Any
+
+import pytest
+
+from traces.core.recorded_run import RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.run_builder import match_calls
+
+
+def tool_input(value: Any, arguments: Any, *, call_id: str = "c1") -> Any:
+    """Return the input of a tool step after the calls of a model were matched."""
+    message: Any = {"role": "assistant", "tool_calls": [{"id": "c1", "name": "find", "arguments": arguments}]}
+    model = RecordedStep(key="m", name="chat", type=StepType.MODEL, output={"message": message})
+    tool = RecordedStep(key="t", name="find", type=StepType.TOOL, tool_name="find", call_id=call_id, input=value)
+    return match_calls([model, tool])[1].input
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments"),
+    [("Lima", {"city": "Lima"}), ("5", {"count": 5}), (5, {"count": 5}), ("{'a': 'x', 'b': 2}", {"a": "x", "b": 2})],
+)
+def test_text_of_arguments_becomes_the_arguments_of_its_call(text: Any, arguments: Any) -> None:
+    assert tool_input(text, arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    ("value", "arguments"),
+    [
+        ("Rome", {"city": "Lima"}),
+        ("Lima", {"city": "Lima", "unit": "C"}),
+        (None, {"city": None}),
+        (["x"], {"a": ["x"]}),
+    ],
+)
+def test_other_input_stays_as_it_is(value: Any, arguments: Any) -> None:
+    assert tool_input(value, arguments) == value
+
+
+def test_input_of_another_call_stays_as_it_is() -> None:
+    assert tool_input("Lima", {"city": "Lima"}, call_id="c2") == "Lima"
