@@ -217,7 +217,7 @@ class ProgramLab(UnaidedLab):
         return self._change_ids[path]
 
     def _makes(self, change: Change, path: str) -> bool:
-        return any(self._sets(source, entry, path) for source, entry in self._entries(change))
+        return _is_step_of(change, path) or any(self._sets(*entry, path) for entry in self._entries(change))
 
     def _entries(self, change: Change) -> Iterator[OverrideSource]:
         """Yield the overrides that apply a change, and those that revert it."""
@@ -237,6 +237,8 @@ class ProgramLab(UnaidedLab):
         node = source.graph.by_no[number] if isinstance(number, int) else None
         if kind == "tool":
             return _has(entry, "model", "tools")
+        if kind == "code" and rest:
+            return node is not None and node.name in name.split("+") and _sets_input(entry)
         if kind == "code":
             return any(edit.get("op") in {"insert", "delete"} for edit in _edits(entry))
         if kind in {"user", "turn"}:
@@ -264,6 +266,23 @@ class ProgramLab(UnaidedLab):
         words = [_differing(passage) for edit in edits for passage in as_objects(edit.get("passages"))]
         arguments = [str(value) for value in as_object(entry.get("arguments")).values()]
         return any(sum(part in text for text in texts) == 1 for part in (*words, *arguments) if part)
+
+
+def _is_step_of(change: Change, path: str) -> bool:
+    """Return whether a change is a step more or less of a node that edited code calls: `code.NODES.what`."""
+    kind, name, *rest = path.split(".")
+    steps = (change.atom.base, change.atom.candidate)
+    is_structure = kind == "code" and bool(rest) and change.atom.category == "structure"
+    return is_structure and any(step is not None and step.name in name.split("+") for step in steps)
+
+
+def _sets_input(entry: JSONObject) -> bool:
+    """Return whether an override sets what code passes to a step: messages, arguments, or how it searches."""
+    return (
+        "messages" in entry
+        or "arguments" in entry
+        or ("retrieval" in entry and not _has(entry, "retrieval", "documents"))
+    )
 
 
 def _acts_on(path: str, source: Source) -> bool:

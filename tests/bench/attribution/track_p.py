@@ -17,11 +17,12 @@ from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
+from tests.bench.attribution.programs.wild import WILD
 from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later", "field")
+HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later", "field", "wild")
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
     "held out": HELD_OUT,
@@ -30,6 +31,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "blind": BLIND,
     "later": LATER,
     "field": FIELD,
+    "wild": WILD,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.

@@ -31,13 +31,15 @@ class Program(Pipeline):
     """An agent with its own model. Programs of one `group` are reported together.
 
     A model that `rewords` makes the same decision at each call, worded differently. One with `chance` decides
-    differently at times. Cases have one to `most` edits.
+    differently at times. Cases have one to `most` edits; `controls` of every 16 cases, a multiple of four, have no
+    cause.
     """
 
     group: str
     rewords: bool = False
     chance: Chance | None = None
     most: int = 4
+    controls: int = 4
     edits: tuple[Edit, ...]
 
     @property
@@ -63,10 +65,10 @@ def sampling(*nodes: str) -> tuple[Edit, ...]:
 
 
 def draw_case(program: Program, number: int, seed: int) -> BenchCase:
-    """Draw case `number` of a program. Sizes alternate; four of every 16 cases have no cause."""
+    """Draw case `number` of a program. Sizes alternate; the last of every 16 cases have no cause."""
     rng = random.Random(f"{seed} {program.name} {number}")
     size = min(1 + number % program.most, len(program.edits))
-    has_cause = number // 4 % 4 != 3
+    has_cause = number % 16 < 16 - program.controls
     case = _draw(program, number, size, rng, acting=has_cause)
     for _ in range(_DRAWS):
         if bool(case.truth.sets) == has_cause:
