@@ -12,6 +12,7 @@ from django.db import transaction
 
 logger = structlog.get_logger("live")
 _SEND_LIMIT_S: Final = 5.0
+_INTERVAL_S: Final = 0.02
 # After a failure; views catch up without a wake-up meanwhile.
 _PAUSE_S: Final = 1.0
 
@@ -61,6 +62,8 @@ class _Waker:
                 except Exception as error:  # noqa: BLE001 - channel layers raise anything; the next one may succeed
                     logger.warning("wake_ups_lost", groups=len(groups), error=f"{type(error).__name__}: {error}")
                     time.sleep(_PAUSE_S)
+                # Those of the next moment are sent together: a live call alone makes four.
+                time.sleep(_INTERVAL_S)
 
 
 async def _send(groups: list[str]) -> None:

@@ -1,5 +1,7 @@
 """A session's database row, as written by the worker that owns it."""
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -11,6 +13,7 @@ from replay.core.vocabulary import SessionStatus
 from replay.execution import event_log
 from replay.live import shutdown
 from replay.models import ReplaySession
+from traces.storage import statements
 from traces.transitions import move
 
 
@@ -36,6 +39,13 @@ class SessionRow:
         if not self._mine().filter(status=SessionStatus.RUNNING).update(heartbeat_at=Now(), **columns):
             raise LostOwnership
 
+    def record(self, columns: Mapping[str, object], *messages: BaseModel | str) -> None:
+        """Write columns and append messages; raises `LostOwnership` like `update`."""
+        columns = {"heartbeat_at": datetime.now(UTC), **columns}
+        ownership = {"owner": self.owner, "status": str(SessionStatus.RUNNING)}
+        if not event_log.write(self.id, *messages, columns=columns, condition=ownership):
+            raise LostOwnership
+
     def leave(self, status: SessionStatus, **columns: object) -> None:
         """Move the session to another status and give up ownership; raises `LostOwnership` like `update`."""
         if not move(self._mine(), SessionStatus.RUNNING, status, owner="", heartbeat_at=Now(), **columns):
@@ -50,16 +60,22 @@ class SessionRow:
 
     def check(self) -> None:
         """Raise if the session is cancelled, has another owner, or this worker is shutting down."""
-        cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
+        is_cancelled, owner = self._cancellation_and_owner()
         if owner != self.owner:
             raise LostOwnership
-        if cancelled:
+        if is_cancelled:
             raise CancelRequest
         if shutdown.is_requested():
             raise SessionHandover
 
     def should_abandon(self, *, repeatable: bool) -> bool:
         """True if the call in flight should be abandoned; `repeatable`: it may be made again."""
-        cancelled, owner = ReplaySession.objects.values_list("cancel_requested", "owner").get(id=self.id)
+        is_cancelled, owner = self._cancellation_and_owner()
         # A call that another worker must not repeat is awaited even after a takeover: its answer may still arrive.
-        return bool(cancelled) or (repeatable and owner != self.owner)
+        return is_cancelled or (repeatable and owner != self.owner)
+
+    def _cancellation_and_owner(self) -> tuple[bool, str]:
+        row = statements.select(ReplaySession, ("cancel_requested", "owner"), {"id": self.id})
+        if row is None:
+            raise LostOwnership
+        return bool(row[0]), row[1]

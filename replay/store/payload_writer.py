@@ -9,7 +9,7 @@ from traces.storage import artifacts
 
 
 class PayloadWriter:
-    """Stores payloads of a run; parts shared with earlier ones are not split or written again.
+    """Collects payloads of a run and stores them together; parts shared with earlier ones are not split again.
 
     `find_run` returns the run's id, which exists from the first payload on.
     """
@@ -19,8 +19,11 @@ class PayloadWriter:
         self._splitter = Splitter()
 
     def __call__(self, value: JSONValue) -> str:
-        """Store a value and return its digest; the caller must not change the value afterwards."""
-        ref = self._splitter.split(value)
-        artifacts.write_many({self._find_run(): self._splitter.parts})
-        self._splitter.parts.clear()
-        return ref
+        """Return a value's digest, which may be stored after `flush`; the caller must not change the value."""
+        return self._splitter.split(value)
+
+    def flush(self) -> None:
+        """Store the collected values."""
+        if self._splitter.parts:
+            artifacts.write_many({self._find_run(): self._splitter.parts})
+            self._splitter.parts.clear()

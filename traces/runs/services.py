@@ -33,7 +33,7 @@ from traces.payloads import step_summaries
 from traces.redaction_policies import services as policies
 from traces.runs import copy, revisions, sealed_runs
 from traces.runs.revisions import Placement
-from traces.storage import artifacts, bulk
+from traces.storage import artifacts, bulk, statements
 from traces.storage.retention_pass import retention_pass
 
 _STEP_COLUMNS = ("run", *ingest_rows.COLUMNS)
@@ -130,7 +130,8 @@ def open_run(
 
 def append_steps(run_id: UUID, step_rows: Sequence[StepRow]) -> None:
     """Add steps to an unsealed run; raise `RunSealed`."""
-    with transaction.atomic():
+    # No savepoint: a failure aborts the outer transaction anyway.
+    with transaction.atomic(savepoint=False):
         _require_open(run_id)
         insert_steps(run_id, step_rows)
         notify.touch(f"run.{run_id}")
@@ -375,10 +376,10 @@ def _row_type(columns: tuple[str, ...]) -> Callable[..., Any]:
 
 def _require_open(run_id: UUID) -> None:
     """Lock an unsealed run, so that it cannot be sealed meanwhile; raise `NotFound` or `RunSealed`."""
-    rows = list(Run.objects.select_for_update().filter(id=run_id).values_list("sealed_at", flat=True))
-    if not rows:
+    row = statements.select(Run, ("sealed_at",), {"id": run_id}, lock=True)
+    if row is None:
         raise NotFound(f"there is no run {run_id}")
-    if rows[0] is not None:
+    if row[0] is not None:
         raise RunSealed(f"run {run_id} is sealed: no steps can be added to it")
 
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final, NoReturn
 
 from django.db import transaction
@@ -24,6 +25,7 @@ from replay.overrides.policy import Policy, Retries
 from traces.core.json_access import member
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
+from traces.storage import statements
 from traces.transitions import move
 
 # Poll interval at which a running or waiting call checks whether it should stop.
@@ -31,6 +33,7 @@ _POLL_S: Final = 0.2
 # Longest `Retry-After` that a worker accepts.
 _MAX_WAIT_S: Final = 900.0
 INTERRUPTION: Final = "interrupted"
+_ATTEMPT_COLUMNS: Final = tuple(field.attname for field in Attempt._meta.concrete_fields if field.name != "id")
 
 
 class CallFailure(Exception):
@@ -87,7 +90,14 @@ class AttemptJournal:
 
     def attempts_for(self, call: Call) -> list[Attempt]:
         """Return the attempts at a call, in order."""
+        if call.no not in self._steps_with_attempts:
+            return []
         return list(Attempt.objects.filter(session=self.row.session, sequence_no=call.no).order_by("attempt"))
+
+    @cached_property
+    def _steps_with_attempts(self) -> set[int]:
+        """Steps with attempts by this or an earlier worker: only the owner of a session makes new ones."""
+        return set(Attempt.objects.filter(session=self.row.session).values_list("sequence_no", flat=True))
 
     def resume(self, call: Call, attempts: list[Attempt], reason: Reason) -> tuple[int, int]:
         """Wait until the next attempt is due; return its number and the number of failures so far.
@@ -112,8 +122,9 @@ class AttemptJournal:
             "tool": f"running {call.callee}",
             "retrieval": f"searching {place}",
         }[kind]
+        self._steps_with_attempts.add(call.no)
         with transaction.atomic():
-            attempt = Attempt.objects.create(
+            attempt = Attempt(
                 session=self.row.session,
                 sequence_no=call.no,
                 attempt=number,
@@ -123,10 +134,11 @@ class AttemptJournal:
                 signature=call.signature,
                 started_at=datetime.now(UTC),
             )
+            attempt.id = statements.insert(Attempt, {name: getattr(attempt, name) for name in _ATTEMPT_COLUMNS})
             if number == 1:
                 self._calls += 1
-            self.row.update(live_calls=self._calls, current=f"step {call.no}: {doing}"[:300])
-            self.row.append_messages(_message(attempt), "session")
+            columns = {"live_calls": self._calls, "current": f"step {call.no}: {doing}"[:300]}
+            self.row.record(columns, _message(attempt), "session")
             if number == 1:
                 observers.call_intended(self.row.id, call.no)
         return attempt
@@ -145,8 +157,8 @@ class AttemptJournal:
         def write() -> None:
             with transaction.atomic():
                 columns = {"outcome": outcome, "duration_ms": duration_ms}
-                if self.conclude(attempt, AttemptStatus.SUCCEEDED, *messages, **columns):
-                    self.row.update(cost_usd=self._cost_usd)
+                if self._store_end(attempt, AttemptStatus.SUCCEEDED, columns):
+                    self.row.record({"cost_usd": self._cost_usd}, *messages, _message(attempt))
                     if cost is not None:
                         observers.call_paid(self.row.id, cost)
 
@@ -157,6 +169,13 @@ class AttemptJournal:
 
         Raises `LostOwnership` if another worker took the session over and abandoned the attempt.
         """
+        is_new = self._store_end(attempt, status, columns)
+        if is_new:
+            self.row.append_messages(*messages, _message(attempt))
+        return is_new
+
+    def _store_end(self, attempt: Attempt, status: AttemptStatus, columns: dict[str, Any]) -> bool:
+        """Like `conclude`, without messages."""
         if "outcome" in columns:
             columns["outcome"] = self.redaction.outcome(attempt.kind, columns["outcome"])
         if "error" in columns:
@@ -164,7 +183,6 @@ class AttemptJournal:
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
         if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
-            self.row.append_messages(*messages, _message(attempt))
             self._hooks.send_telemetry("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():

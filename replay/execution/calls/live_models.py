@@ -59,6 +59,9 @@ class _Stream(Watch):
         self._flushed_at = 0.0
 
     def text(self, piece: str) -> None:
+        if not self._text:
+            # The text of a short answer is stored as a whole, with its outcome.
+            self._flushed_at = time.monotonic()
         self._text += piece
         if time.monotonic() - self._flushed_at >= _FLUSH_S:
             self._flush(self._redaction.beginning(self._text))

@@ -83,6 +83,7 @@ class Checkpoints:
         if not self._buffer:
             return
         rows, self._buffer = [self._with_ignore_list(row) for row in self._buffer], []
+        self.save.flush()
         with transaction.atomic():
             # First, because it checks ownership: only the owner may write steps.
             self.commit(rows[0].sequence_no, rows[-1].sequence_no)
@@ -91,8 +92,8 @@ class Checkpoints:
     def commit(self, first: int, last: int) -> None:
         """Record in the session that steps are written; call it in the transaction that writes them."""
         self.last = max(self.last, last)
-        self.row.update(checkpoint_no=self.last, current="", lost_workers=0, **self.columns())
-        self.row.append_messages(StepsMessage(seq=0, first=first, last=last), "session")
+        columns = {"checkpoint_no": self.last, "current": "", "lost_workers": 0, **self.columns()}
+        self.row.record(columns, StepsMessage(seq=0, first=first, last=last), "session")
         notify.touch("runs")
 
     def columns(self) -> dict[str, object]:
@@ -110,6 +111,7 @@ class Checkpoints:
         """Write the failed step, so that the run shows where and why, and end the replay."""
         row = step_rows.row(call, answer, self.session.source_run_id, self.save, self.redaction)
         self.flush()
+        self.save.flush()
         self.counts[row.label] += 1
         with transaction.atomic():
             self.commit(row.sequence_no, row.sequence_no)

@@ -80,9 +80,11 @@ class ReusedSteps:
     def _lost_rows(self, losses: dict[int, LostPayloads]) -> list[StepRow]:
         steps = Step.objects.filter(run_id=self._source, sequence_no__in=losses) if losses else ()
         save = self._checkpoints.save
-        return [
+        rows = [
             step_rows.lost_row(step, step.sequence_no, step.parent_no, losses[step.sequence_no], save) for step in steps
         ]
+        save.flush()
+        return rows
 
     def _refuse_assumed(self, event: StepsReused) -> None:
         """Raise `ReplayFailure` under a strict policy, which does not accept assumptions."""
