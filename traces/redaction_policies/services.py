@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 
 import structlog
 from django.db import IntegrityError, transaction
-from django.db.models import Max
 
 from traces.models import RedactionPolicy
 from traces.redaction import personal_data
@@ -49,8 +48,8 @@ def policy_of(app: str) -> Policy:
 def newest_versions(apps: Iterable[str] | None = None) -> list[RedactionPolicy]:
     """Return the newest version of each app's policy, by app."""
     policies = RedactionPolicy.objects.all() if apps is None else RedactionPolicy.objects.filter(app__in=set(apps))
-    newest = policies.values("app").annotate(newest=Max("id")).values("newest")
-    return list(RedactionPolicy.objects.filter(id__in=newest).order_by("app"))
+    newest = {row.app: row for row in policies.order_by("id")}
+    return [newest[app] for app in sorted(newest)]
 
 
 def versions(app: str) -> Sequence[RedactionPolicy]:
