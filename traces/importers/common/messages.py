@@ -107,7 +107,7 @@ def normalize_tool_call(value: JSONValue) -> JSONObject:
     function = as_object(first_member(call, "function", "functionCall", "function_call")) or call
     arguments = first_member(function, "arguments", "args", "input", "parameters")
     if arguments is None:
-        arguments = first_member(call, "arguments", "args", "input")
+        arguments = first_member(call, "arguments", "args", "input", "server_tool_call")
     return {
         # Gemini's calls have their id inside.
         "id": as_text(first_member({**function, **call}, "call_id", "id", "toolCallId", "tool_call_id")),

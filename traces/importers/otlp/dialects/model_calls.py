@@ -114,13 +114,24 @@ def _whole_request(attributes: Attributes) -> RequestBody | None:
         if body is not None:
             messages = [*system_messages(body.fields), *body.messages]
             attributes.take(name)
-            attributes.drop("gen_ai.input.messages", "gen_ai.prompt.")
+            _drop_repeated(attributes, messages)
             attributes.drop_copies(messages)
             if body.tools:
                 attributes.take(*_TOOL_DEFINITIONS)
                 attributes.drop("llm.request.functions.", "llm.tools.")
             return replace(body, messages=messages)
     return None
+
+
+def _drop_repeated(attributes: Attributes, messages: list[JSONObject]) -> None:
+    """Drop the messages that another convention records, if the request contains all of them."""
+    records = (
+        ("gen_ai.input.messages", attributes.look_json("gen_ai.input.messages")),
+        ("gen_ai.prompt.", _indexed_prompt(attributes)),
+    )
+    for prefix, record in records:
+        if record and all(message in messages for message in normalize_messages(record)):
+            attributes.drop(prefix)
 
 
 def _parsed_request(attributes: Attributes, name: str) -> RequestBody | None:

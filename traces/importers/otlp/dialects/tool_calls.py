@@ -53,6 +53,8 @@ def tool_arguments(value: JSONValue, schema: JSONObject) -> ToolArguments:
 
 def tool_result(value: JSONValue) -> ToolResult:
     """Unwrap the message of LangChain that contains a tool's result, also inside Traceloop's `{"output", "kwargs"}`."""
+    if isinstance(value, str) and '"kwargs"' not in value and '"data"' not in value:
+        return ToolResult(value=value)
     body = as_object(parse_embedded(value))
     is_wrapped = body.keys() == {"output", "kwargs"}
     result = body["output"] if is_wrapped else parse_embedded(value)

@@ -331,3 +331,10 @@ def test_messages_of_langchain_in_their_own_envelope() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "c1", "name": "find", "arguments": {"id": 1}}]},
         {"role": "tool", "content": "sent", "tool_call_id": "c1"},
     ]
+
+
+def test_call_that_the_provider_made_has_its_arguments() -> None:
+    facts: JSONObject = {"type": "code_interpreter", "code": "1+1"}
+    call: JSONObject = {"type": "server_tool_call", "id": "s1", "name": "code", "server_tool_call": facts}
+    [message] = normalize_messages({"role": "assistant", "parts": [call]})
+    assert message["tool_calls"] == [{"id": "s1", "name": "code", "arguments": facts}]

@@ -96,3 +96,12 @@ def test_request_without_messages_is_an_attribute() -> None:
     assert step.input is None
     schemas = [{"name": "find", "parameters": {"type": "object"}}]
     assert step.attributes["request"] == {"parameters": {"temperature": 0.2}, "tools": schemas}
+
+
+@pytest.mark.parametrize("text", ["Where are they?", "Where is it?"])
+def test_messages_of_another_convention_are_dropped_only_if_equal(text: str) -> None:
+    parts = {"gen_ai.input.messages": json.dumps([{"role": "user", "parts": [{"type": "text", "content": text}]}])}
+    prompt = {"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": text}
+    step = step_of({**MODEL, "input.value": json.dumps({"messages": [USER]}), **parts, **prompt})
+    assert step.input == {"messages": [USER]}
+    assert (step.attributes.keys() >= parts.keys() | prompt.keys()) is (text != USER["content"])
