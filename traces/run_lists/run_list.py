@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Final
 
+from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
 from traces.core.vocabulary import RunSource
@@ -88,7 +89,11 @@ def matching_runs(run_filter: RunFilter) -> QuerySet[Run]:
 def _total(run_filter: RunFilter, matches: QuerySet[Run], length: int, *, more: bool) -> int | None:
     if run_filter.after is None and not more:
         return length
-    return None if run_filter.words else matches.order_by().values("id")[: _MAX_TOTAL + 1].count()
+    if run_filter.words:
+        return None
+    # Without statistics of values, SQLite starts at the oldest run, and filters by time match the newest.
+    order = _ORDERS[run_filter.sort] if connection.vendor == "sqlite" else ()
+    return matches.order_by(*order).values("id")[: _MAX_TOTAL + 1].count()
 
 
 def _facet(counts: Counter[str]) -> list[Facet]:
