@@ -8,7 +8,7 @@ from django.test import Client
 from cockpit.process.indexing import IndexerThread
 from tests.support.patience import wait_until
 from tests.support.recordings import order_run
-from traces.models import SearchDocument, UnindexedRun
+from traces.models import SearchDocument, UnindexedRun, UsageTotal
 from traces.runs import services
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,12 +29,24 @@ def _are_all_indexed() -> bool:
     return not UnindexedRun.objects.exists()
 
 
+def _record_and_count_totals(name: str) -> int:
+    services.record(order_run(name))
+    return UsageTotal.objects.count()
+
+
 @pytest.mark.usefixtures("indexer")
 def test_thread_makes_runs_searchable() -> None:
     run_id = services.record(order_run()).run_id
     wait_until(_are_all_indexed, LIMIT_S)
     runs = Client().get("/api/v1/runs", {"q": "parcel"}).json()
     assert ([run["id"] for run in runs["runs"]], len(runs["hits"])) == ([str(run_id)], 1)
+
+
+@pytest.mark.usefixtures("indexer")
+def test_thread_merges_totals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traces.totals.usage_totals._MIN_ROWS", 1)
+    rows = [_record_and_count_totals(f"order-{number}") for number in range(4)]
+    wait_until(lambda: UsageTotal.objects.count() == rows[0], LIMIT_S)
 
 
 def test_stopped_thread_writes_nothing_more(indexer: IndexerThread) -> None:
