@@ -15,9 +15,9 @@ RETRY_AFTER_S: Final = 1
 # Fewer than the threads that handle requests: the cockpit stays usable while agents send.
 _SLOTS: Final = BoundedSemaphore(4)
 # Clients give up after 5 to 15 s and lose the batch, so that a prompt refusal is better than a long wait.
-_PATIENCE_S: Final = 1.5
+_PATIENCE_S: Final = 1.0
 # Of a transaction on SQLite, for other threads and for other processes.
-_LOCK_PATIENCE_S: Final = 1.0
+_LOCK_PATIENCE_S: Final = 0.75
 _local: Final = local()
 
 
