@@ -85,6 +85,25 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         "openinference-instrumentation-smolagents==0.1.43",
         "smolagents[openai]==1.26.0",
     ),
+    "openinference-langchain": (
+        *OTLP,
+        "openinference-instrumentation-langchain==0.1.80",
+        "langchain==1.4.7",
+        "langgraph==1.2.22",
+        "langchain-openai==1.7.3",
+        "langchain-anthropic==1.7.7",
+    ),
+    "openinference-anthropic": (*OTLP, "openinference-instrumentation-anthropic==3.1.0", "anthropic==2.12.0"),
+    "openinference-litellm": (*OTLP, "openinference-instrumentation-litellm==0.1.51", "litellm==1.106.2", "mcp"),
+    "openinference-genai": (*OTLP, "openinference-instrumentation-google-genai==1.4.14", "google-genai==3.4.0"),
+    "traceloop-langchain": (
+        "traceloop-sdk==0.62.4",
+        "httpx",
+        "langchain==1.4.7",
+        "langgraph==1.2.22",
+        "langchain-openai==1.7.3",
+    ),
+    "traceloop-agents": ("traceloop-sdk==0.62.4", "httpx", "openai-agents==0.24.0"),
     "langsmith-0.15": ("langsmith==0.15.0", "langgraph==1.2.22", "langchain-openai==1.7.3", "openai==3.54.0"),
 }
 

@@ -19,6 +19,7 @@ _LAUNCH: Final = Path(__file__).parent / "agents/launch.py"
 _SWITCHES: Final = {
     "OPENAI_API_KEY": "none",
     "ANTHROPIC_API_KEY": "none",
+    "GEMINI_API_KEY": "none",
     "TRACELOOP_API_KEY": "none",
     "TRACELOOP_TELEMETRY": "false",
     "CREWAI_DISABLE_TELEMETRY": "true",
@@ -70,6 +71,7 @@ class Desk:
             "OPENAI_BASE_URL": f"{self.model.url}/v1",
             "OPENAI_API_BASE": f"{self.model.url}/v1",
             "ANTHROPIC_BASE_URL": self.model.url,
+            "GOOGLE_GEMINI_BASE_URL": self.model.url,
         }
         process = subprocess.run(
             [environment(client.environment), _LAUNCH, client.tracer, agent, *arguments],

@@ -48,6 +48,9 @@ _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})
 _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-result", "function_call_output"})
 
+# Members of Gemini's parts, in its API and in its client for Python.
+_GEMINI_CALLS: Final = frozenset({"functionCall", "function_call"})
+_GEMINI_RESULTS: Final = frozenset({"functionResponse", "function_response"})
 # How the Vercel AI SDK states what a tool's result is.
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content"})
 
@@ -237,11 +240,11 @@ def _split_content(
     rest: list[JSONValue] = []
     for block in _normalize_blocks(content):
         kind = _type(block)
-        if kind in _CALL_TYPES or "functionCall" in as_object(block):
+        if kind in _CALL_TYPES or not _GEMINI_CALLS.isdisjoint(as_object(block)):
             call = normalize_tool_call(block)
             # LangChain's messages contain their calls twice.
             tool_calls += [call] if not call["id"] or call not in tool_calls else []
-        elif kind in _RESULT_TYPES or "functionResponse" in as_object(block):
+        elif kind in _RESULT_TYPES or not _GEMINI_RESULTS.isdisjoint(as_object(block)):
             results.append(_result_message(as_object(block)))
         else:
             rest.append(block)
@@ -255,7 +258,7 @@ def _split_content(
 
 
 def _result_message(block: JSONObject) -> JSONObject:
-    answer = as_object(block.get("functionResponse")) or block
+    answer = as_object(first_member(block, *_GEMINI_RESULTS)) or block
     result = _unwrap_result(first_member(answer, "content", "response", "result", "output"))
     content = (
         _collapse_blocks(_normalize_blocks(result))

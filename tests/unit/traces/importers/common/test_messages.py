@@ -338,3 +338,13 @@ def test_call_that_the_provider_made_has_its_arguments() -> None:
     call: JSONObject = {"type": "server_tool_call", "id": "s1", "name": "code", "server_tool_call": facts}
     [message] = normalize_messages({"role": "assistant", "parts": [call]})
     assert message["tool_calls"] == [{"id": "s1", "name": "code", "arguments": facts}]
+
+
+def test_parts_of_geminis_client_for_python() -> None:
+    call: JSONObject = {"function_call": {"name": "find", "args": {"id": 1}}}
+    result: JSONObject = {"function_response": {"name": "find", "response": {"result": "sent"}}}
+    messages: list[JSONValue] = [{"role": "model", "parts": [call]}, {"role": "user", "parts": [result]}]
+    assert normalize_messages(messages) == [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": "", "name": "find", "arguments": {"id": 1}}]},
+        {"role": "tool", "content": '{"result":"sent"}'},
+    ]
