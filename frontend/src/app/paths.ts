@@ -26,6 +26,7 @@ export const paths = {
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   outcomes: (search: OutcomesSearch = {}) => linkOptions({ to: "/settings/outcomes", search }),
+  retention: () => linkOptions({ to: "/settings/retention" }),
   redaction: () => linkOptions({ to: "/settings/redaction" }),
   connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),

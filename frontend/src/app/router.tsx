@@ -14,6 +14,7 @@ import { loginRoute } from "@/pages/login/route";
 import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
 import { replaysRoute } from "@/pages/replays/route";
+import { retentionRoute } from "@/pages/retention/route";
 import { runRoute } from "@/pages/run/route";
 import { runsRoute } from "@/pages/runs/route";
 import { sessionRoute } from "@/pages/session/route";
@@ -44,6 +45,7 @@ const routeTree = rootRoute.addChildren([
   settingsRoute,
   outcomesRoute,
   redactionRoute,
+  retentionRoute,
   shareRoute,
   loginRoute,
 ]);

@@ -10,6 +10,10 @@ const stone: MantineColorsTuple = [
 const night: MantineColorsTuple = [
   "#eceae6", "#cfccc5", "#a8a39a", "#96918a", "#3b3935", "#2b2a27", "#1f1e1c", "#1a1a18", "#151513", "#121211",
 ]; // prettier-ignore
+// Shades 6 and 3 are the tokens for failures.
+const brick: MantineColorsTuple = [
+  "#fbe9e7", "#f6d3d0", "#f4aaa4", "#f2837b", "#e06a62", "#c8473f", "#b3302a", "#992823", "#7b201c", "#321a18",
+]; // prettier-ignore
 
 export const theme = createTheme({
   fontFamily: "var(--font)",
@@ -18,7 +22,7 @@ export const theme = createTheme({
   primaryShade: { light: 6, dark: 3 },
   autoContrast: true,
   luminanceThreshold: 0.35,
-  colors: { iris, gray: stone, dark: night },
+  colors: { iris, gray: stone, dark: night, red: brick },
   black: "#1d1c1a",
   defaultRadius: 7,
   fontSizes: { xs: "11.5px", sm: "12.5px", md: "13px", lg: "15px", xl: "17px" },
@@ -45,6 +49,7 @@ export const theme = createTheme({
     Tooltip: { defaultProps: { openDelay: 350, withinPortal: true, multiline: true, maw: 340 } },
     // Focus goes to the first item. Mantine's placeholder would not be a valid menu item.
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
     Modal: {
       defaultProps: { centered: true, radius: 10 },
       styles: {

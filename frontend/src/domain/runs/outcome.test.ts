@@ -19,9 +19,9 @@ test("a cut-off recording names its reason", () => {
   expect(outcomeTitle(run)).toBe("Unknown: the end of the run was not recorded");
 });
 
-test("a judgement overrides errors and running", () => {
+test("a judgement overrides errors and recording", () => {
   expect(outcomeLook(aRun({ errors: 2 }))).toBe("errors");
   expect(outcomeLook(aRun({ errors: 2, outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun({ status: "running" }))).toBe("running");
-  expect(outcomeWord(aRun({ status: "running" }))).toBe("Running");
+  expect(outcomeWord(aRun({ status: "running" }))).toBe("Recording");
 });

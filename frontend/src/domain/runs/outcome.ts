@@ -19,7 +19,7 @@ export function outcomeLook(run: OutcomeSource): OutcomeLook {
 }
 
 export function outcomeWord(run: OutcomeSource): string {
-  return outcomeLook(run) === "running" ? "Running" : OUTCOMES[run.outcome];
+  return outcomeLook(run) === "running" ? "Recording" : OUTCOMES[run.outcome];
 }
 
 /** Details for screen readers and tooltips. */

@@ -2,9 +2,12 @@ import { Button, Menu, Skeleton } from "@mantine/core";
 import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconArrowRight, IconDownload, IconShare2, IconStethoscope } from "@tabler/icons-react";
+import { IconArrowRight, IconDownload, IconShare2, IconStethoscope, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
+import { ProblemError } from "@/api/problem";
+import { EmptyState } from "@/ui/EmptyState";
+import { sentence } from "@/ui/format/text";
 import { diffQuery, isReport } from "@/api/diffs/diffs";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths, serverPaths } from "@/app/paths";
@@ -17,6 +20,9 @@ import { ShareDialog } from "./sharing/ShareDialog";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
 
+// HTTP status of a report whose content was deleted.
+const STATUS_DELETED = 410;
+
 const route = getRouteApi("/diffs/$diff");
 
 export function DiffPage(): ReactElement {
@@ -26,6 +32,8 @@ export function DiffPage(): ReactElement {
   const { data: response, error, refetch } = useQuery(diffQuery(diff));
   const report = isReport(response) ? response : null;
   useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
+  if (error instanceof ProblemError && error.problem.status === STATUS_DELETED)
+    return <DeletedReport problem={error} />;
   if (error) return <ErrorPage error={error} onRetry={() => void refetch()} />;
   if (!response) return <DiffSkeleton />;
   if (!report) return <ComparisonPending />;
@@ -36,6 +44,20 @@ export function DiffPage(): ReactElement {
       <Header report={report} />
       <DiffView report={report} hasLinks search={search} onSearch={onSearch} />
     </div>
+  );
+}
+
+/** A report whose content went with a run that it compared. */
+function DeletedReport({ problem }: { problem: ProblemError }): ReactElement {
+  return (
+    <EmptyState
+      isPage
+      icon={<IconTrash size={28} stroke={1.5} />}
+      title="The source of this report was deleted"
+      action={<Link {...paths.diffs()}>Go to diffs</Link>}
+    >
+      {sentence(problem.message)}
+    </EmptyState>
   );
 }
 

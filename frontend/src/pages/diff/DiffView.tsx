@@ -2,11 +2,12 @@ import { useMemo, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
+import { SourceNotice } from "@/features/retention/SourceNotice";
 import { AlignedSteps } from "./steps/AlignedSteps";
 import { AttributionPanel } from "./overview/Attribution";
 import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./reportContext";
-import { revisionNotices } from "./revisionNotices";
+import { deletionNotices, revisionNotices } from "./runNotices";
 import { SectionTabs } from "./sections/SectionTabs";
 import type { DiffSearch } from "./search";
 import { ControlReplay } from "./overview/ControlReplay";
@@ -23,8 +24,18 @@ interface Props {
 /** The report, for its owner and for readers of a share link. */
 export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactElement {
   const frame = useMemo(() => ({ report, hasLinks }), [report, hasLinks]);
+  const deletions = deletionNotices(report);
   return (
     <ReportContext value={frame}>
+      {deletions.map(({ side, run, time }) => (
+        <SourceNotice
+          key={side}
+          subject={`The ${side} run`}
+          time={time}
+          note="This report loses its content when the run's contents are removed."
+          run={hasLinks ? run : null}
+        />
+      ))}
       {revisionNotices(report).map(({ side, newer }) => (
         <NewerRevisionNotice
           key={side}
@@ -41,7 +52,8 @@ export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactEl
       </div>
       <SectionTabs search={search} onSearch={onSearch} />
       <ProofPanel />
-      <ControlReplay />
+      {/* A deleted run cannot be replayed. */}
+      {deletions.length === 0 && <ControlReplay />}
     </ReportContext>
   );
 }

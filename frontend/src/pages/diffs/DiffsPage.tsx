@@ -5,11 +5,12 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconPlus } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { diffsQuery } from "@/api/diffs/diffs";
-import type { DiffSummary } from "@/api/schema";
+import type { DiffSummary, RunVerdicts } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
 import { timeAgo, fullTime } from "@/ui/format/numbers";
 import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
+import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { score } from "@/domain/diffs/score";
 import { candidateName } from "@/domain/diffs/candidateName";
 import { paths } from "@/app/paths";
@@ -59,6 +60,16 @@ function NoDiffs(): ReactElement {
   );
 }
 
+/** The outcomes of both runs, one above the other. */
+function OutcomePair({ outcomes: { base, candidate } }: { outcomes: RunVerdicts }): ReactElement {
+  return (
+    <span className={list.pair}>
+      <OutcomeMark outcome={base.outcome} />
+      <OutcomeMark outcome={candidate.outcome} />
+    </span>
+  );
+}
+
 const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
   {
     title: "Base and candidate",
@@ -71,6 +82,7 @@ const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
       </>
     ),
   },
+  { title: "Outcomes", cell: ({ outcomes }) => <OutcomePair outcomes={outcomes} /> },
   { title: "Verdict", className: list.wide, cell: ({ sentence }) => sentence },
   { title: "Confidence", cell: ({ confidence }) => confidence && <ConfidenceChip confidence={confidence} short /> },
   { title: "ARS", className: list.figure, cell: ({ ars }) => score(ars) },

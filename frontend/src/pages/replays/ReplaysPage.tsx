@@ -9,6 +9,7 @@ import type { SessionView } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
 import { timeAgo, count, money, fullTime } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
+import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { StateChip } from "@/features/labels/StateChip";
 import { draftOf } from "@/domain/overrides/draft";
@@ -84,6 +85,7 @@ const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
     ),
   },
   { title: "State", cell: (session) => <State session={session} /> },
+  { title: "Outcome", cell: ({ outcome }) => outcome && <OutcomeMark outcome={outcome} /> },
   { title: "Labels", className: list.bar, cell: ({ counts }) => <LabelBar counts={counts} /> },
   {
     title: "Steps",

@@ -13,6 +13,9 @@ import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { originOf } from "@/domain/runs/origin";
+import { Marks } from "@/features/retention/Marks";
+import { RunMenu } from "@/features/retention/RunMenu";
+import { useRunActions } from "@/features/retention/useRunActions";
 import { shortenMarkers } from "@/ui/format/markers";
 import { RunJudgements } from "./judgements/RunJudgements";
 import { ExportButton, Tokens } from "./RunExtras";
@@ -41,6 +44,7 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
           <h1 className="ellipsis" title={run.name}>
             {shortenMarkers(run.name)}
           </h1>
+          <Marks run={run} />
           <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
@@ -75,6 +79,9 @@ function Facts({ run }: { run: RunDetail }): ReactElement {
 function Lineage({ run }: { run: RunDetail }): ReactElement {
   const navigate = useNavigate();
   const source = run.source_run ?? run.original;
+  const actions = useRunActions();
+  // A deleted source cannot be compared.
+  const comparable = run.source_deleted_at === null ? source : null;
   const sourceName = run.source_run === null ? run.original_name : run.source_run_name;
   const compare = useMutation({
     mutationFn: (base: string) =>
@@ -85,7 +92,9 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
   });
   useShortcuts(
     "Run",
-    source === null ? [] : [{ keys: "c", action: "Compare with the source", run: () => compare.mutate(source) }],
+    comparable === null
+      ? []
+      : [{ keys: "c", action: "Compare with the source", run: () => compare.mutate(comparable) }],
   );
   return (
     <div className={classes.lineage}>
@@ -116,7 +125,9 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
             variant="default"
             leftSection={<IconArrowsDiff size={14} />}
             loading={compare.isPending}
-            onClick={() => compare.mutate(source)}
+            disabled={comparable === null}
+            title={comparable === null ? "The source was deleted" : undefined}
+            onClick={() => comparable !== null && compare.mutate(comparable)}
           >
             Compare
           </Button>
@@ -148,6 +159,8 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
           </Menu.Dropdown>
         </Menu>
       )}
+      <RunMenu run={run} actions={actions} />
+      {actions.dialog}
     </div>
   );
 }

@@ -6,8 +6,9 @@ import { useLive } from "@/api/live";
 import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
-import { ErrorPage } from "@/app/ErrorPage";
+import { SourceNotice } from "@/features/retention/SourceNotice";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { MissingRun } from "./DeletedRun";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
 import { useReplayChanges } from "./fork/useReplayChanges";
@@ -46,7 +47,7 @@ export function RunPage(): ReactElement {
     ]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
   const failed = run.error ?? first.error ?? allSteps.error;
-  if (failed) return <ErrorPage error={failed} onRetry={reload} />;
+  if (failed) return <MissingRun run={ref} error={failed} onRetry={reload} />;
   if (!run.data || !steps) return <RunSkeleton run={run.data} />;
   if (steps.length === 0) {
     return (
@@ -108,6 +109,14 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
       <title>{`${run.name} · Forkpoint`}</title>
       <Header run={run} />
       <NewerRevisionBanner run={run} />
+      {run.source_run !== null && run.source_deleted_at !== null && (
+        <SourceNotice
+          subject="Its source"
+          time={run.source_deleted_at}
+          note={run.source_removed_at === null ? "" : "What this fork shared with it is unavailable."}
+          run={run.source_run}
+        />
+      )}
       <PlacesPanel run={run} phone={phone} onSelect={select} />
       <Regions
         phone={phone}

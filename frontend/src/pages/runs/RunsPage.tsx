@@ -11,12 +11,13 @@ import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ConnectGuide } from "@/features/connect/ConnectGuide";
-import { CompareBar } from "./CompareBar";
+import { useRunActions } from "@/features/retention/useRunActions";
+import { SelectionBar } from "./SelectionBar";
 import { Filters } from "./filters/Filters";
 import { ImportDialog } from "./import/ImportDialog";
 import { DropOverlay } from "./import/DropOverlay";
 import { FirstVisit } from "./FirstVisit";
-import { allRuns, hitsByRun, sortWords, toggleSelection, totalWords } from "./listing";
+import { allRuns, hitsByRun, sortWords, toggleAll, toggleSelection, totalWords } from "./listing";
 import classes from "./RunsPage.module.css";
 import { RunsTable } from "./table/RunsTable";
 import { SearchField } from "./filters/SearchField";
@@ -56,6 +57,9 @@ export function RunsPage(): ReactElement {
   const runs = useMemo(() => allRuns(list.data), [list.data]);
   const hits = useMemo(() => hitsByRun(list.data), [list.data]);
   const unindexedRuns = list.data?.pages[0]?.unindexed_runs ?? 0;
+  const deselect = (ids: readonly string[]) => setSelection((current) => current.filter((id) => !ids.includes(id)));
+  const actions = useRunActions(deselect);
+  const selectedRuns = selection.flatMap((id) => runs.find((run) => run.id === id) ?? []);
   const toggle = useCallback((id: string) => setSelection((current) => toggleSelection(current, id)), []);
 
   return (
@@ -117,12 +121,15 @@ export function RunsPage(): ReactElement {
           cards={phone}
           selection={selection}
           onToggle={toggle}
+          onToggleAll={() => setSelection((current) => toggleAll(current, runs))}
+          actions={actions}
           hasMore={list.hasNextPage}
           loadingMore={list.isFetchingNextPage}
           onMore={() => void list.fetchNextPage()}
         />
       )}
-      <CompareBar runs={runs} selection={selection} onClear={() => setSelection([])} />
+      <SelectionBar runs={selectedRuns} actions={actions} onClear={() => setSelection([])} />
+      {actions.dialog}
       <DropOverlay onFiles={imports.start} />
       <ImportDialog imports={imports} />
     </div>

@@ -5,10 +5,12 @@ import {
   allRuns,
   barShare,
   hitsByRun,
+  coverageOf,
   mergeNewest,
   nextSort,
   orderPair,
   sortWords,
+  toggleAll,
   toggleSelection,
   totalWords,
 } from "./listing";
@@ -66,8 +68,12 @@ test("uses the older run as base", () => {
   expect(orderPair(newer, older)).toEqual({ base: older, candidate: newer });
 });
 
-test("keeps at most two runs", () => {
-  expect(toggleSelection(["a", "b"], "c")).toEqual(["b", "c"]);
+test("selects any number of runs", () => {
+  const runs = [{ id: "a" }, { id: "b" }];
+  expect([[], ["a"], ["b", "a"]].map((selection) => coverageOf(selection, runs))).toEqual(["none", "some", "all"]);
+  expect(toggleAll(["a"], runs)).toEqual(["a", "b"]);
+  expect(toggleAll(["a", "b"], runs)).toEqual([]);
+  expect(toggleSelection(["a", "b"], "c")).toEqual(["a", "b", "c"]);
   expect(toggleSelection(["a", "b"], "a")).toEqual(["b"]);
 });
 

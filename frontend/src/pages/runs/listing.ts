@@ -58,8 +58,19 @@ export function barShare(value: number | null, longest: number): number {
   return value === null || longest <= 0 ? 0 : Math.max(0.02, Math.sqrt(value / longest));
 }
 
-/** Add or remove a run. A third one replaces the oldest. */
+/** Add or remove a run. */
 export function toggleSelection(selection: readonly string[], id: string): string[] {
-  if (selection.includes(id)) return selection.filter((item) => item !== id);
-  return [...selection, id].slice(-2);
+  return selection.includes(id) ? selection.filter((item) => item !== id) : [...selection, id];
+}
+
+/** How many of the listed runs are selected. */
+export function coverageOf(selection: readonly string[], runs: readonly { id: string }[]): "none" | "some" | "all" {
+  const count = runs.filter(({ id }) => selection.includes(id)).length;
+  if (count === 0) return "none";
+  return count === runs.length ? "all" : "some";
+}
+
+/** Select all listed runs, or none if all are selected. */
+export function toggleAll(selection: readonly string[], runs: readonly { id: string }[]): string[] {
+  return coverageOf(selection, runs) === "all" ? [] : runs.map(({ id }) => id);
 }

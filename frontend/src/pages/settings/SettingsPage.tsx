@@ -25,6 +25,7 @@ export function SettingsPage(): ReactElement {
       />
       <OutcomesLink />
       <RedactionLink />
+      <RetentionLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
@@ -69,6 +70,20 @@ function RedactionLink(): ReactElement {
         <span className="muted">What is replaced before a run is stored: secrets, personal data, and fields.</span>
         <Link {...paths.redaction()} className={classes.link}>
           Edit policies
+        </Link>
+      </header>
+    </section>
+  );
+}
+
+function RetentionLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Retention</h2>
+        <span className="muted">How long runs are kept, what a purge would delete now, and who deleted what.</span>
+        <Link {...paths.retention()} className={classes.link}>
+          Edit retention
         </Link>
       </header>
     </section>

@@ -1,15 +1,18 @@
 import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { useContext, type ReactElement } from "react";
 import type { RunSummary, SearchHit } from "@/api/schema";
 import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { Marks } from "@/features/retention/Marks";
+import { RunMenu } from "@/features/retention/RunMenu";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { shortenMarkers } from "@/ui/format/markers";
 import { SearchHitLine } from "./SearchHitLine";
+import { RunRows } from "./columns";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
@@ -20,6 +23,7 @@ export function RunCard(props: {
   onToggle: (id: string) => void;
 }): ReactElement {
   const { run } = props;
+  const { actions } = useContext(RunRows);
   return (
     <article className={`panel ${classes.card}`} data-selected={props.isSelected}>
       <div className="bar">
@@ -27,13 +31,15 @@ export function RunCard(props: {
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
           {shortenMarkers(run.name)}
         </Link>
+        <Marks run={run} />
         <RevisionMark revision={run.revision} />
         <Checkbox
           size="sm"
           checked={props.isSelected}
           onChange={() => props.onToggle(run.id)}
-          aria-label={`Choose ${run.name} for a comparison`}
+          aria-label={`Select ${run.name}`}
         />
+        {actions && <RunMenu run={run} actions={actions} />}
       </div>
       <div className={`muted num ${classes.facts}`}>
         <OutcomeWord run={run} />

@@ -3,12 +3,13 @@ import { IconArrowDown, IconArrowsSort, IconArrowUp } from "@tabler/icons-react"
 import { useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useMemo, useRef, useState, type CSSProperties, type ReactElement } from "react";
+import { useEffect, useMemo, useRef, useState, type CSSProperties, type MouseEvent, type ReactElement } from "react";
 import type { RunSummary, SearchHit } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { columns, features, type RunRowContext, RunRows, template } from "./columns";
-import { nextSort } from "../listing";
+import type { RunActions } from "@/features/retention/useRunActions";
+import { coverageOf, nextSort } from "../listing";
 import { RunCard } from "./RunCard";
 import { SearchHitLine } from "./SearchHitLine";
 import classes from "./RunsTable.module.css";
@@ -23,6 +24,8 @@ interface Props {
   cards: boolean;
   selection: readonly string[];
   onToggle: (id: string) => void;
+  onToggleAll: () => void;
+  actions: RunActions;
   hasMore: boolean;
   loadingMore: boolean;
   onMore: () => void;
@@ -30,13 +33,20 @@ interface Props {
 
 /** The run list, rendered only where it is visible. `j` and `k` move the focus. */
 export function RunsTable(props: Props): ReactElement {
-  const { runs, selection, onToggle, cards, hasMore, loadingMore, onMore } = props;
+  const { runs, selection, onToggle, onToggleAll, actions, cards, hasMore, loadingMore, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
   const context = useMemo<RunRowContext>(
-    () => ({ selection, onToggle, longest: runs.reduce((longest, run) => Math.max(longest, run.duration_ms ?? 0), 0) }),
-    [runs, selection, onToggle],
+    () => ({
+      selection,
+      onToggle,
+      onToggleAll,
+      coverage: coverageOf(selection, runs),
+      actions,
+      longest: runs.reduce((longest, run) => Math.max(longest, run.duration_ms ?? 0), 0),
+    }),
+    [runs, selection, onToggle, onToggleAll, actions],
   );
   const table = useTable({ features, columns, data: runs });
   const rows = table.getRowModel().rows;
@@ -63,7 +73,7 @@ export function RunsTable(props: Props): ReactElement {
     { keys: "j", action: "Next run", run: () => focusRow(hasFocus(scroller.current) ? active + 1 : active) },
     { keys: "k", action: "Previous run", run: () => focusRow(active - 1) },
     { keys: "Enter", action: "Open the run", run: () => runs[active] && void navigate(paths.run(runs[active].id)) },
-    { keys: "x", action: "Choose for a comparison", run: () => runs[active] && onToggle(runs[active].id) },
+    { keys: "x", action: "Select the run", run: () => runs[active] && onToggle(runs[active].id) },
   ]);
 
   if (props.pending) return <TableSkeleton />;
@@ -96,7 +106,7 @@ export function RunsTable(props: Props): ReactElement {
             aria-selected={selection.includes(run.id)}
             className={`${classes.slot} ${classes.row}`}
             onClick={(event) => {
-              if (event.target instanceof HTMLElement && event.target.closest("a, label, input, button")) return;
+              if (!isOnRow(event)) return;
               if (!window.getSelection()?.toString()) void navigate(paths.run(run.id));
             }}
           >
@@ -159,6 +169,12 @@ export function RunsTable(props: Props): ReactElement {
       </div>
     </RunRows>
   );
+}
+
+/** Whether a click is on the row itself, not on one of its controls or in the menu that one of them opened. */
+function isOnRow({ target, currentTarget }: MouseEvent): boolean {
+  if (!(target instanceof Element) || !currentTarget.contains(target)) return false;
+  return target.closest("a, label, input, button") === null;
 }
 
 function ariaSort(sort: string | undefined): "ascending" | "descending" | "none" {

@@ -9,6 +9,9 @@ import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { RunOutcome } from "@/features/runs/RunOutcome";
+import { Marks } from "@/features/retention/Marks";
+import { RunMenu } from "@/features/retention/RunMenu";
+import type { RunActions } from "@/features/retention/useRunActions";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { barShare } from "../listing";
@@ -19,15 +22,27 @@ import classes from "./RunsTable.module.css";
 export interface RunRowContext {
   selection: readonly string[];
   onToggle: (id: string) => void;
+  onToggleAll: () => void;
+  /** All runs on the page are selected, or only some. */
+  coverage: "none" | "some" | "all";
+  actions: RunActions | null;
   longest: number;
 }
 export const features = tableFeatures({});
 const helper = createColumnHelper<typeof features, RunSummary>();
 
-export const template = "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px";
+export const template =
+  "24px 96px minmax(240px, 1fr) minmax(90px, 150px) 68px 92px 112px 56px 44px 62px 60px 92px 28px";
 
 /** Data of the cells besides their run. The columns are constant so that a focused cell stays mounted. */
-export const RunRows = createContext<RunRowContext>({ selection: [], onToggle: () => undefined, longest: 0 });
+export const RunRows = createContext<RunRowContext>({
+  selection: [],
+  onToggle: () => undefined,
+  onToggleAll: () => undefined,
+  coverage: "none",
+  actions: null,
+  longest: 0,
+});
 
 const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode) =>
   helper.display({ id, header: () => <>{title}</>, cell: ({ row }) => draw(row.original) });
@@ -35,7 +50,7 @@ const column = (id: string, title: string, draw: (run: RunSummary) => ReactNode)
 export const columns = helper.columns([
   helper.display({
     id: "choose",
-    header: () => <VisuallyHidden>Compare</VisuallyHidden>,
+    header: () => <ChooseAll />,
     cell: ({ row }) => <Choose run={row.original} />,
   }),
   column("outcome", "Outcome", (run) => <RunOutcome run={run} withWord />),
@@ -51,6 +66,11 @@ export const columns = helper.columns([
   column("tokens", "Tokens", (run) => tokens(run.tokens_in + run.tokens_out || null)),
   column("cost", "Cost", (run) => money(run.cost_usd)),
   column("labels", "Labels", (run) => <Labels run={run} />),
+  helper.display({
+    id: "menu",
+    header: () => <VisuallyHidden>Actions</VisuallyHidden>,
+    cell: ({ row }) => <Actions run={row.original} />,
+  }),
 ]);
 
 function Choose({ run }: { run: RunSummary }): ReactElement {
@@ -59,10 +79,27 @@ function Choose({ run }: { run: RunSummary }): ReactElement {
     <Checkbox
       checked={selection.includes(run.id)}
       onChange={() => onToggle(run.id)}
-      aria-label={`Choose ${run.name} for a comparison`}
+      aria-label={`Select ${run.name}`}
       tabIndex={-1}
     />
   );
+}
+
+function ChooseAll(): ReactElement {
+  const { coverage, onToggleAll } = useContext(RunRows);
+  return (
+    <Checkbox
+      checked={coverage === "all"}
+      indeterminate={coverage === "some"}
+      onChange={onToggleAll}
+      aria-label="Select all runs on this page"
+    />
+  );
+}
+
+function Actions({ run }: { run: RunSummary }): ReactElement | null {
+  const { actions } = useContext(RunRows);
+  return actions && <RunMenu run={run} actions={actions} />;
 }
 
 function Duration({ run }: { run: RunSummary }): ReactElement {
@@ -83,6 +120,7 @@ function Name({ run }: { run: RunSummary }): ReactElement {
       <Link {...paths.run(run.id)} className={classes.link}>
         {shortenMarkers(run.name) || shortId(run.external_id)}
       </Link>
+      <Marks run={run} />
       <RevisionMark revision={run.revision} />
       {run.fork_sequence_no !== null && (
         <span className="chip accent">

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RunRef } from "@/api/schema";
-import { revisionNotices } from "./revisionNotices";
+import { deletionNotices, revisionNotices } from "./runNotices";
 
 const runRef = (id: string): RunRef => ({
   id,
@@ -26,4 +26,13 @@ test("leaves out a revision that is compared itself", () => {
 
 test("a report that is being computed has none", () => {
   expect(revisionNotices({ ...runs, newer_revisions: null })).toEqual([]);
+});
+
+test("names the deleted runs of a report", () => {
+  const [base, candidate] = [runRef("b"), runRef("c")];
+  const deletions = { base: null, candidate: "2026-11-23T10:00:00Z" };
+  expect(deletionNotices({ base, candidate, deletions: null })).toEqual([]);
+  expect(deletionNotices({ base, candidate, deletions })).toEqual([
+    { side: "candidate", run: "c", time: "2026-11-23T10:00:00Z" },
+  ]);
 });

@@ -1,6 +1,21 @@
 import type { DiffReport, NewerRevision } from "@/api/schema";
 import type { Side } from "./reportContext";
 
+interface DeletionNotice {
+  side: Side;
+  run: string;
+  time: string;
+}
+
+/** The compared runs that were deleted, while their contents still exist. */
+export function deletionNotices(report: Pick<DiffReport, "base" | "candidate" | "deletions">): DeletionNotice[] {
+  const sides: Side[] = ["base", "candidate"];
+  return sides.flatMap((side) => {
+    const time = report.deletions?.[side];
+    return time ? [{ side, run: report[side].id, time }] : [];
+  });
+}
+
 interface RevisionNotice {
   side: Side;
   newer: NewerRevision;

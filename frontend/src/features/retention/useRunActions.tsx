@@ -1,0 +1,101 @@
+import { Button } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery, useQueryClient, type InvalidateQueryFilters } from "@tanstack/react-query";
+import { useState, type ReactElement } from "react";
+import { accessQuery } from "@/api/access";
+import { deleteRuns, markRun, restoreRun } from "@/api/retention";
+import type { DeletionResult, MarkRequest } from "@/api/schema";
+import type { ActionRun } from "@/domain/retention/refusals";
+import { pluralize } from "@/ui/format/numbers";
+import { RefusalDialog } from "./RefusalDialog";
+
+const UNDO_MS = 12_000;
+// Steps never change, and those of a deleted run cannot be read.
+const ALL_BUT_STEPS: InvalidateQueryFilters = { predicate: ({ queryKey }) => queryKey[0] !== "step" };
+
+export interface RunActions {
+  /** The role of the caller permits changes. */
+  mayChange: boolean;
+  isAdmin: boolean;
+  isPending: boolean;
+  mark: (runs: readonly ActionRun[], change: Partial<MarkRequest>) => void;
+  remove: (runs: readonly ActionRun[]) => void;
+  /** Explains what was not deleted. Render it once. */
+  dialog: ReactElement | null;
+}
+
+/** Pin, hold and delete runs. A deletion can be undone; a refused one is explained. */
+export function useRunActions(onDeleted: (ids: readonly string[]) => void = () => undefined): RunActions {
+  const client = useQueryClient();
+  const { data: access } = useQuery(accessQuery);
+  const [refusal, setRefusal] = useState<{ runs: readonly ActionRun[]; result: DeletionResult } | null>(null);
+  const mark = useMutation({
+    mutationFn: ({ runs, change }: { runs: readonly ActionRun[]; change: Partial<MarkRequest> }) =>
+      Promise.all(runs.map(({ id }) => markRun(id, change))),
+    onSuccess: (_, { runs, change }) => notifications.show({ message: markWords(runs, change) }),
+    onError: (error) => notifications.show({ color: "red", title: "The run was not changed", message: error.message }),
+    onSettled: () => client.invalidateQueries(ALL_BUT_STEPS),
+  });
+  const remove = useMutation({
+    mutationFn: ({ runs, includesCitations }: { runs: readonly ActionRun[]; includesCitations: boolean }) =>
+      deleteRuns({ runs: runs.map(({ id }) => id), includes_citations: includesCitations, at_once: false }),
+    onSuccess: (result, { runs }) => {
+      const ids = result.deletions.map(({ id }) => id);
+      setRefusal(result.refusals.length > 0 ? { runs, result } : null);
+      if (ids.length === 0) return;
+      offerUndo(ids, () => void client.invalidateQueries(ALL_BUT_STEPS));
+      onDeleted(ids);
+      void client.invalidateQueries(ALL_BUT_STEPS);
+    },
+    onError: (error) => notifications.show({ color: "red", title: "Nothing was deleted", message: error.message }),
+  });
+  const isAdmin = access?.role === "admin";
+  return {
+    mayChange: isAdmin || access?.role === "debugger",
+    isAdmin,
+    isPending: mark.isPending || remove.isPending,
+    mark: (runs, change) => mark.mutate({ runs, change }),
+    remove: (runs) => remove.mutate({ runs, includesCitations: false }),
+    dialog: refusal && (
+      <RefusalDialog
+        runs={refusal.runs}
+        result={refusal.result}
+        isAdmin={isAdmin}
+        isPending={remove.isPending}
+        onDeleteAnyway={(runs) => remove.mutate({ runs, includesCitations: true })}
+        onClose={() => setRefusal(null)}
+      />
+    ),
+  };
+}
+
+function markWords(runs: readonly ActionRun[], { is_pinned, is_held }: Partial<MarkRequest>): string {
+  const subject = runs.length === 1 ? "The run" : pluralize(runs.length, "run");
+  const verb = runs.length === 1 ? "is" : "are";
+  if (is_held != null) return `${subject} ${verb} ${is_held ? "under legal hold" : "no longer under legal hold"}.`;
+  return `${subject} ${verb} ${is_pinned ? "pinned: retention keeps pinned runs" : "no longer pinned"}.`;
+}
+
+/** Tell that runs were deleted, and restore them on request. */
+function offerUndo(ids: readonly string[], onRestored: () => void): void {
+  const undo = async () => {
+    notifications.hide(notice);
+    try {
+      await Promise.all(ids.map((id) => restoreRun(id)));
+    } catch (error) {
+      notifications.show({ color: "red", title: "Not everything was restored", message: String(error) });
+    }
+    onRestored();
+  };
+  const notice = notifications.show({
+    autoClose: UNDO_MS,
+    message: (
+      <span className="bar">
+        <span className="grow">{ids.length === 1 ? "The run was deleted." : `${ids.length} runs were deleted.`}</span>
+        <Button variant="subtle" onClick={() => void undo()}>
+          Undo
+        </Button>
+      </span>
+    ),
+  });
+}

@@ -1,0 +1,81 @@
+import { Button } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState, type ReactElement } from "react";
+import { auditQuery } from "@/api/retention";
+import type { AuditEntryView } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { fullTime, shortId, timeAgo } from "@/ui/format/numbers";
+import { LoadedList } from "@/ui/ListPage";
+import list from "@/ui/ListPage.module.css";
+import { auditWords, isAboutRun } from "./audit";
+import classes from "./Retention.module.css";
+
+const FIRST = 12;
+
+/** Who deleted, restored, marked or purged what. */
+export function AuditPanel(): ReactElement {
+  const audit = useQuery(auditQuery);
+  return (
+    <section className="panel" aria-labelledby="audit">
+      <header className={classes.head}>
+        <h2 id="audit">Audit log</h2>
+        <span className="muted">
+          Every deletion, restoration, mark and change of a policy. It contains no payloads.
+        </span>
+      </header>
+      <LoadedList listing={audit}>{({ entries }) => <Entries entries={entries} />}</LoadedList>
+    </section>
+  );
+}
+
+function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  if (entries.length === 0) return <p className={classes.none}>Nothing was deleted or marked yet.</p>;
+  return (
+    <>
+      <table className={`${list.table} ${list.stacking}`}>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">Subject</th>
+            <th scope="col">By</th>
+            <th scope="col" className={list.figure}>
+              When
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {(isOpen ? entries : entries.slice(0, FIRST)).map((entry) => (
+            <tr key={entry.id}>
+              <th scope="row">{auditWords(entry)}</th>
+              <td data-label="Subject">
+                <Subject entry={entry} />
+              </td>
+              <td data-label="By">{entry.by || "the server"}</td>
+              <td data-label="When" className={list.figure} title={fullTime(entry.at)}>
+                {timeAgo(entry.at)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {!isOpen && entries.length > FIRST && (
+        <p className={classes.more}>
+          <Button variant="subtle" onClick={() => setOpen(true)}>
+            Show all {entries.length}
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Subject({ entry }: { entry: AuditEntryView }): ReactElement {
+  if (!isAboutRun(entry)) return <span>{entry.subject}</span>;
+  return (
+    <>
+      run <Link {...paths.run(entry.subject)}>{shortId(entry.subject)}</Link>
+    </>
+  );
+}

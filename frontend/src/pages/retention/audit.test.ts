@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { AuditEntryView } from "@/api/schema";
+import { auditWords, isAboutRun } from "./audit";
+
+const entry = (action: string, detail: AuditEntryView["detail"] = {}): AuditEntryView => ({
+  id: "a",
+  at: "2026-11-20T10:00:00Z",
+  by: "ada",
+  action,
+  subject: "s",
+  detail,
+});
+
+test("words every action", () => {
+  expect(auditWords(entry("run_deleted", { reason: "" }))).toBe("Deleted");
+  expect(auditWords(entry("run_deleted", { reason: "retention of app desk: 30 days" }))).toBe(
+    "Deleted by retention of app desk: 30 days",
+  );
+  expect(auditWords(entry("run_marked", { is_pinned: true, is_held: false }))).toBe("Pinned, Legal hold ended");
+  expect(auditWords(entry("deletion_refused", { problem: "it is under legal hold" }))).toBe(
+    "Kept after all: it is under legal hold",
+  );
+  expect(auditWords(entry("retention_policy_set", { days: 30, keep_pinned: false, legal_hold: true }))).toBe(
+    "Policy set: 30 days, pinned runs, too, legal hold",
+  );
+  expect(auditWords(entry("retention_policy_set", { days: null }))).toBe("Policy set: forever");
+  expect(auditWords(entry("some_new_action"))).toBe("some new action");
+});
+
+test("knows the entries about runs", () => {
+  expect(["run_marked", "deletion_refused", "purge"].map((action) => isAboutRun(entry(action)))).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
