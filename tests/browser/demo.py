@@ -42,6 +42,7 @@ class Demo:
             "experiment": f"/experiments/{self.experiment}",
             "bisections": "/bisections",
             "outcomes": "/settings/outcomes?app=order-desk",
+            "retention": "/settings/retention",
             "bisection": f"/bisections/{self.bisection}",
             "tree": f"/tree/{self.failed_run}",
             "report file": f"/api/v1/diffs/{diff}?format=html",

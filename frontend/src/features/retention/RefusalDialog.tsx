@@ -78,7 +78,7 @@ interface CitationsProps {
 }
 
 /** What cites a run, each with a link to its page. */
-export function Citations({ citations, onOpen }: CitationsProps): ReactElement {
+function Citations({ citations, onOpen }: CitationsProps): ReactElement {
   const rest = citations.length - MAX_CITATIONS;
   return (
     <ul className={classes.citations}>

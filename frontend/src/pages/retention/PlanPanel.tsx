@@ -60,7 +60,7 @@ function Effects({ effects }: { effects: readonly RetentionEffect[] }): ReactEle
       {effects.map((effect) => (
         <li key={`${effect.app} ${effect.tag}`}>
           <b>{scopeWords(effect)}</b> <span className="muted">after {pluralize(effect.days ?? 0, "day")}</span>
-          <span className="num">{pluralize(effect.runs, "run")} deleted</span>
+          <span className="num">{pluralize(effect.runs, "run")} to delete</span>
           {effectWords(effect) && <span className="muted num">kept: {effectWords(effect)}</span>}
         </li>
       ))}
