@@ -40,7 +40,14 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 # Overlays of a screen, opened by the name of a button or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
     "runs": ("App", "Time", "Cost"),
-    "run": ("Examine", re.compile("^Actions of"), re.compile("forks?$"), "Filter by type", re.compile("tokens$"), "key b"),
+    "run": (
+        "Examine",
+        re.compile("^Actions of"),
+        re.compile("forks?$"),
+        "Filter by type",
+        re.compile("tokens$"),
+        "key b",
+    ),
     "diff": ("Export", "key s", re.compile("^(Prove it|Run another proof)")),
     "tools": ("key j Enter",),
     "settings": ("New token",),
