@@ -241,6 +241,8 @@ class ProgramLab(UnaidedLab):
             return node is not None and node.name in name.split("+") and _sets_input(entry)
         if kind == "code":
             return any(edit.get("op") in {"insert", "delete"} for edit in _edits(entry))
+        if kind == "search":
+            return _has(entry, "retrieval", "top_k")
         if kind in {"user", "turn"}:
             return self._edits_text(entry, lambda settings: str(settings.get(path) or ""))
         if kind == "doc":
@@ -289,7 +291,7 @@ def _acts_on(path: str, source: Source) -> bool:
     """Return whether a recording has a step that a setting acts on. User messages show at every model call."""
     kind, name, *rest = path.split(".")
     match kind:
-        case "doc":
+        case "doc" | "search":
             return any(node.type is StepType.RETRIEVAL for node in source.graph.nodes)
         case "prompt" | "model":
             return any(node.name == name for node in source.graph.nodes)

@@ -11,6 +11,7 @@ from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
+from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
@@ -22,7 +23,7 @@ from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later", "field", "wild")
+HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later", "field", "wild", "families")
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
     "held out": HELD_OUT,
@@ -32,6 +33,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "later": LATER,
     "field": FIELD,
     "wild": WILD,
+    "families": FAMILIES,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
