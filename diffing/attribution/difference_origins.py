@@ -62,6 +62,8 @@ class Words:
 
     def __init__(self) -> None:
         self._outputs: list[_Output] = []
+        # The words of outputs that both runs have.
+        self._equal_words: list[tuple[Pair, set[str]]] = []
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
         """Add an output with its texts on both sides."""
@@ -75,6 +77,10 @@ class Words:
                 hunks=hunks(base, candidate),
             )
         )
+
+    def add_equal(self, pair: Pair) -> None:
+        """Add an output that both runs have, as far as its summary shows."""
+        self._equal_words.append((pair, {*_WORD.findall(pair.step.summary.casefold())}))
 
     def explains_most(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if the differing words of a step's texts come mostly from differing words of outputs before it.
@@ -108,9 +114,29 @@ class Words:
         """True if some difference of a step's texts equals one between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))
 
+    def explains_with_equal(self, pair: Pair, base: str, candidate: str) -> bool:
+        """True if the differing words of one side come from differing outputs, and the other's from any outputs.
+
+        Example: a memory contains "running" from the first turn; in one run, a later turn replaces it by "tennis".
+        """
+        sides = _distinct_words(base, candidate)
+        differing, equal = self._before(pair), self._equal_words_before(pair)
+        words_before = [
+            set[str]().union(*(output.base for output in differing)),
+            set[str]().union(*(output.candidate for output in differing)),
+        ]
+        is_from_differing = [bool(own) and own <= words for own, words in zip(sides, words_before, strict=True)]
+        return any(is_from_differing) and all(
+            own <= words | equal for own, words in zip(sides, words_before, strict=True)
+        )
+
     def repeats(self, pair: Pair, hunk: Hunk) -> bool:
         """True if a difference of a step's texts equals one between outputs before it."""
         return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)
+
+    def _equal_words_before(self, pair: Pair) -> set[str]:
+        words = (words for output, words in self._equal_words if output.order_key < pair.order_key)
+        return set[str]().union(*words)
 
     def _before(self, pair: Pair) -> list[_Output]:
         return [output for output in self._outputs if _is_before(output.first, pair)]

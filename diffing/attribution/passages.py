@@ -13,12 +13,14 @@ from typing import Final
 
 from diffing.attribution.run_inputs import RunInputs
 from diffing.content.message_diff import MessagePair
-from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, with_hunks
+from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, split_words, with_hunks
 
 # The place of a run's input, or the key of a message.
 Source = int | tuple[str, str]
-# Shorter words occur in any two texts.
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|\w*\d\w+|\w+\d\w*")
+# So many words in a row hardly occur in two texts by chance, however short they are.
+_PHRASE: Final = 3
+# Shorter words and numbers occur in any two texts.
+_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d{3,}|[^\W\d]\w*\d|\d\w*[^\W\d]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,4 +100,5 @@ def _text(base: str, candidate: str) -> _OutsideText:
 
 
 def _is_distinctive(hunk: Hunk) -> bool:
-    return all(not words or _WORD.search(words) for words in (hunk.base, hunk.candidate))
+    sides = hunk.base, hunk.candidate
+    return all(not words or _WORD.search(words) or len(split_words(words)) >= _PHRASE for words in sides)

@@ -63,6 +63,8 @@ def roots(
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]] = {}
     words, outside = Words(), OutsideTexts(NO_INPUTS if comparison.derived else inputs)
     for pair in comparison.acting:
+        if not pair.answers_differently:
+            words.add_equal(pair)
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
                 words.add(pair, text_or_json(facet.base), text_or_json(facet.candidate))
@@ -94,8 +96,8 @@ def roots(
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
                 explains_some=partial(words.explains_some, pair),
+                explains_with_equal=partial(words.explains_with_equal, pair),
                 explains_all=partial(words.explains_all, pair),
-                has_unread_answer=_has_unread_answer(pair, outputs, flow),
                 source_places=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
             )
             new_atoms = _own_changes(pair, facets.get(pair.place, ()), context)
@@ -164,8 +166,8 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
 
 
 def _input_place(facet: Facet, context: StepContext) -> int | None:
-    """The run's input that messages, or the arguments of a call by code, pass on with nothing else changed."""
-    if facet.kind != "arguments":
+    """The run's input that messages, or a call by code, pass on with nothing else changed."""
+    if facet.kind not in {"arguments", "query"}:
         return context.inputs.common_source(facet.messages)
     differences = hunks(text_or_json(facet.base), text_or_json(facet.candidate))
     places = {context.outside.source_of(hunk) for hunk in differences}
@@ -276,7 +278,8 @@ def _setting_origin(facet: Facet, context: StepContext) -> Origin:
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
     is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
-    uses_outputs = context.explains_most(text_or_json(facet.base), text_or_json(facet.candidate))
+    texts = text_or_json(facet.base), text_or_json(facet.candidate)
+    uses_outputs = context.explains_most(*texts) or context.explains_with_equal(*texts)
     return Origin.DERIVED if is_choice or uses_outputs else Origin.OPEN
 
 
@@ -299,7 +302,7 @@ def _message_origin(item: MessagePair, context: StepContext) -> Origin | None:
         return None
     if _is_in(item, context.changed_sources) or (context.is_tainted and _is_in(item, context.all_sources)):
         return None if _is_accounted_for(item, context) else Origin.DERIVED
-    first = item.opening and not context.run_inputs.isdisjoint(map(one_line, (item.base, item.candidate)))
+    first = _is_input(item, context)
     if not context.follows_output or first:
         reacts = context.is_replay and context.is_tainted and not first and item.role not in SYSTEM_ROLES
         return None if reacts else Origin.EXOGENOUS
@@ -308,16 +311,22 @@ def _message_origin(item: MessagePair, context: StepContext) -> Origin | None:
     return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
 
 
-def _is_accounted_for(item: MessagePair, context: StepContext) -> bool:
-    """True if recorded data flow explains all differences of a message, as far as the recordings show.
+def _is_input(item: MessagePair, context: StepContext) -> bool:
+    """True for the input of a run, a turn or an agent, unless it was composed of earlier answers."""
+    is_input = item.opening and not context.run_inputs.isdisjoint(map(one_line, (item.base, item.candidate)))
+    return is_input and not (context.follows_output and context.explains_all(item.base, item.candidate))
 
-    False if the message has words of an output without a link, or if some changed answer is used nowhere: then code may
-    have read it.
+
+def _is_accounted_for(item: MessagePair, context: StepContext) -> bool:
+    """True if differences of outputs that recorded data flow leads from explain all differences of a message.
+
+    A link alone is no explanation: a text that contains an output's value may also contain what code made of others.
+    Answers, and calls and results that only one run has, are passed on as they are. A replay inserts outputs along
+    recorded data flow only.
     """
-    texts = item.base, item.candidate
-    if context.explains_all(*texts, places=context.source_places):
+    if context.is_replay or item.role == "assistant" or (item.role == "tool" and item.op != "changed"):
         return True
-    return not context.explains_all(*texts) and not context.has_unread_answer
+    return context.explains_all(item.base, item.candidate, places=context.source_places)
 
 
 def _is_dropped(item: MessagePair, context: StepContext) -> bool:
@@ -333,14 +342,6 @@ def _is_in_history(item: MessagePair, context: StepContext) -> bool:
     """True if the message belongs to the continued conversation; its difference was found there."""
     sides = zip((item.base_index, item.candidate_index), context.history_ends, strict=True)
     return all(index is None or index <= last for index, last in sides)
-
-
-def _has_unread_answer(pair: Pair, outputs: ChangedOutputs, flow: Flow) -> bool:
-    """True if an earlier model answer differs that no recorded data flow uses; then code has read it."""
-    before = (
-        output for output in outputs.pairs if output.step.type == StepType.MODEL and output.order_key < pair.order_key
-    )
-    return any(not flow.outgoing.get(output.place) for output in before)
 
 
 def _reactions(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Reaction]:

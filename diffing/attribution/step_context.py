@@ -36,8 +36,6 @@ class StepContext:
     is_replay: bool
     # The two steps have different names, as if code had chosen between them.
     is_renamed: bool
-    # An earlier model answer differs that no recorded data flow uses.
-    has_unread_answer: bool
     source_places: frozenset[int]
     # The changed inputs of the runs and their turns, which messages may pass on; with them, earlier messages.
     inputs: RunInputs
@@ -46,7 +44,9 @@ class StepContext:
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]]
     # Whether a difference equals one between earlier outputs.
     repeats_output: Callable[[Hunk], bool]
-    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some.
+    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some;
+    # the last one counts outputs that both runs have, too.
     explains_all: Callable[..., bool]
     explains_most: Callable[[str, str], bool]
     explains_some: Callable[[str, str], bool]
+    explains_with_equal: Callable[[str, str], bool]

@@ -19,7 +19,7 @@ trees together and pairs the children of each matched pair of parents, the stron
 3. The only step of its type and name on both sides: `refund` pairs 4-6. That pair splits the stretch once more, and
    the only models after it pair 5-7.
 4. Similarity with gaps (see `gap_alignment`) for the steps that are still open between two pairs. Models that
-   requested different tools never pair.
+   requested different tools never pair, nor do models with different names that both runs have.
 5. Calls that occur under another parent are moves. After that, the first and the last models of two parents pair, and
    so do the last answers of both runs.
 
@@ -36,7 +36,7 @@ from diffing.compare.run_side import CONTAINERS, SideStep
 from diffing.compare.step_similarity import Subtrees, have_disjoint_tools, likeness
 from diffing.schemas.report import FoundBy
 from diffing.sequences import gap_alignment
-from diffing.sequences.anchors import longest_chain, unique_pairs
+from diffing.sequences.anchors import longest_chain, stretches, unique_pairs
 from traces.core.vocabulary import StepType
 
 # From this many calls of one model in a row, the same order on both sides is evidence.
@@ -83,6 +83,9 @@ class _Alignment:
         self.partner: dict[int, int] = {}
         self.used_rights: set[int] = set()
         self.moved_lefts: set[int] = set()
+
+        sides = [{(step.type, step.role) for step in steps if step.role} for steps in (left, right)]
+        self._common_roles: set[Hashable] = {*(sides[0] & sides[1])}
 
     def run(self) -> list[Match]:
         self._match_lineage()
@@ -135,7 +138,7 @@ class _Alignment:
         right = self.subtrees[1].children(right_parent)
         right_set = set(right)
         fixed_pairs = [(i, self.partner[i]) for i in left if self.partner.get(i) in right_set]
-        for i_part, j_part in _stretches(left, right, longest_chain(fixed_pairs)):
+        for i_part, j_part in stretches(left, right, longest_chain(fixed_pairs)):
             open_left, open_right = self._open_steps(i_part, j_part)
             if open_left and open_right:
                 self._align_segment(open_left, open_right)
@@ -160,7 +163,7 @@ class _Alignment:
         fixed_pairs = [
             (i, self.partner[i]) for i in left if self.partner.get(i) in right_set and i not in self.moved_lefts
         ]
-        for part in _stretches(left, right, longest_chain(fixed_pairs)):
+        for part in stretches(left, right, longest_chain(fixed_pairs)):
             models = self._open_models(*part)
             if len(models[0]) == len(models[1]) == 1 and self._kind(models[0][0], False) == self._kind(
                 models[1][0], True
@@ -223,7 +226,7 @@ class _Alignment:
             if not is_move or found_by == "signature":
                 self._add(Match(i, j, found_by, confidence, is_move))
                 self._match_requesters(i, j, is_move=is_move)
-        return [part for part in _stretches(left, right, chain) if part[0] and part[1]]
+        return [part for part in stretches(left, right, chain) if part[0] and part[1]]
 
     def _align_remainder(self, left: list[int], right: list[int]) -> None:
         """Align the steps between anchors: by unique type and name, else by similarity."""
@@ -232,12 +235,12 @@ class _Alignment:
         while parts:
             i_part, j_part = self._open_steps(*parts.pop())
             if i_part and j_part and (chain := self._match_unique_kinds(i_part, j_part)):
-                parts += _stretches(i_part, j_part, chain)
+                parts += stretches(i_part, j_part, chain)
                 continue
             pairs = list(gap_alignment.align(i_part, j_part, self._similarity, (self._call_key, self._kind)))
             for i, j in pairs:
                 self._add(Match(i, j, "similarity", round(self._similarity(i, j), 3)))
-            for stretch in _stretches(i_part, j_part, pairs):
+            for stretch in stretches(i_part, j_part, pairs):
                 self._match_model_sequence(*stretch)
 
     def _match_model_sequence(self, left: list[int], right: list[int]) -> None:
@@ -318,6 +321,10 @@ class _Alignment:
             self.moved_lefts.add(match.base)
 
     def _similarity(self, i: int, j: int) -> float:
+        kinds = {self._kind(i, False), self._kind(j, True)}
+        # Two models that both runs have do not stand in for each other, whatever they answer.
+        if len(kinds) > 1 and self.left[i].type == StepType.MODEL and kinds <= self._common_roles:
+            return 0.0
         return likeness(self.subtrees[0].features(i), self.subtrees[1].features(j))
 
     def _call_key(self, index: int, right: bool) -> Hashable:
@@ -372,25 +379,6 @@ _LEVELS: Final[tuple[tuple[Key, FoundBy, float], ...]] = (
     (_answer, "sequence", 0.95),
     (_request, "signature", 0.9),
 )
-
-
-def _stretches(
-    left: Sequence[int], right: Sequence[int], anchors: Sequence[tuple[int, int]]
-) -> list[tuple[list[int], list[int]]]:
-    """The stretches of two ascending index lists between anchors, in order."""
-    parts = []
-    at_left = at_right = 0
-    for i, j in anchors:
-        end_left = at_left
-        while end_left < len(left) and left[end_left] < i:
-            end_left += 1
-        end_right = at_right
-        while end_right < len(right) and right[end_right] < j:
-            end_right += 1
-        parts.append((list(left[at_left:end_left]), list(right[at_right:end_right])))
-        at_left, at_right = end_left + 1, end_right + 1
-    parts.append((list(left[at_left:]), list(right[at_right:])))
-    return parts
 
 
 def _sorts_after(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> bool:

@@ -49,3 +49,22 @@ def differing_ranges(left: Sequence[Hashable], right: Sequence[Hashable]) -> Ite
         if at_left < start_left or at_right < start_right:
             yield range(at_left, start_left), range(at_right, start_right)
         at_left, at_right = end_left, end_right
+
+
+def stretches(
+    left: Sequence[int], right: Sequence[int], anchors: Sequence[tuple[int, int]]
+) -> list[tuple[list[int], list[int]]]:
+    """The stretches of two ascending index lists between anchors, in order."""
+    parts = []
+    at_left = at_right = 0
+    for i, j in anchors:
+        end_left = at_left
+        while end_left < len(left) and left[end_left] < i:
+            end_left += 1
+        end_right = at_right
+        while end_right < len(right) and right[end_right] < j:
+            end_right += 1
+        parts.append((list(left[at_left:end_left]), list(right[at_right:end_right])))
+        at_left, at_right = end_left + 1, end_right + 1
+    parts.append((list(left[at_left:]), list(right[at_right:])))
+    return parts

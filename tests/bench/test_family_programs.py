@@ -81,7 +81,7 @@ def test_family_models_answer_unexpected_messages(program: Program) -> None:
 
 @pytest.mark.parametrize("expression", ["1 +", "open('x')", "length ** 2", "width"])
 def test_code_interpreter_rejects_other_code(expression: str) -> None:
-    with pytest.raises(ValueError, match="not defined|syntax|unsupported"):
+    with pytest.raises(ValueError, match=r"not defined|syntax|unsupported"):
         evaluate(expression, {"length": 2.0})
 
 

@@ -48,16 +48,21 @@ def _run_input(runs: RunPair, root: Root, messages: Sequence[MessagePair]) -> Ch
         return edit_messages(runs, root, messages)
     on_base, on_candidate = entries(runs, runs.beginnings(root.places), messages)
     for place in calls:
-        left, right = runs.inputs(runs.pairs[place])
+        pair = runs.pairs[place]
+        left, right = runs.inputs(pair)
         if left is None or right is None:
             return untestable(root, Obstacle.ARGUMENTS_UNRECORDED)
-        for step, value, side in (
-            (number(runs.pairs[place], 0), right, on_base),
-            (number(runs.pairs[place], 1), left, on_candidate),
-        ):
-            side.append({"match": {"step": step}, "arguments": value})
+        for step, value, side in ((number(pair, 0), right, on_base), (number(pair, 1), left, on_candidate)):
+            side.append({"match": {"step": step}, **_call_input(pair, value)})
     change = override_change(root, on_base, on_candidate)
     return replace(change, atom=replace(change.atom, rekeys=True))
+
+
+def _call_input(pair: Pair, value: JSONValue) -> JSONObject:
+    """The override that makes a call by code with this input; of a search, only the query passes on a run's input."""
+    if pair.step.type is StepType.RETRIEVAL:
+        return {"retrieval": {"query": as_object(value).get("query")}}
+    return {"arguments": value}
 
 
 def context_window(runs: RunPair, root: Root) -> Iterator[Change]:

@@ -8,6 +8,7 @@ from typing import Final, get_args
 from diffing.attribution import reasoning
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
+from diffing.compare.placeholders import FAILED
 from diffing.content.facet import WINDOW
 from diffing.report.examination import Examination
 from diffing.sentences.atoms import titles
@@ -15,6 +16,7 @@ from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
+from replay.proofs.changes.echoes import with_echoes
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
@@ -35,15 +37,15 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
     lone = [
         root for root, _ in ranks if root.facet is None and not root.is_sampled and root.origin is not Origin.DERIVED
     ]
-    changes: dict[str, Change] = {}
+    changes: dict[str, tuple[Root, Change]] = {}
     lone_changes = {id(root): change for root, change in lone_steps(runs, lone)}
     for root, rank in ranks:
         own = [lone_changes[id(root)]] if id(root) in lone_changes else _changes(runs, root)
         for index, change in enumerate(own):
             order = (*rank, reasoning.PRIORITY.index(change.atom.category), root.places[0], index)
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
-            changes.setdefault(atom.id, replace(change, atom=atom))
-    return _add_requirements(_separate(list(changes.values())))
+            changes.setdefault(atom.id, (root, replace(change, atom=atom)))
+    return _add_requirements(_separate(with_echoes(changes.values())))
 
 
 def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:
@@ -170,7 +172,8 @@ def _output(runs: RunPair, root: Root) -> Change:
         {"output": value, "status": str(side.status)}
         for value, side in zip((left, right), (base, candidate), strict=True)
     ]
-    return set_to(runs, root, "tool", "", *answers)
+    change = set_to(runs, root, "tool", "", *answers)
+    return replace(change, atom=replace(change.atom, fails=(base.status in FAILED) != (candidate.status in FAILED)))
 
 
 def _answers(runs: RunPair, root: Root) -> Change:

@@ -23,7 +23,8 @@ class Atom:
     `rank` is the prior: lower ranks are tried first. It orders the search and breaks ties; it is not evidence.
     `requires`: the atoms without which this one has no meaning. `why_not`: why no replay can apply it. `follows`: it
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
-    names or with other arguments.
+    names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
+    `echoes`: its numbers recur, converted or formatted, in a difference that code made.
     """
 
     id: str
@@ -36,6 +37,8 @@ class Atom:
     why_not: str = ""
     follows: bool = False
     rekeys: bool = False
+    fails: bool = False
+    echoes: bool = False
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None

@@ -10,29 +10,23 @@ other state, its product is unknown.
     probe      router says "sales"      -> unknown
 """
 
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from diffing.attribution.difference_origins import ChangedOutputs, Origin
-from diffing.attribution.unexplained_changes import Atom as Root
-from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.data_flow import Flow
-from diffing.compare.run_side import SideStep
 from diffing.sentences.atoms.obstacles import Gap, gap
 from diffing.sequences.text_diff import shorten
 from replay.inputs.copied_values import text_of
 from replay.proofs.core.types import Side, Stray
 from replay.proofs.counterfactual.answer_wording import AnswerWording, content
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import EdgeKind, StepStatus, StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.splitter import split
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-_END: Final = 1 << 31
+END: Final = 1 << 31
 # Outputs to report of a probe that could not continue.
 _MAX_STRAYS: Final = 4
 _MAX_CHARACTERS: Final = 2_000
@@ -72,6 +66,7 @@ class Output:
     """An output that differs: on each side its step's number, or None, and its answer.
 
     `is_passed_on`: a result of a tool or a search that code passes on to a later step, as recorded data flow shows.
+    `final_refs`: the last answers of calls that one run repeats more often.
     """
 
     numbers: tuple[int | None, int | None]
@@ -81,6 +76,7 @@ class Output:
     refs: tuple[str, str] = ("", "")
     statuses: tuple[StepStatus | str, StepStatus | str] = (StepStatus.OK, StepStatus.OK)
     is_passed_on: bool = False
+    final_refs: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +92,7 @@ class Product:
     is_copied: bool = False
 
 
-def _no_payload(ref: str) -> JSONValue:
+def no_payload(ref: str) -> JSONValue:
     return None
 
 
@@ -113,7 +109,7 @@ class Derivations:
     rounds: Sequence[Output] = ()
     products: Sequence[Product] = ()
     unused_outputs: Sequence[Output] = ()
-    load: Callable[[str], JSONValue] = _no_payload
+    load: Callable[[str], JSONValue] = no_payload
     wording: AnswerWording = field(default_factory=AnswerWording)
 
     def text(self, answer: StepAnswer) -> str:
@@ -139,59 +135,6 @@ class Derivations:
     def state(self, side: Side) -> "State":
         """The state of a new probe of a side."""
         return State(derivations=self, side=_SIDES.index(side))
-
-
-def derivations(
-    comparison: Comparison,
-    flow: Flow,
-    roots: Sequence[Root],
-    copies: Collection[int] = (),
-    load: Callable[[str], JSONValue] = _no_payload,
-) -> Derivations:
-    """The differences that may follow from an earlier output; `copies` are places that differ in copied values only."""
-    derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
-    places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
-    unused_outputs = _unused_outputs(comparison, flow)
-    if not places:
-        return Derivations(unused_outputs=unused_outputs, load=load)
-    both_sides = [pair.sides for pair in comparison.pairs if pair.sides and not pair.is_move]
-    numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in both_sides]
-    pairs = [comparison.pairs[place] for place in sorted(places)]
-    return Derivations(
-        outputs=[
-            _output(pair.base, pair.candidate, is_passed_on=_is_passed_on(pair, flow))
-            for pair in ChangedOutputs(comparison).pairs
-        ],
-        rounds=_rounds(comparison),
-        unused_outputs=unused_outputs,
-        load=load,
-        products=[
-            Product(
-                due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
-                is_traced=pair.place not in derived,
-                is_copied=pair.place in copies,
-            )
-            for pair in pairs
-        ],
-    )
-
-
-def _takes_values(pair: Pair, flow: Flow) -> bool:
-    """Return whether code put values of an earlier step into an input that differs."""
-    travels = flow.incoming.get(pair.place, ())
-    return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
-
-
-def _unused_outputs(comparison: Comparison, flow: Flow) -> list[Output]:
-    """Equal answers that only code can have read: no recording shows what it does with a different answer."""
-    return [
-        _output(pair.base, pair.candidate)
-        for pair in comparison.acting
-        if pair.step.type == StepType.MODEL
-        and pair.sides is not None
-        and not pair.answers_differently
-        and not flow.outgoing.get(pair.place)
-    ]
 
 
 def answer(status: StepStatus | str, ref: str, value: JSONValue) -> str:
@@ -265,12 +208,13 @@ class State:
             answer = None if number is None else self.new_answers.get(number)
             if number is None or answer is None:
                 continue
-            values = (load(answer.ref) if answer.ref else answer.output, *map(load, output.refs))
+            refs = output.final_refs if all(output.final_refs) else output.refs
+            values = (load(answer.ref) if answer.ref else answer.output, *map(load, refs))
             text, base, candidate = (shorten(text_of(output.type, value), _MAX_CHARACTERS) for value in values)
             recorded_answers = [
-                StepAnswer(status=status, ref=ref) for status, ref in zip(output.statuses, output.refs, strict=True)
+                StepAnswer(status=status, ref=ref) for status, ref in zip(output.statuses, refs, strict=True)
             ]
-            is_wording = self.derivations.means_the_same(*recorded_answers)
+            is_wording = base != candidate and self.derivations.means_the_same(*recorded_answers)
             strays.append(Stray(step=number, text=text, base=base, candidate=candidate, is_wording=is_wording))
         return strays[-_MAX_STRAYS:]
 
@@ -285,7 +229,7 @@ class State:
 
     def end(self) -> None:
         """Check the remaining products when the probe is over."""
-        self.arrive(_END)
+        self.arrive(END)
 
     def _check(self, product: Product) -> None:
         if self._matches(self.side, product.due):
@@ -325,59 +269,3 @@ class State:
         if opposite is None or opposite >= due[1 - self.side] or side == self.side:
             return True
         return (output.signatures[side], output.answers[side]) in self.added
-
-
-def _rounds(comparison: Comparison) -> list[Output]:
-    """Differing model answers by role and ordinal: in a loop, the alignment may pair rounds differently."""
-    sides: list[dict[tuple[str, int], SideStep]] = []
-    for side in (comparison.base, comparison.candidate):
-        models = [step for step in side.steps if step.type == StepType.MODEL and step.output_ref]
-        counts: Counter[str] = Counter()
-        calls: dict[tuple[str, int], SideStep] = {}
-        for step in models:
-            counts[step.role] += 1
-            calls[step.role, counts[step.role]] = step
-        sides.append(calls)
-    pairs = [(step, sides[1][call]) for call, step in sides[0].items() if call in sides[1]]
-    return [_output(base, candidate) for base, candidate in pairs if base.output_ref != candidate.output_ref]
-
-
-def _is_passed_on(pair: Pair, flow: Flow) -> bool:
-    """Return whether both runs show that code passes on a result of a tool or a search."""
-    sides = {travel.side for travel in flow.outgoing.get(pair.place, ())}
-    return pair.sides is not None and pair.step.type in _EXTERNAL and sides == {*_SIDES}
-
-
-def _output(base: SideStep | None, candidate: SideStep | None, *, is_passed_on: bool = False) -> Output:
-    steps = base, candidate
-    return Output(
-        numbers=(_number_of(base), _number_of(candidate)),
-        answers=(_answer_of(base), _answer_of(candidate)),
-        signatures=(base.signature if base else "", candidate.signature if candidate else ""),
-        type=StepType(next(step.type for step in steps if step is not None)),
-        refs=(base.output_ref if base else "", candidate.output_ref if candidate else ""),
-        statuses=(base.status if base else "", candidate.status if candidate else ""),
-        is_passed_on=is_passed_on,
-    )
-
-
-def _number_of(step: SideStep | None) -> int | None:
-    return None if step is None else step.sequence_no
-
-
-def _answer_of(step: SideStep | None) -> str:
-    return "" if step is None else answer(step.status, step.output_ref, None)
-
-
-def _number(pair: Pair, side: int) -> int | None:
-    return _number_of((pair.base, pair.candidate)[side])
-
-
-def _due(pair: Pair, pair_numbers: Sequence[tuple[int, int]], side: int) -> int:
-    own = _number(pair, side)
-    if own is not None:
-        return own
-    opposite = _number(pair, 1 - side)
-    # A pair has at least one side.
-    assert opposite is not None
-    return min((numbers[side] for numbers in pair_numbers if numbers[1 - side] > opposite), default=_END)

@@ -7,6 +7,9 @@ those of the two recordings at the same steps.
     probe      "severity 60"    closer to the candidate's: the applied change leads there
     probe      "severity 15"    not on the way there
 
+Further hints: the first of a list of scores, because code takes it; the last of calls that are repeated until code
+accepts an answer; a call that failed on one side only; a number that recurs in what code made of it.
+
 Hints order a list. They decide nothing, and no level of confidence rests on them.
 """
 
@@ -21,6 +24,14 @@ from replay.proofs.ladder.noise_gate import sides
 
 # The weight against a change of a replay that assumes a step to be unaffected.
 _ASSUMPTION_WEIGHT: Final = 0.5
+# The weight for a call that failed on one side only.
+_FAILURE_WEIGHT: Final = 2.5
+# The weight for numbers that recur in what code made.
+_ECHO_WEIGHT: Final = 0.5
+# A label and its score, as in a list.
+_SCORE: Final = re.compile(r"(?<!\S)([\w-]+): (-?\d+(?:\.\d+)?)(?!\S)")
+# Fewer labels have no order to speak of.
+_MIN_SCORES: Final = 2
 _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
@@ -33,7 +44,11 @@ def weight(space: Space, atom: Atom) -> float:
     weight_reverted = _direction_weight(
         space, space.is_needed(alone), space.result(remainder, "candidate"), "candidate"
     )
-    return weight_applied + weight_reverted
+    total = weight_applied + weight_reverted
+    if space.is_enough(subset) is not None or space.is_needed(alone) is not None:
+        return total
+    # Nothing shows what the code does after a failed call, but it rarely goes on as if it had succeeded.
+    return total + _FAILURE_WEIGHT * atom.fails + _ECHO_WEIGHT * atom.echoes
 
 
 def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | None, side: Side) -> float:
@@ -51,6 +66,9 @@ def leaning(space: Space, strays: Sequence[Stray], side: Side) -> float:
     strays = [stray for stray in strays if not stray.is_wording]
     if not strays:
         return 0.0
+    if all(stray.base == stray.candidate for stray in strays):
+        # Calls that were repeated until both runs had the same answer.
+        return -_ASSUMPTION_WEIGHT
     sign = 1 if opposite(side) == "candidate" else -1
     return sign * sum(_position(space, stray, side) for stray in strays) / len(strays)
 
@@ -66,6 +84,9 @@ def _position(space: Space, stray: Stray, side: Side) -> float:
     # An output that is worded differently each time equals a recorded one by chance only.
     if stray.text in texts[1:] and len(base) == len(candidate) == 1:
         return 1.0 if stray.text == stray.candidate else -1.0
+    leaders = [_leader(text) for text in texts]
+    if all(leaders) and leaders[1] != leaders[2] and leaders[0] in leaders[1:]:
+        return 1.0 if leaders[0] == leaders[2] else -1.0
     numbers = [_NUMBER.findall(text) for text in texts]
     if len({len(matches) for matches in numbers}) > 1 or numbers[1] == numbers[2]:
         return position_between(stray.text, base, candidate)
@@ -75,6 +96,15 @@ def _position(space: Space, stray: Stray, side: Side) -> float:
     if len(base) + len(candidate) > 2 or not distinguishing_words(words[:1], words[1:]):
         return by_numbers
     return (by_numbers + position_between(text, words[:1], words[1:])) / 2
+
+
+def _leader(text: str) -> str:
+    """The label with the largest number in a text of scores, the first of several; empty if it is none."""
+    scores = _SCORE.findall(text)
+    labels = [label for label, _ in scores]
+    if len(scores) < _MIN_SCORES or len({*labels}) < len(labels):
+        return ""
+    return str(max(scores, key=lambda score: float(score[1]))[0]).casefold()
 
 
 def _repeat_outputs(space: Space, stray: Stray) -> tuple[list[str], list[str]]:

@@ -27,7 +27,8 @@ from replay.proofs.changes.roots import roots
 from replay.proofs.changes.titles import title
 from replay.proofs.core.types import Atom, Side
 from replay.proofs.counterfactual.copied_values import Copies, copies
-from replay.proofs.counterfactual.derivations import Derivations, derivations
+from replay.proofs.counterfactual.derivations import Derivations
+from replay.proofs.counterfactual.recorded_derivations import derivations
 from replay.proofs.counterfactual.replay_monitor import CALL_TYPES
 from replay.proofs.subject import lineage
 from replay.proofs.subject.lineage import Lattice, lattice

@@ -1,6 +1,6 @@
 """Probe runner for two recordings of a program. Tools are unavailable; models are called where allowed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -244,30 +244,38 @@ class ProgramLab(UnaidedLab):
         if kind == "search":
             return _has(entry, "retrieval", "top_k")
         if kind in {"user", "turn"}:
-            return self._edits_text(entry, lambda settings: str(settings.get(path) or ""))
+            return self._edits_text(entry, lambda settings: str(settings.get(path) or ""), source)
         if kind == "doc":
             return _has(entry, "retrieval", "documents") or (_has_type(node, StepType.RETRIEVAL) and "output" in entry)
         if node is not None and node.name != name:
             return False
         if kind == "prompt":
             system = _has(entry, "prompt", "system")
-            return system or self._edits_text(entry, lambda settings: access.system(settings, name))
+            return system or self._edits_text(entry, lambda settings: access.system(settings, name), source)
         if kind == "model":
             field = "model" if rest[-1] == "name" else rest[-1]
             return _has(entry, "model", field) or field in str(entry.get("model"))
         return _has_type(node, StepType.TOOL) and bool(entry.keys() & {"tool", "output"})
 
-    def _edits_text(self, entry: JSONObject, text_of: Callable[[Settings], str]) -> bool:
+    def _edits_text(self, entry: JSONObject, text_of: Callable[[Settings], str], source: Source) -> bool:
         """Return whether an edited message contains this text of the settings, as on either side."""
         texts = [text_of(side.settings) for side in (self.bench.base, self.bench.candidate)]
         edits = _edits(entry)
         contents = [str(edit.get("content") or edit.get("message") or "") for edit in edits]
         if any(text in content for text in texts if text for content in contents):
             return True
-        # The differing words of a passage, and the arguments of a call by code, are parts of one of the texts.
-        words = [_differing(passage) for edit in edits for passage in as_objects(edit.get("passages"))]
-        arguments = [str(value) for value in as_object(entry.get("arguments")).values()]
-        return any(sum(part in text for text in texts) == 1 for part in (*words, *arguments) if part)
+        # The differing words of a message, and the arguments of a call by code, are parts of one of the texts.
+        differences = [words for edit in edits for words in _words_of(edit, self._messages(entry, source))]
+        calls = as_object(entry.get("arguments")), as_object(entry.get("retrieval"))
+        arguments = [str(value) for call in calls for value in call.values()]
+        parts = [*differences, *([argument] for argument in arguments if argument)]
+        return any(part and all(sum(word in text for text in texts) == 1 for word in part) for part in parts)
+
+    def _messages(self, entry: JSONObject, source: Source) -> list[JSONObject]:
+        """Return the recorded messages of the step that an override names."""
+        number = as_object(entry.get("match")).get("step")
+        node = source.graph.by_no.get(number) if isinstance(number, int) else None
+        return as_objects(as_object(source.payloads.get(node.input_ref)).get("messages")) if node is not None else []
 
 
 def _is_step_of(change: Change, path: str) -> bool:
@@ -310,10 +318,13 @@ def _has(entry: JSONObject, category: str, field: str) -> bool:
     return isinstance(value, dict) and field in value
 
 
-def _differing(passage: JSONObject) -> str:
-    """The words that a passage gets, or the ones that it loses if it gets none."""
-    [difference, *_] = hunks(str(passage["before"]), str(passage["after"]))
-    return difference.candidate or difference.base
+def _words_of(edit: JSONObject, messages: Sequence[JSONObject]) -> list[list[str]]:
+    """The words that each passage of an edit sets, or the edited message; those it removes if it sets none."""
+    texts = [(str(passage["before"]), str(passage["after"])) for passage in as_objects(edit.get("passages"))]
+    index, content = edit.get("index"), edit.get("content")
+    if edit.get("op") == "replace" and isinstance(content, str) and isinstance(index, int) and index < len(messages):
+        texts.append((str(messages[index].get("content")), content))
+    return [[hunk.candidate or hunk.base for hunk in hunks(before, after)] for before, after in texts]
 
 
 def _has_type(node: Node | None, type: StepType) -> bool:

@@ -24,7 +24,8 @@ from replay.proofs.changes.roots import roots
 from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec, opposite
 from replay.proofs.counterfactual.copied_values import Copies, copies, with_links
 from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
-from replay.proofs.counterfactual.derivations import Derivations, OtherState, derivations
+from replay.proofs.counterfactual.derivations import Derivations, OtherState
+from replay.proofs.counterfactual.recorded_derivations import derivations
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
 from replay.proofs.probes.mediator_candidates import clamp_of, path_steps
 from tests.bench.attribution.lab import QUESTION, Bench

@@ -307,6 +307,43 @@ def test_untraced_value_is_an_effect() -> None:
     assert origins == {2: Origin.EXOGENOUS, 3: Origin.EXOGENOUS, 4: Origin.DERIVED}
 
 
+def test_link_explains_no_words_that_no_output_has() -> None:
+    """Both mails name Paris, so the second one looks as if it came from the answer to the first."""
+
+    def run(first: str, second: str, answer: str) -> list[Spec]:
+        mails = [f"KL-1800 to Paris-CDG at {first}", f"KL-1900 from Paris-CDG at {second}"]
+        legs = [
+            model([system("Read."), user(mail)], reply(f'{{"to": "Paris-CDG", "at": "{at}"}}'))
+            for mail, at in zip(mails, (first, second), strict=True)
+        ]
+        return [agent(), *legs, model([system("Check."), user("Is it fine?")], reply(answer)), output(answer)]
+
+    result = reason_about(run("noon", "three", "Fine."), run("one", "two", "Too short."))
+    mails = [atom for atom in result.atoms if atom.category == "upstream"]
+    assert {atom.pair.step.sequence_no: atom.origin for atom in mails} == {
+        2: Origin.EXOGENOUS,
+        3: Origin.DERIVED,
+    }
+
+
+def test_value_of_a_memory_in_the_prompt_is_an_effect() -> None:
+    """In both runs the memory has the sport of the first turn; in the candidate, a later turn replaces it."""
+
+    def run(turn: str, notes: str, sport: str) -> list[Spec]:
+        noter = [
+            model([system("Note."), user(text)], reply(answer))
+            for text, answer in (("I like running.", "sport = running"), (turn, notes))
+        ]
+        coach = model([system(f"Advise. Known: {sport}."), user("What now?")], reply(f"Go {sport}."))
+        return [agent(), *noter, coach, output(f"Go {sport}.")]
+
+    result = reason_about(run("Hello!", "nothing", "running"), run("I prefer tennis.", "sport = tennis", "tennis"))
+    assert {atom.pair.step.sequence_no: atom.origin for atom in result.atoms} == {
+        3: Origin.EXOGENOUS,
+        4: Origin.DERIVED,
+    }
+
+
 @pytest.mark.parametrize(("text", "is_explained"), [("value: 44, then", True), ("value: 45, then", False)])
 def test_punctuation_does_not_change_numbers(text: str, *, is_explained: bool) -> None:
     words = Words()

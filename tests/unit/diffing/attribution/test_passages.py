@@ -79,3 +79,39 @@ def test_an_edited_rule_beside_a_changed_note_is_a_change_without_the_note() -> 
 def test_a_prompt_that_differs_by_the_note_alone_is_no_change() -> None:
     reasoning = reason_about(keeper(300, answer="Rome."), keeper(800, answer="Lima."))
     assert [atom.category for atom in reasoning.atoms] == ["upstream"]
+
+
+def advice(question: str, documents: str, answer: str) -> list[Spec]:
+    """Code searches with the run's input, and puts it in front of a model."""
+    search = Spec(
+        type=StepType.RETRIEVAL,
+        name="leaflets",
+        parent=1,
+        input={"query": question, "top_k": 1},
+        output={"documents": [{"id": "a", "content": documents}]},
+    )
+    request = [system("Answer."), user(f"{question}\nLeaflet: {documents}")]
+    return [agent_with(question), search, model(request, reply(answer)), output(answer)]
+
+
+def test_a_search_that_passes_on_an_input_belongs_to_it() -> None:
+    base = advice("How much may I take?", "Take it with water.", "One.")
+    candidate = advice("How much may I take? I am 34.", "Take it with milk.", "Two.")
+    [question] = [atom for atom in reason_about(base, candidate).atoms if atom.origin is Origin.EXOGENOUS]
+    assert (question.category, question.places) == ("upstream", (1, 2))
+
+
+def flight(start: str, hours: str, answer: str) -> list[Spec]:
+    """Code computes the length of a trip from a mail about its start."""
+    return [
+        agent_with(""),
+        model([system("Read."), user(f"It leaves at {start}.")], reply(f"start {start}")),
+        model([system("Check."), user(f"Is it fine?\nTotal: {hours}")], reply(answer)),
+        output(answer),
+    ]
+
+
+def test_short_numbers_are_no_copies_of_an_input() -> None:
+    """That 10 turns into 40 in both texts is a coincidence."""
+    reasoning = reason_about(flight("09:10", "21 h 10", "Fine."), flight("10:40", "21 h 40", "Long."))
+    assert {atom.origin: atom.places for atom in reasoning.atoms} == {Origin.EXOGENOUS: (1,), Origin.DERIVED: (2,)}

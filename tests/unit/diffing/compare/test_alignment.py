@@ -372,6 +372,24 @@ def test_calls_of_different_models_correspond() -> None:
     assert pairs_of(steps_of(chat("small")), steps_of(chat("large"))) == {1: 1, 2: 2, 3: 3}
 
 
+def test_models_of_both_runs_do_not_stand_in_for_each_other() -> None:
+    """The candidate sums up one turn earlier. Its summary resembles the base's answer at that point."""
+
+    def talk(*steps: tuple[str, str]) -> list[Spec]:
+        models = [replace(model([user(text)], reply(text)), name=name) for name, text in steps]
+        return [Spec(type=StepType.AGENT, name="agent"), *models]
+
+    base = talk(("guide", "Noted, Noor is here."), ("guide", "Noted, Noor likes fish."), ("memory", "Noor, fish"))
+    candidate = talk(
+        ("guide", "Noted, Noor is there."), ("memory", "Noted, Noor likes meat."), ("guide", "Meat, then.")
+    )
+    names = [
+        (base[i - 1].name, candidate[j - 1].name) for i, j in pairs_of(steps_of(base), steps_of(candidate)).items()
+    ]
+    assert all(left == right for left, right in names)
+    assert ("memory", "memory") in names
+
+
 def test_root_agents_of_different_names_pair() -> None:
     base, candidate = lookups(1, 2), lookups(1, 2)
     candidate[0] = replace(candidate[0], name="the other desk")

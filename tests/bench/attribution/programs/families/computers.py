@@ -85,8 +85,8 @@ def _interpret(request: Request) -> str:
 
 def _build(runtime: Runtime) -> str:
     room, goods = fields(runtime.tool("room", {"id": "R-7"})), fields(runtime.tool("price_list", {"goods": "oak"}))
-    inputs = {name: real(room[name]) / 100 for name in ("length", "width", "height") if name in room}
-    inputs |= {"price": real(goods.get("price"))}
+    inputs: dict[str, float] = {name: real(room[name]) / 100 for name in ("length", "width", "height") if name in room}
+    inputs["price"] = real(goods.get("price"))
     heading = f"Inputs: {', '.join(inputs)}\nQuestion: {user(runtime.settings)}"
     result, error = "none", ""
     for _ in range(3):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from diffing.report.examination import Examination
+from diffing.report.examination import Examination, examine
 from replay.core.applied_profile import apply_profile
 from replay.core.context import ReplayContext
 from replay.engine.replayer import Replayer
@@ -22,10 +22,10 @@ from replay.proofs.counterfactual.derivations import (
     Product,
     StepAnswer,
     UnknownState,
-    derivations,
 )
+from replay.proofs.counterfactual.recorded_derivations import derivations
 from replay.proofs.counterfactual.replay_monitor import ReplayMonitor
-from tests.support.comparing import Spec, agent, model, output, reply, system, user
+from tests.support.comparing import Spec, Store, agent, model, output, reply, side_of, system, tool, user
 from tests.support.replay_runs import graph_of
 from tests.unit.diffing.attribution.test_difference_origins import route
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
@@ -299,3 +299,62 @@ def test_loop_rounds_pair_by_number() -> None:
     examination = examine_runs([*runs[0], ends[0]], [*runs[1], ends[1]])
     rounds = derivations(examination.comparison, examination.flow, examination.reasoning.atoms).rounds
     assert [output_pair.numbers for output_pair in rounds] == [(2, 2), (3, 3), (4, 4)]
+
+
+def test_code_decides_after_a_failed_call() -> None:
+    """The error is passed on to nothing: the candidate's code ended the run."""
+
+    def run(request: str, failed: bool) -> list[Spec]:
+        reader = model([system("Read."), user(request)], reply(f"vendor V-4471 {request}"))
+        if failed:
+            result: JSONValue = {"error": "blocked"}
+            vendor = tool("vendor", "", {"id": "V-4471"}, result, status="error")
+            return [agent(), reader, vendor, output("Manual.")]
+        vendor = tool("vendor", "", {"id": "V-4471"}, {"bank": "Graz-7781"})
+        clerk = model([system("Book."), user("bank: Graz-7781")], reply("Booked."))
+        return [agent(), reader, vendor, clerk, output("Booked.")]
+
+    examination = examine_runs(run("A plain bill.", failed=False), run("A long bill.", failed=True))
+    found = derivations(examination.comparison, examination.flow, examination.reasoning.atoms)
+    assert Product(due=(4, 4)) in found.products
+
+
+@pytest.mark.parametrize(("text", "is_passed_on"), [("Hut: Alp-7731, 6 beds", True), ("Hut: Alp-7731, room", False)])
+def test_result_is_passed_on_if_its_difference_is(text: str, *, is_passed_on: bool) -> None:
+    def run(beds: int, line: str, polite: str, answer: str) -> list[Spec]:
+        hut = tool("huts", "", {"at": "north"}, {"hut": "Alp-7731", "beds": beds})
+        judge = model([system(f"Judge.{polite}"), user("Is it fit?")], reply(f"{polite}GOOD"))
+        return [agent(), hut, judge, model([system("Invite."), user(line)], reply(answer)), output(answer)]
+
+    store = Store()
+    sides = [
+        side_of(specs, store)
+        for specs in (run(6, text, "", "Come."), run(9, text.replace("6", "9").replace("room", "hall"), " So.", "Go."))
+    ]
+    examination = examine(sides[0], sides[1], store.load)
+    found = derivations(
+        examination.comparison,
+        examination.flow,
+        examination.reasoning.atoms,
+        load=lambda ref: store.values.get(ref),
+    )
+    assert [entry.is_passed_on for entry in found.outputs if entry.type is StepType.TOOL] == [is_passed_on]
+
+
+def test_repeated_calls_are_compared_by_their_last_answer() -> None:
+    """The candidate's first code fails, so that code asks again; both runs end with the same code."""
+
+    def run(rule: str, *codes: str, result: str) -> list[Spec]:
+        calls = [
+            model([system(f"Write code.{rule}"), user(f"attempt {at}")], reply(code)) for at, code in enumerate(codes)
+        ]
+        coder = [replace(call, name="coder") for call in calls]
+        reader = replace(model([system("Tell."), user(f"Result: {result}")], reply(result)), name="reader")
+        return [agent(), *coder, reader, output(result)]
+
+    examination = examine_runs(run("", "a * b", result="12 m"), run(" Be brief.", "a * unit", "a * b", result="34 m"))
+    found = derivations(examination.comparison, examination.flow, examination.reasoning.atoms)
+    [coder] = [entry for entry in found.rounds if entry.numbers == (2, 2)]
+    assert coder.final_refs[0] == coder.final_refs[1] != ""
+    [reader] = [entry for entry in found.rounds if entry.numbers != (2, 2)]
+    assert reader.final_refs == ("", "")

@@ -1,6 +1,7 @@
 """The order of changes while nothing is decided, and model answers whose wording always differs."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import pytest
 
@@ -9,6 +10,8 @@ from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathS
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.evidence.findings import prove
+from replay.proofs.ladder.facts import Facts, Space
+from replay.proofs.ladder.leads import leaning
 
 UNKNOWN = "no recording shows what the code makes of it"
 
@@ -47,9 +50,24 @@ EXPERT = "The expert visits you."
 
 
 def prove_lab(
-    lab: Code, *, is_sampled: bool = False, base_answer: str = VOUCHER, candidate_answer: str = EXPERT
+    lab: Code,
+    *,
+    is_sampled: bool = False,
+    base_answer: str = VOUCHER,
+    candidate_answer: str = EXPERT,
+    marks: Mapping[str, str] = MappingProxyType({}),
 ) -> Findings:
-    changes = [Atom(id=name, category="prompt", title=name, rank=(rank,)) for rank, name in enumerate(sorted(lab.all))]
+    changes = [
+        Atom(
+            id=name,
+            category="prompt",
+            title=name,
+            rank=(rank,),
+            fails=marks.get(name) == "fails",
+            echoes=marks.get(name) == "echoes",
+        )
+        for rank, name in enumerate(sorted(lab.all))
+    ]
     sides: Mapping[Side, str] = {"base": base_answer, "candidate": candidate_answer}
     case = Case(
         question=outcomes.question("answer", []),
@@ -149,6 +167,32 @@ def test_word_counts_as_much_as_number() -> None:
     )
     proof = prove_lab(lab)
     assert (proof.verdict, [atom.id for atom in proof.atoms]) == ("inconclusive", ["a", "b"])
+
+
+def test_first_of_a_ranking_counts_more_than_its_numbers() -> None:
+    """Code takes the document with the highest score."""
+    lab = Code(
+        {
+            atoms(): ["old: 6 new: 0 travel: 5"],
+            atoms("a"): ["old: 6 new: 0 notice: 7 travel: 1"],
+            atoms("b"): ["old: 6 new: 9 travel: 5"],
+            atoms("a", "b"): ["old: 6 new: 9 notice: 7 travel: 1"],
+        }
+    )
+    assert [atom.id for atom in prove_lab(lab).atoms] == ["b", "a"]
+
+
+@pytest.mark.parametrize("mark", ["fails", "echoes"])
+def test_undecided_change_with_a_mark_ranks_first(mark: str) -> None:
+    """A call that failed on one side only, or a number that recurs in what code made."""
+    lab = Code({atoms(): ["B"], atoms("a"): ["C"], atoms("b"): ["C"], atoms("a", "b"): ["A"]})
+    assert [atom.id for atom in prove_lab(lab).atoms] == ["a", "b"]
+    assert [atom.id for atom in prove_lab(lab, marks={"b": mark}).atoms] == ["b", "a"]
+
+
+def test_call_repeated_to_the_same_answer_speaks_against_a_change() -> None:
+    stray = Stray(step=2, text="first attempt", base="A", candidate="A")
+    assert leaning(Space(facts=Facts(), atoms=[]), [stray], "base") < 0
 
 
 def test_reworded_answers_are_the_same_outcome() -> None:

@@ -1,0 +1,82 @@
+"""Echoes: numbers of a change that recur, converted or formatted, in differences that the agent's code made. Pure.
+
+    tool    "climb_ft": 4100 -> 2300        code    "a climb of 1,250 m" -> "a climb of 701 m"    the same ratio
+    tool    "days": 14 -> 30                code    "due 2026-03-17" -> "due 2026-04-02"          the same difference
+
+An echo orders changes that no replay could decide between. It is no evidence: two ratios may agree by chance.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import date
+from typing import Final
+
+from diffing.attribution.difference_origins import Origin
+from diffing.attribution.unexplained_changes import Atom as Root
+from replay.proofs.changes.atoms import Change
+from traces.core.json_access import text_or_json
+
+_DATE: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+_NUMBER: Final = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?![\w]|\.\d)")
+# With more numbers that differ, some ratio agrees by chance.
+_MOST: Final = 4
+# Rounding changes a ratio by less than this.
+_TOLERANCE: Final = 0.01
+# Smaller differences, as of list numbers, agree by chance.
+_LEAST_DIFFERENCE: Final = 2.0
+# A number of the base and one of the candidate.
+Move = tuple[float, float]
+
+
+def with_echoes(changes: Iterable[tuple[Root, Change]]) -> list[Change]:
+    """Mark the changes whose numbers moved like some number in a difference that code derived."""
+    rows = list(changes)
+    derived = [move for root, _ in rows if root.origin is Origin.DERIVED for move in _moves(root)]
+    return [
+        replace(change, atom=replace(change.atom, echoes=True))
+        if change.atom.testable and any(_is_echo(move, other) for move in _moves(root) for other in derived)
+        else change
+        for root, change in rows
+    ]
+
+
+def _moves(root: Root) -> list[Move]:
+    """The numbers that differ between the texts of a change, each with its possible counterparts."""
+    facet = root.facet
+    if facet is None:
+        return []
+    sides = [(item.base, item.candidate) for item in facet.messages] or [
+        (text_or_json(facet.base), text_or_json(facet.candidate))
+    ]
+    return [move for base, candidate in sides for move in number_moves(base, candidate)]
+
+
+def number_moves(base: str, candidate: str) -> list[Move]:
+    """Pair the numbers that only one of two texts has; none if there are too many of them."""
+    before, after = Counter(_numbers(base)), Counter(_numbers(candidate))
+    removed, added = list((before - after).elements()), list((after - before).elements())
+    return [(old, new) for old in removed for new in added] if max(len(removed), len(added)) <= _MOST else []
+
+
+def _numbers(text: str) -> Sequence[float]:
+    """The numbers of a text, dates as their number of days."""
+    numbers: list[float] = []
+    for year, month, day in _DATE.findall(text):
+        with suppress(ValueError):
+            numbers.append(float(date(int(year), int(month), int(day)).toordinal()))
+    return numbers + [float(number.replace(",", "")) for number in _NUMBER.findall(_DATE.sub(" ", text))]
+
+
+def _is_echo(move: Move, other: Move) -> bool:
+    """Return whether two numbers moved alike: by the same ratio, or by the same difference."""
+    (old, new), (other_old, other_new) = move, other
+    difference = new - old
+    if abs(difference) >= _LEAST_DIFFERENCE and abs(difference - (other_new - other_old)) <= _TOLERANCE:
+        return True
+    if not all((old, new, other_old, other_new)):
+        return False
+    ratio = new / old
+    return abs(other_new / other_old - ratio) <= _TOLERANCE * ratio

@@ -1,0 +1,187 @@
+"""The differing outputs of two recordings, and the inputs that the agent's code may have made of them. Pure."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from diffing.attribution.difference_origins import ChangedOutputs, Origin
+from diffing.attribution.unexplained_changes import Atom as Root
+from diffing.compare.comparison import Comparison, Pair
+from diffing.compare.data_flow import Flow
+from diffing.compare.placeholders import FAILED
+from diffing.compare.run_side import SideStep
+from diffing.sequences.word_hunks import contains_words, hunks
+from replay.inputs.copied_values import text_of
+from replay.proofs.core.types import Side
+from replay.proofs.counterfactual.derivations import END, Derivations, Output, Product, answer, no_payload
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import EdgeKind, StepType
+
+_SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
+
+
+def derivations(
+    comparison: Comparison,
+    flow: Flow,
+    roots: Sequence[Root],
+    copies: Collection[int] = (),
+    load: Callable[[str], JSONValue] = no_payload,
+) -> Derivations:
+    """The differences that may follow from an earlier output; `copies` are places that differ in copied values only."""
+    derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
+    places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    unused_outputs, failures = _unused_outputs(comparison, flow), _failures(comparison, flow)
+    if not places and not failures:
+        return Derivations(unused_outputs=unused_outputs, load=load)
+    both_sides = [pair.sides for pair in comparison.pairs if pair.sides and not pair.is_move]
+    numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in both_sides]
+    pairs = [comparison.pairs[place] for place in sorted(places)]
+    return Derivations(
+        outputs=[
+            _output(pair.base, pair.candidate, is_passed_on=_is_passed_on(comparison, pair, flow, load))
+            for pair in ChangedOutputs(comparison).pairs
+        ],
+        rounds=_rounds(comparison),
+        unused_outputs=unused_outputs,
+        load=load,
+        products=[
+            Product(
+                due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
+                is_traced=pair.place not in derived,
+                is_copied=pair.place in copies,
+            )
+            for pair in pairs
+        ]
+        + failures,
+    )
+
+
+def _takes_values(pair: Pair, flow: Flow) -> bool:
+    """Return whether code put values of an earlier step into an input that differs."""
+    travels = flow.incoming.get(pair.place, ())
+    return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
+
+
+def _unused_outputs(comparison: Comparison, flow: Flow) -> list[Output]:
+    """Equal answers that only code can have read: no recording shows what it does with a different answer."""
+    return [
+        _output(pair.base, pair.candidate)
+        for pair in comparison.acting
+        if pair.step.type == StepType.MODEL
+        and pair.sides is not None
+        and not pair.answers_differently
+        and not flow.outgoing.get(pair.place)
+    ]
+
+
+def _rounds(comparison: Comparison) -> list[Output]:
+    """Differing model answers by role and ordinal: in a loop, the alignment may pair rounds differently."""
+    sides: list[dict[tuple[str, int], SideStep]] = []
+    for side in (comparison.base, comparison.candidate):
+        models = [step for step in side.steps if step.type == StepType.MODEL and step.output_ref]
+        counts: Counter[str] = Counter()
+        calls: dict[tuple[str, int], SideStep] = {}
+        for step in models:
+            counts[step.role] += 1
+            calls[step.role, counts[step.role]] = step
+        sides.append(calls)
+    final_refs = _final_attempts(comparison, sides)
+    pairs = [(step, sides[1][call]) for call, step in sides[0].items() if call in sides[1]]
+    return [
+        replace(_output(base, candidate), final_refs=final_refs.get(base.role, ("", "")))
+        for base, candidate in pairs
+        if base.output_ref != candidate.output_ref
+    ]
+
+
+def _final_attempts(
+    comparison: Comparison, sides: Sequence[Mapping[tuple[str, int], SideStep]]
+) -> dict[str, tuple[str, str]]:
+    """The outputs that remain of calls which one run repeats more often, with nothing but failed calls in between.
+
+    Example: code rejects an answer and asks again. Only the last answer goes on.
+    """
+    counts = [Counter(role for role, _ in calls) for calls in sides]
+    streaks = [_streaks(side.steps) for side in (comparison.base, comparison.candidate)]
+    return {
+        role: (sides[0][role, counts[0][role]].output_ref, sides[1][role, counts[1][role]].output_ref)
+        for role in counts[0].keys() & counts[1].keys()
+        if counts[0][role] != counts[1][role] and all(streaks[side][role] == counts[side][role] for side in (0, 1))
+    }
+
+
+def _streaks(steps: Sequence[SideStep]) -> Counter[str]:
+    """The number of calls of each role in its longest streak without another call that succeeded."""
+    calls = [
+        step for step in steps if step.type == StepType.MODEL or (step.type in _EXTERNAL and step.status not in FAILED)
+    ]
+    streaks: Counter[str] = Counter()
+    for role, group in groupby(calls, key=lambda step: step.role if step.type == StepType.MODEL else ""):
+        streaks[role] = max(streaks[role], len(list(group)))
+    return streaks
+
+
+def _is_passed_on(comparison: Comparison, pair: Pair, flow: Flow, load: Callable[[str], JSONValue]) -> bool:
+    """Return whether both runs show that code passes on all that differs in a result of a tool or a search."""
+    if pair.sides is None or pair.step.type not in _EXTERNAL or pair.sides[0].status != pair.sides[1].status:
+        return False
+    travels = flow.outgoing.get(pair.place, ())
+    texts = [text_of(pair.step.type, load(step.output_ref)) for step in pair.sides]
+    for index, side in enumerate(_SIDES):
+        consumers = [comparison.pairs[travel.consumer] for travel in travels if travel.side == side]
+        steps = [(consumer.base, consumer.candidate)[index] for consumer in consumers]
+        inputs = [text_of(StepType.TOOL, load(step.input_ref)) for step in steps if step is not None]
+        words = [(hunk.base, hunk.candidate)[index] for hunk in hunks(*texts)]
+        if not inputs or not all(any(contains_words(own, text) for text in inputs) for own in words if own):
+            return False
+    return True
+
+
+def _failures(comparison: Comparison, flow: Flow) -> list[Product]:
+    """The points after calls that failed in one run only, unless that run passes the error on: code decides there."""
+    products: list[Product] = []
+    for pair in comparison.acting:
+        failing = [side for side, step in zip(_SIDES, pair.sides or (), strict=False) if step.status in FAILED]
+        users = {travel.side for travel in flow.outgoing.get(pair.place, ())}
+        if pair.sides and pair.step.type in _EXTERNAL and len(failing) == 1 and failing[0] not in users:
+            base, candidate = pair.sides
+            products.append(Product(due=(base.sequence_no + 1, candidate.sequence_no + 1)))
+    return products
+
+
+def _output(base: SideStep | None, candidate: SideStep | None, *, is_passed_on: bool = False) -> Output:
+    steps = base, candidate
+    return Output(
+        numbers=(_number_of(base), _number_of(candidate)),
+        answers=(_answer_of(base), _answer_of(candidate)),
+        signatures=(base.signature if base else "", candidate.signature if candidate else ""),
+        type=StepType(next(step.type for step in steps if step is not None)),
+        refs=(base.output_ref if base else "", candidate.output_ref if candidate else ""),
+        statuses=(base.status if base else "", candidate.status if candidate else ""),
+        is_passed_on=is_passed_on,
+    )
+
+
+def _number_of(step: SideStep | None) -> int | None:
+    return None if step is None else step.sequence_no
+
+
+def _answer_of(step: SideStep | None) -> str:
+    return "" if step is None else answer(step.status, step.output_ref, None)
+
+
+def _number(pair: Pair, side: int) -> int | None:
+    return _number_of((pair.base, pair.candidate)[side])
+
+
+def _due(pair: Pair, pair_numbers: Sequence[tuple[int, int]], side: int) -> int:
+    own = _number(pair, side)
+    if own is not None:
+        return own
+    opposite = _number(pair, 1 - side)
+    # A pair has at least one side.
+    assert opposite is not None
+    return min((numbers[side] for numbers in pair_numbers if numbers[1 - side] > opposite), default=END)

@@ -1,0 +1,39 @@
+"""Numbers of a change that recur, converted or formatted, in differences that code made."""
+
+import pytest
+
+from replay.proofs.changes.echoes import number_moves
+from replay.proofs.changes.roots import roots
+from tests.support.comparing import Spec, agent, model, output, reply, system, tool
+from tests.support.comparing import user as user_message
+from tests.unit.replay.proofs.changes.test_roots import examine_runs
+
+
+def climb(feet: int, grade: int, text: str) -> list[Spec]:
+    """Code converts one field of a result and writes a text; the other field is not used."""
+    return [
+        agent(),
+        model([system("Plan."), user_message("A hike, please.")], reply("trail(ridge)")),
+        tool("trail", "", {"id": "ridge"}, {"climb_ft": feet}),
+        tool("guide", "", {"id": "ridge"}, {"grade": grade}),
+        model([system("Advise."), user_message(text)], reply(f"{text}: fine")),
+        output(f"{text}: fine"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["a climb of 701 m", "a climb of 0.701 km", "a climb of 2,300.00 ft"])
+def test_converted_number_is_an_echo(text: str) -> None:
+    before = {"m": "a climb of 1250 m", "km": "a climb of 1.25 km", "ft": "a climb of 4,100.00 ft"}[text.split()[-1]]
+    changes = roots(examine_runs(climb(4100, 31, before), climb(2300, 44, text)))
+    results = {change.atom.id: change.atom.echoes for change in changes if change.atom.category == "tool"}
+    assert results == {"result-2": True, "result-3": False}
+
+
+def test_dates_move_by_days() -> None:
+    [(before, after)] = number_moves("due 2026-03-17", "due 2026-04-02")
+    assert after - before == 16
+
+
+def test_many_numbers_have_no_counterparts() -> None:
+    assert number_moves("1 2 3 4 5", "11 12 13 14 15") == []
+    assert number_moves("no date: 2026-99-99", "none") == []
