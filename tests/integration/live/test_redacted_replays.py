@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.db import connection
 from pytest_django import Settings
 
 from replay.core.errors import ReplayRefusal
@@ -17,10 +16,10 @@ from tests.support.queues import capture_tasks
 from tests.support.redactions import secrets
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, openai_chunk, provider_server
+from tests.support.stored_contents import stored_contents
 from traces.models import Run, Step
 from traces.redaction.markers import MARKER
 from traces.runs.services import record
-from traces.storage import artifacts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = secrets()["GitHub"]
@@ -80,23 +79,12 @@ def _replaced(value: Any, question: str) -> Any:
     return [_replaced(item, question) for item in value] if isinstance(value, list | tuple) else value
 
 
-def stored_text() -> str:
-    rows = []
-    with connection.cursor() as cursor:
-        for table in connection.introspection.table_names():
-            if not table.startswith("django_"):
-                cursor.execute(f'SELECT * FROM "{table}"')
-                rows += [repr(row) for row in cursor.fetchall()]
-    artifacts_text = [item.data.decode() for item in artifacts.verify_all() if isinstance(item, artifacts.StoredBytes)]
-    return "\n".join([*rows, *artifacts_text])
-
-
 def test_live_answer_is_redacted_before_it_is_stored(server: ProviderServer) -> None:
     entry = {"match": {"type": "model"}, "model": {"temperature": 1}}
     view = replay(recorded(), entry, allow=["model"])
     live_steps = Step.objects.filter(run_id=view.run, reason="live_model_call")
     assert live_steps
-    assert SECRET not in stored_text()
+    assert SECRET.encode() not in stored_contents()
     text = "".join(message.body["text"] for message in SessionMessage.objects.filter(type="text").order_by("seq")[:20])
     assert MARKER.search(text)
     run = Run.objects.get(id=view.run)

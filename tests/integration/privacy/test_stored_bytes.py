@@ -12,10 +12,10 @@ from django.db import connection
 from django.test import Client
 
 from tests.support.redactions import secrets
+from tests.support.stored_contents import stored_contents
 from traces.imports import portable_runs
 from traces.models import RetentionPass, Run
 from traces.runs import queries, services
-from traces.storage import artifacts
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRETS = secrets(7)
@@ -44,7 +44,7 @@ def transcript() -> bytes:
 def stored_bytes() -> bytes:
     """Everything under the home folder, and all artifacts and tables in readable form."""
     files = [path.read_bytes() for path in Path(settings.HOME).rglob("*") if path.is_file()]
-    return b"\n".join([*files, _tables()])
+    return b"\n".join([*files, stored_contents()])
 
 
 def upload(client: Client, name: str, data: bytes) -> Any:
@@ -90,7 +90,7 @@ def test_bundle_of_another_store_is_redacted(client: Client) -> None:
     _forget_everything()
     file.seek(0)
     result = portable_runs.import_bundle(file)
-    assert leaks(_tables()) == []
+    assert leaks(stored_contents()) == []
     assert Run.objects.get(id=result.run_id).metadata["redaction"]["status"] == "redacted"
     file.seek(0)
     assert portable_runs.import_bundle(file).run_id == result.run_id
@@ -101,16 +101,6 @@ def test_reason_of_a_skipped_file_contains_no_secret(client: Client) -> None:
         client, "broken.json", b'{"messages": [{"role": "user", "content": "' + SECRETS["GitHub"].encode()
     )
     assert leaks(response.content) == []
-
-
-def _tables() -> bytes:
-    readable = [item.data for item in artifacts.verify_all() if isinstance(item, artifacts.StoredBytes)]
-    rows: list[bytes] = []
-    with connection.cursor() as cursor:
-        for table in connection.introspection.table_names():
-            cursor.execute(f'SELECT * FROM "{table}"')
-            rows += [repr(row).encode() for row in cursor.fetchall()]
-    return b"\n".join([*readable, *rows])
 
 
 def _forget_everything() -> None:
