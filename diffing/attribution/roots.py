@@ -321,10 +321,10 @@ def _is_accounted_for(item: MessagePair, context: StepContext) -> bool:
     """True if differences of outputs that recorded data flow leads from explain all differences of a message.
 
     A link alone is no explanation: a text that contains an output's value may also contain what code made of others.
-    Answers, and calls and results that only one run has, are passed on as they are. A replay inserts outputs along
+    Answers, and messages that only one run has, are passed on as they are. A replay inserts outputs along
     recorded data flow only.
     """
-    if context.is_replay or item.role == "assistant" or (item.role == "tool" and item.op != "changed"):
+    if context.is_replay or item.role == "assistant" or item.op != "changed":
         return True
     return context.explains_all(item.base, item.candidate, places=context.source_places)
 
