@@ -47,7 +47,7 @@ class ProgramBench(Bench):
     """Both recordings of a case. A model that rewords phrases each of them differently.
 
     Of a model that decides at random, the recordings are repeated until they show the case: the usual answers if there
-    is a cause, otherwise two different answers.
+    is a cause, otherwise two different answers, one of them the usual one.
     """
 
     def __post_init__(self) -> None:
@@ -73,7 +73,10 @@ class ProgramBench(Bench):
 
     def _shows_case(self) -> bool:
         answers, truth = (self.base.answer, self.candidate.answer), self.case.truth
-        return answers == (truth.base, truth.full) if truth.sets else answers[0] != answers[1]
+        if truth.sets:
+            return answers == (truth.base, truth.full)
+        # Two unusual answers may differ by a change that shows only in them.
+        return answers[0] != answers[1] and truth.base in answers
 
 
 @dataclass
