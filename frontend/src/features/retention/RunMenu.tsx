@@ -22,6 +22,7 @@ export function RunMenu({ run, actions }: { run: ActionRun; actions: RunActions 
 
 function RunMenuItems({ run, actions }: { run: ActionRun; actions: RunActions }): ReactElement {
   const { mayChange, isAdmin } = actions;
+  const obstacle = deletionObstacle(run, mayChange);
   return (
     <>
       <Menu.Item
@@ -43,9 +44,9 @@ function RunMenuItems({ run, actions }: { run: ActionRun; actions: RunActions })
       <Menu.Divider />
       <Menu.Item
         leftSection={<IconTrash size={15} />}
-        color="red"
-        disabled={!mayChange || !run.sealed || run.is_held}
-        rightSection={<Reason>{deletionObstacle(run, mayChange)}</Reason>}
+        disabled={obstacle !== ""}
+        {...(obstacle === "" && { c: "var(--failed)" })}
+        rightSection={<Reason>{obstacle}</Reason>}
         onClick={() => actions.remove([run])}
       >
         Delete

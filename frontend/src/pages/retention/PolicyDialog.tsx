@@ -77,6 +77,7 @@ function ScopeFields({ draft, onChange }: FieldProps): ReactElement {
         value={draft.app}
         maxLength={120}
         data-autofocus
+        openOnFocus={false}
         onChange={(app) => onChange({ ...draft, app })}
       />
       <Autocomplete
