@@ -19,8 +19,9 @@ from diffing.errors import DiffFailed
 from diffing.models import DiffReport
 from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
-from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus, ShareList, ShareRequest, ShareView
+from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus
 from diffing.schemas.report import DiffReport as Report
+from diffing.schemas.share_links import ShareList, ShareRequest, ShareView
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key

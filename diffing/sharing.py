@@ -10,7 +10,8 @@ from django.db.models import F, Q
 
 from diffing.errors import SharingOff
 from diffing.models import Audience, DiffReport, ShareLink
-from diffing.schemas.report import DiffStatus, ShareList, ShareRequest, ShareView
+from diffing.schemas.report import DiffStatus
+from diffing.schemas.share_links import ShareList, ShareRequest, ShareView
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.errors import NotFound

@@ -383,16 +383,14 @@ def test_models_of_both_runs_do_not_stand_in_for_each_other() -> None:
     candidate = talk(
         ("guide", "Noted, Noor is there."), ("memory", "Noted, Noor likes meat."), ("guide", "Meat, then.")
     )
-    names = [
-        (base[i - 1].name, candidate[j - 1].name) for i, j in pairs_of(steps_of(base), steps_of(candidate)).items()
-    ]
-    assert all(left == right for left, right in names)
-    assert ("memory", "memory") in names
+    pairs = pairs_of(steps_of(base), steps_of(candidate))
+    names = [(base[left - 1].name, candidate[right - 1].name) for left, right in pairs.items()]
+    assert ("memory", "memory") in names and all(left == right for left, right in names)
 
 
 def test_root_agents_of_different_names_pair() -> None:
-    base, candidate = lookups(1, 2), lookups(1, 2)
-    candidate[0] = replace(candidate[0], name="the other desk")
+    base = lookups(1, 2)
+    candidate = [replace(base[0], name="the other desk"), *base[1:]]
     assert pairs_of(steps_of(base), steps_of(candidate)) == {1: 1, 2: 2, 3: 3}
 
 
