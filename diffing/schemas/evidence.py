@@ -161,7 +161,7 @@ class Interval(Schema):
 
 
 class GateStatus(StrEnum):
-    """Whether chance alone is rejected as an explanation. `not_run`: not enough repeats yet."""
+    """Whether chance alone is rejected as an explanation. `not_run`: no repeats that could decide it."""
 
     NOT_NEEDED = "not_needed"
     RULED_OUT = "rejected"

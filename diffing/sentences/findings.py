@@ -126,6 +126,7 @@ class GateReason(StrEnum):
     TOO_FEW_ALLOWED = "too_few_allowed"
     INCOMPLETE = "incomplete"
     NOT_RECOGNISABLE = "not_recognisable"
+    UNUSUAL = "unusual"
 
 
 class ChanceKind(StrEnum):

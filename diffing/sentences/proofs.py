@@ -86,6 +86,8 @@ _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.TOO_FEW: "this takes at least {first} unchanged repeats of each side",
     GateReason.TOO_FEW_ALLOWED: "this takes at least {first} unchanged repeats of each side, and {most} are allowed",
     GateReason.INCOMPLETE: "the repeats are not finished",
+    GateReason.UNUSUAL: "unchanged repeats of the two sides differ beyond chance, but most repeats of one side do not "
+    "have the outcome that was recorded for it",
     GateReason.NOT_RECOGNISABLE: "unchanged repeats do not resemble their own recording more than the other one",
 }
 _CERTIFICATES: Final[Mapping[CertificateKind, str]] = {
@@ -225,7 +227,7 @@ def conclusion(facts: Conclusion) -> str:
     """The finding in one sentence, preceded by the models that answered instead of the recorded ones."""
     text = _conclusion(facts)
     if facts.chance_open:
-        text = f"{text.removesuffix('.')}; whether chance alone did it was not tested."
+        text = f"{text.removesuffix('.')}; chance alone may have done it, too."
     more = [f"{facts.more_models} more"] if facts.more_models else []
     return f"{OTHER_MODELS}{_enumerate([*facts.models, *more])}. {text}" if facts.models else text
 

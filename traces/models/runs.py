@@ -151,7 +151,9 @@ class Step(models.Model):
             models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
             # the newest failed steps of some runs
             models.Index(
-                fields=["run", "-sequence_no"], name="step_failed", condition=models.Q(status__in=["error", "timeout"])
+                fields=["run", "-sequence_no"],
+                name="step_failed",
+                condition=models.Q(status__in=[StepStatus.ERROR.value, StepStatus.TIMEOUT.value]),
             ),
         )
 

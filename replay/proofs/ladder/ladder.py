@@ -122,24 +122,30 @@ class Ladder:
         self.stop_reason = "cancelled"
 
     def noise(self) -> NoiseGate:
-        gate = noise_gate.verdict(
+        gate = self._gate()
+        if gate.status == GateStatus.RULED_OUT and not noise_gate.are_recognised(self.space):
+            gate = self._doubted(gate)
+        if self.case.chance and gate.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}:
+            return gate.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
+        return gate
+
+    def _gate(self) -> NoiseGate:
+        return noise_gate.verdict(
             self.space,
             is_sampled=self.case.is_sampled,
             most=self.budget.repeats,
             finished="noise" in self.completed_stages,
         )
-        if (
-            gate.status == GateStatus.RULED_OUT
-            and self.question.kind == "answer_alike"
-            and not noise_gate.are_recognised(self.space)
-        ):
-            # Similarity separates any two texts. That it separates the sides means nothing unless most repeats
-            # resemble their own side.
-            reason = gate_reason(GateReason.NOT_RECOGNISABLE)
-            gate = gate.model_copy(update={"status": GateStatus.NOT_RULED_OUT, "reason": reason})
-        if self.case.chance and gate.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}:
-            return gate.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
-        return gate
+
+    def _doubted(self, gate: NoiseGate) -> NoiseGate:
+        """The result if the sides differ, but most repeats of one do not have the outcome recorded for it."""
+        if self.question.kind == "answer_alike":
+            # Similarity separates any two texts. That it separates the sides means nothing here.
+            status, kind = GateStatus.NOT_RULED_OUT, GateReason.NOT_RECOGNISABLE
+        else:
+            # The changes have an effect. But the recorded outcomes are not the usual ones, so chance may have made them.
+            status, kind = GateStatus.NOT_RUN, GateReason.UNUSUAL
+        return gate.model_copy(update={"status": status, "reason": gate_reason(kind)})
 
     @property
     def is_noise(self) -> bool:
@@ -204,7 +210,7 @@ class Ladder:
             # The outputs differ each time, so no two answers can be expected to be equal.
             self._switch_question(next(filter(self._separates_facts, scale), scale[-1]))
             return False
-        if self.noise().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
+        if self._gate().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
             return False
         for question in scale[scale.index(self.question) + 1 :]:
             self._switch_question(question)
