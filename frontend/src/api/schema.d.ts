@@ -3678,7 +3678,7 @@ export interface components {
         };
         /**
          * GateStatus
-         * @description Whether chance alone is rejected as an explanation. `not_run`: not enough repeats yet.
+         * @description Whether chance alone is rejected as an explanation. `not_run`: no repeats that could decide it.
          * @enum {string}
          */
         GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";

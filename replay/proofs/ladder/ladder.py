@@ -124,7 +124,7 @@ class Ladder:
     def noise(self) -> NoiseGate:
         gate = self._gate()
         if gate.status == GateStatus.RULED_OUT and not noise_gate.are_recognised(self.space):
-            gate = self._doubted(gate)
+            gate = self._with_doubt(gate)
         if self.case.chance and gate.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}:
             return gate.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
         return gate
@@ -137,13 +137,13 @@ class Ladder:
             finished="noise" in self.completed_stages,
         )
 
-    def _doubted(self, gate: NoiseGate) -> NoiseGate:
+    def _with_doubt(self, gate: NoiseGate) -> NoiseGate:
         """The result if the sides differ, but most repeats of one do not have the outcome recorded for it."""
         if self.question.kind == "answer_alike":
             # Similarity separates any two texts. That it separates the sides means nothing here.
             status, kind = GateStatus.NOT_RULED_OUT, GateReason.NOT_RECOGNISABLE
         else:
-            # The changes have an effect. But the recorded outcomes are not the usual ones, so chance may have made them.
+            # The changes have an effect. But chance may have made the recorded outcomes, which are not the usual ones.
             status, kind = GateStatus.NOT_RUN, GateReason.UNUSUAL
         return gate.model_copy(update={"status": status, "reason": gate_reason(kind)})
 
