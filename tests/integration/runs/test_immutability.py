@@ -63,9 +63,9 @@ def test_sealed_run_rejects_additions(run: Run) -> None:
         Step.objects.create(run=run, sequence_no=99, type="tool", name="late", status="ok", label="live")
     with pytest.raises(DatabaseError, match="edges of a sealed run cannot be added"), transaction.atomic():
         Edge.objects.create(run=run, producer_no=1, consumer_no=5, kind=EdgeKind.LINK)
-    with pytest.raises(RunSealed, match=str(run.id)):
+    with pytest.raises(RunSealed, match=str(run.id)), transaction.atomic():
         services.append_steps(run.id, [_row(99)])
-    with pytest.raises(RunSealed):
+    with pytest.raises(RunSealed), transaction.atomic():
         services.truncate_steps(run.id, after=0)
 
 
