@@ -143,7 +143,11 @@ class Ladder:
             # Similarity separates any two texts. That it separates the sides means nothing here.
             status, kind = GateStatus.NOT_RULED_OUT, GateReason.NOT_RECOGNISABLE
         else:
-            # The changes have an effect. But chance may have made the recorded outcomes, which are not the usual ones.
+            # The changes have an effect. But chance may have made the recorded outcomes, which are not the usual ones,
+            # unless repeats without answers of the other run show that a change makes the candidate's.
+            cause = self.cause()
+            if cause and noise_gate.is_confirmed(self.space, cause) and not self.used_borrowed_answer(cause):
+                return gate
             status, kind = GateStatus.NOT_RUN, GateReason.UNUSUAL
         return gate.model_copy(update={"status": status, "reason": gate_reason(kind)})
 

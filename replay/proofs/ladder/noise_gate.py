@@ -181,6 +181,11 @@ def repeat_p(space: Space, cause: Atoms) -> float | None:
     return max(statistics.holm([statistics.exact_p(*way) for way in ways]))
 
 
+def is_confirmed(space: Space, cause: Atoms) -> bool:
+    """True if repeats show the effect of the cause in both directions, beyond chance."""
+    return (repeat_p(space, cause) or 1.0) < statistics.STRICT and apart(space, cause)
+
+
 def apart(space: Space, cause: Atoms) -> bool:
     """True if the effect in both directions exceeds what unchanged repeats show."""
     return all(statistics.apart(low, high) for low, high in _ways(space, cause))
