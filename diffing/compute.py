@@ -10,7 +10,7 @@ from diffing import queries
 from diffing.content.similarity import measure
 from diffing.models import DiffReport
 from diffing.report.build import build_report
-from diffing.schemas.report import DiffOptions, DiffStatus
+from diffing.schemas.report import CURRENT_FIELDS, DiffOptions, DiffStatus
 from diffing.stored_cosines import StoredCosines
 from traces import notify
 from traces.core.gc_pause import without_pauses
@@ -56,7 +56,7 @@ def _computed_columns(row: DiffReport, options: DiffOptions) -> dict[str, object
         "output_similarity": report.scores.output_similarity,
         "tool_accuracy": report.scores.tool_accuracy,
         "confidence": report.attribution.confidence or "",
-        "body": compress(report.model_dump_json(exclude={"outcomes", "newer_revisions"}).encode()),
+        "body": compress(report.model_dump_json(exclude={*CURRENT_FIELDS}).encode()),
     }
 
 

@@ -96,11 +96,11 @@ def _check_content(row: DiffReport) -> None:
 
 
 def body(diff_id: UUID) -> bytes:
-    """The report as JSON, with its evidence, its control lane, and the outcomes and newer revisions of its runs."""
+    """The report as JSON, with its evidence, its control lane, and the current state of its runs."""
     stored_body, current = _load_body(diff_id), _current_facts(diff_id)
     proofs, lane = evidence(diff_id), unchanged(diff_id)
     if not proofs and lane is None:
-        # The stored report may have megabytes, so it is not parsed just to add two fields.
+        # The stored report may have megabytes, so it is not parsed just to add these fields.
         fields = (b',"%s":%s' % (name.encode(), value.model_dump_json().encode()) for name, value in current.items())
         return stored_body[:-1] + b"".join(fields) + b"}"
     report = with_evidence(Report.model_validate_json(stored_body), proofs)

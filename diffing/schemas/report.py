@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from datetime import datetime
-from typing import Literal, Self
+from typing import Final, Literal, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -327,6 +327,10 @@ class DiffReport(Schema):
     newer_revisions: NewerRevisions | None = None
     # Null only while the report is computed.
     deletions: RunDeletions | None = None
+
+
+# Fields of a report that follow the current state of its runs, and are not stored with it.
+CURRENT_FIELDS: Final = frozenset({"outcomes", "newer_revisions", "deletions"})
 
 
 class DiffStatus(Status):

@@ -1,5 +1,6 @@
 """Diffs over REST, from stored runs."""
 
+import json
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -15,7 +16,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks
 from diffing import compute, queries, services, sharing, tasks
 from diffing.content import embeddings
 from diffing.models import DiffReport
-from diffing.schemas.report import DiffList, DiffOptions, DiffPending, DiffStatus
+from diffing.schemas.report import CURRENT_FIELDS, DiffList, DiffOptions, DiffPending, DiffStatus
 from diffing.schemas.report import DiffReport as Report
 from tests.support.comparing import agent, failing_refund, fixed_refund, output, tool
 from tests.support.queues import capture_tasks
@@ -84,6 +85,14 @@ def test_repeated_request_returns_the_same_report() -> None:
     assert post_diff(base, candidate).content == post_diff(base, candidate).content
     assert DiffReport.objects.count() == 1
     assert post_diff(candidate, base).json()["id"] != post_diff(base, candidate).json()["id"]
+
+
+def test_report_states_each_field_once(diff: DiffReport) -> None:
+    """The fields that follow the state of the runs are added to the stored report."""
+    pairs: list[tuple[str, Any]] = json.loads(queries.body(diff.id), object_pairs_hook=lambda pairs: pairs)
+    names = [name for name, _ in pairs]
+    assert len(names) == len(set(names))
+    assert set(names) >= CURRENT_FIELDS
 
 
 def test_ready_report_is_not_recomputed(diff: DiffReport, monkeypatch: pytest.MonkeyPatch) -> None:
