@@ -4,8 +4,10 @@ Both would be model steps, and the tokens of the call would count twice. The cli
 tracer's step: if it has no messages, or is inside a span of the same response.
 """
 
-from collections import Counter
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Final
 
@@ -16,11 +18,14 @@ from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest
 
 _RESPONSE_ID: Final = "gen_ai.response.id"
+# Calls of one agent that run at the same time.
+_MOST_AT_ONCE: Final = 50
 
 
 def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Return the steps without those that repeat another one."""
-    models = [step for step in steps if step.type is StepType.MODEL]
+    # In order of time, because several calls may run at once, and a client may try again.
+    models = sorted((step for step in steps if step.type is StepType.MODEL), key=_start)
     bare = [step for step in models if step.input is None and step.output is None]
     if len(bare) == len(models):
         return list(steps)
@@ -36,12 +41,17 @@ def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 def _homes(bare: Sequence[RecordedStep], whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
     """Return the step of which each other one becomes a part, by key. A step has one part: the last, after retries."""
     homes = _outer_spans(whole)
-    vacant = {step.key: step for step in whole if step.key not in homes}
-    for outer in homes.values():
-        vacant.pop(outer.key, None)
+    pairs = homes.keys() | {outer.key for outer in homes.values()}
+    vacant = [step for step in whole if step.key not in pairs]
+    by_key = {step.key: step for step in vacant}
+    siblings: defaultdict[str | None, list[RecordedStep]] = defaultdict(list)
+    for step in vacant:
+        siblings[step.parent].append(step)
     for step in reversed(bare):
-        if (home := _home(step, list(vacant.values()))) is not None:
-            homes[step.key] = vacant.pop(home.key)
+        outer = [by_key[step.parent]] if step.parent in by_key else []
+        if (home := _home(step, outer + _recent(step, siblings[step.parent]), pairs)) is not None:
+            homes[step.key] = home
+            pairs.add(home.key)
     return homes
 
 
@@ -70,18 +80,28 @@ def _message_count(step: RecordedStep) -> int:
     return len(ModelRequest(step.input).messages)
 
 
-def _home(bare: RecordedStep, whole: Sequence[RecordedStep]) -> RecordedStep | None:
+def _recent(bare: RecordedStep, siblings: list[RecordedStep]) -> list[RecordedStep]:
+    """Return the last steps that began before this one. A trace may have thousands, of which few run at once."""
+    end = bisect_right(siblings, _start(bare), key=_start)
+    return siblings[max(0, end - _MOST_AT_ONCE) : end]
+
+
+def _home(bare: RecordedStep, whole: Sequence[RecordedStep], pairs: AbstractSet[str]) -> RecordedStep | None:
     """Return the step of the same call, which another tracer wrote: beside or around the step, at the same time."""
-    # In order of time, since several calls may run at once.
-    candidates = [step for step in whole if _is_beside(bare, step) and _is_during(bare, step)]
+    candidates = [
+        step for step in whole if step.key not in pairs and _is_other_tracer(bare, step) and _is_during(bare, step)
+    ]
     response = bare.attributes.get(_RESPONSE_ID)
     same = [step for step in candidates if response and step.attributes.get(_RESPONSE_ID) == response]
     return next(reversed(same or candidates), None)
 
 
-def _is_beside(bare: RecordedStep, whole: RecordedStep) -> bool:
-    is_near = bare.parent in (whole.key, whole.parent)
-    return is_near and bare.model == whole.model and bare.attributes.get("scope") != whole.attributes.get("scope")
+def _is_other_tracer(bare: RecordedStep, whole: RecordedStep) -> bool:
+    return bare.model == whole.model and bare.attributes.get("scope") != whole.attributes.get("scope")
+
+
+def _start(step: RecordedStep) -> float:
+    return step.started_at.timestamp() if step.started_at is not None else 0.0
 
 
 def _is_during(bare: RecordedStep, whole: RecordedStep) -> bool:

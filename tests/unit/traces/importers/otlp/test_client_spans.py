@@ -110,3 +110,11 @@ def test_retries_inside_a_call_stay_steps() -> None:
     _, model, retry = run_of(ROOT, call, *bare).steps
     part: Any = model.attributes["client_span"]
     assert (part["span_id"][-1], retry.key[-1]) == ("4", "3")
+
+
+def test_last_retry_is_the_last_in_time() -> None:
+    call = span(2, "tracer", {**CHAT, **MESSAGES}, start=1, end=6)
+    bare = [span(number, "client", CHAT, parent=2, start=8 - number) for number in (3, 4)]
+    _, model, _ = run_of(ROOT, call, *bare).steps
+    part: Any = model.attributes["client_span"]
+    assert part["span_id"][-1] == "3"
