@@ -66,11 +66,8 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
     answer = extract_answer(attributes, events)
     request = model_input(conversation.messages, offer.tools, settings.parameters, settings.response_format)
     # Tracers that are not configured to record messages record the parameters nevertheless.
-    fields = (
-        settings.other
-        if messages
-        else {**settings.other, **{name: request[name] for name in request.keys() - {"messages"}}}
-    )
+    parameters = {} if messages else {name: value for name, value in request.items() if name != "messages"}
+    fields = {**settings.other, **parameters}
     return ModelCall(
         request=request if messages else None,
         answer=answer.answer,
@@ -83,10 +80,6 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
             **answer.attributes,
         },
     )
-
-
-def _without_messages(request: JSONObject) -> JSONObject:
-    return {name: value for name, value in request.items() if name != "messages"}
 
 
 def _offer(attributes: Attributes, body: RequestBody | None) -> ToolOffer:

@@ -85,9 +85,8 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     for prefix, names in _GROUPS:
         fields |= {name: value for name, value in attributes.take_group(prefix, names).items() if value != []}
     # Beside messages that the tracer printed.
-    fields |= {
-        name: value for name in _PRINTED_SETTINGS if (value := _printed_request(attributes, body).get(name)) is not None
-    }
+    printed_request = {} if body else as_object(attributes.look_json("input.value"))
+    fields |= {name: value for name in _PRINTED_SETTINGS if (value := printed_request.get(name)) is not None}
     if _COUNT in fields:
         fields["n"] = fields.pop(_COUNT)
     for name in _OBJECTS:
@@ -98,10 +97,6 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     if (schema := attributes.take_json(*_SCHEMAS)) is not None:
         fields["response_format"] = schema
     return split_settings(fields)
-
-
-def _printed_request(attributes: Attributes, body: JSONObject) -> JSONObject:
-    return {} if body else as_object(attributes.look_json("input.value"))
 
 
 def split_settings(request: JSONObject) -> Settings:
