@@ -39,7 +39,8 @@ def page(run_filter: RunFilter) -> RunList:
     total = _total(run_filter, matches, len(ids), more=more)
     return RunList(
         runs=[run_summary(run) for run in runs],
-        next=cursor_text(runs[run_filter.limit - 1], run_filter.sort) if more else None,
+        # A run may have been deleted between the two queries.
+        next=cursor_text(runs[-1], run_filter.sort) if more and runs else None,
         total=total if total is None else min(total, _MAX_TOTAL),
         more_than_total=total is not None and total > _MAX_TOTAL,
     )
