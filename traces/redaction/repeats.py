@@ -7,7 +7,7 @@ from typing import Final
 _PROBE: Final = 256
 # Ahead of the last place that was equal.
 _WINDOW: Final = 4 * 1024
-# Bytes of a repeat on both sides of what is new: longer than any secret, which may begin or end in it.
+# Bytes of a repeat on both sides of what is new: no rule needs more to recognise a secret that begins or ends there.
 _MARGIN: Final = 256
 
 

@@ -48,8 +48,9 @@ def policy_of(app: str) -> Policy:
 def newest_versions(apps: Iterable[str] | None = None) -> list[RedactionPolicy]:
     """Return the newest version of each app's policy, by app."""
     policies = RedactionPolicy.objects.all() if apps is None else RedactionPolicy.objects.filter(app__in=set(apps))
-    newest = {row.app: row for row in policies.order_by("id")}
-    return [newest[app] for app in sorted(newest)]
+    # Two plain queries, the second of which hardly any server needs: Django takes longer to build one with a subquery.
+    newest_ids = dict(policies.order_by("id").values_list("app", "id"))
+    return list(RedactionPolicy.objects.filter(id__in=newest_ids.values()).order_by("app")) if newest_ids else []
 
 
 def versions(app: str) -> Sequence[RedactionPolicy]:
