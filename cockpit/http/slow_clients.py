@@ -55,8 +55,11 @@ class SlowClientGuard:
 
 
 def with_queue_time(scope: Scope) -> Scope:
-    """Add the time from which a request waits for a thread; it replaces a header of the client with this name."""
-    headers = [(name, value) for name, value in scope["headers"] if name != _QUEUE_TIME]
+    """Add the time from which a request waits for a thread; it replaces a header of the client with this name.
+
+    WSGI does not distinguish underscores from hyphens.
+    """
+    headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") != _QUEUE_TIME]
     return {**scope, "headers": [*headers, (_QUEUE_TIME, str(time.monotonic()).encode())]}
 
 

@@ -55,7 +55,8 @@ def test_request_that_waited_long_for_a_thread_is_refused() -> None:
 
 
 def test_client_cannot_state_its_own_time_in_the_queue() -> None:
-    scope = with_queue_time({"headers": [(b"x-forkpoint-queue-time", b"0"), (b"host", b"here")]})
+    own = [(b"x-forkpoint-queue-time", b"0"), (b"x_forkpoint_queue_time", b"soon")]
+    scope = with_queue_time({"headers": [*own, (b"host", b"here")]})
     ((_, host), (name, value)) = scope["headers"]
     assert (host, name) == (b"here", b"x-forkpoint-queue-time")
     assert 0 <= queue_s({"HTTP_X_FORKPOINT_QUEUE_TIME": value.decode()}) < LIMIT_S
