@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { paths } from "@/app/paths";
 import { fullTime } from "@/ui/format/numbers";
-import classes from "./Retention.module.css";
+import { Notice } from "@/ui/Notice";
 
 interface Props {
   /** Such as "Its source". */
@@ -18,12 +18,11 @@ interface Props {
 /** A notice that a run was deleted from which this page takes its contents. */
 export function SourceNotice({ subject, time, note, run }: Props): ReactElement {
   return (
-    <p className={classes.notice}>
-      <IconTrash size={15} aria-hidden />
-      <span>
-        {subject} was deleted on {fullTime(time)}. {note}
-      </span>
-      {run !== null && <Link {...paths.run(run)}>Open the deleted run</Link>}
-    </p>
+    <Notice
+      icon={<IconTrash size={15} aria-hidden />}
+      link={run !== null && <Link {...paths.run(run)}>Open the deleted run</Link>}
+    >
+      {subject} was deleted on {fullTime(time)}. {note}
+    </Notice>
   );
 }

@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient, type InvalidateQueryFilters } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
@@ -7,9 +6,9 @@ import { deleteRuns, markRun, restoreRun } from "@/api/retention";
 import type { DeletionResult, MarkRequest } from "@/api/schema";
 import type { ActionRun } from "@/domain/retention/refusals";
 import { pluralize } from "@/ui/format/numbers";
+import { offerUndo } from "@/ui/offerUndo";
 import { RefusalDialog } from "./RefusalDialog";
 
-const UNDO_MS = 12_000;
 // Steps never change, and those of a deleted run cannot be read.
 const ALL_BUT_STEPS: InvalidateQueryFilters = { predicate: ({ queryKey }) => queryKey[0] !== "step" };
 
@@ -43,7 +42,10 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
       const ids = result.deletions.map(({ id }) => id);
       setRefusal(result.refusals.length > 0 ? { runs, result } : null);
       if (ids.length === 0) return;
-      offerUndo(ids, () => void client.invalidateQueries(ALL_BUT_STEPS));
+      const message = ids.length === 1 ? "The run was deleted." : `${ids.length} runs were deleted.`;
+      offerUndo(message, "Not everything was restored", () =>
+        Promise.all(ids.map(restoreRun)).finally(() => void client.invalidateQueries(ALL_BUT_STEPS)),
+      );
       onDeleted(ids);
       void client.invalidateQueries(ALL_BUT_STEPS);
     },
@@ -74,28 +76,4 @@ function markWords(runs: readonly ActionRun[], { is_pinned, is_held }: Partial<M
   const verb = runs.length === 1 ? "is" : "are";
   if (is_held != null) return `${subject} ${verb} ${is_held ? "under legal hold" : "no longer under legal hold"}.`;
   return `${subject} ${verb} ${is_pinned ? "pinned: retention keeps pinned runs" : "no longer pinned"}.`;
-}
-
-/** Tell that runs were deleted, and restore them on request. */
-function offerUndo(ids: readonly string[], onRestored: () => void): void {
-  const undo = async () => {
-    notifications.hide(notice);
-    try {
-      await Promise.all(ids.map((id) => restoreRun(id)));
-    } catch (error) {
-      notifications.show({ color: "red", title: "Not everything was restored", message: String(error) });
-    }
-    onRestored();
-  };
-  const notice = notifications.show({
-    autoClose: UNDO_MS,
-    message: (
-      <span className="bar">
-        <span className="grow">{ids.length === 1 ? "The run was deleted." : `${ids.length} runs were deleted.`}</span>
-        <Button variant="subtle" onClick={() => void undo()}>
-          Undo
-        </Button>
-      </span>
-    ),
-  });
 }

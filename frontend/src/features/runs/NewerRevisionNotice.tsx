@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import type { NewerRevision } from "@/api/schema";
 import type { paths } from "@/app/paths";
 import { newerRevisionWords } from "@/domain/runs/revisions";
-import classes from "./Revisions.module.css";
+import { Notice } from "@/ui/Notice";
 
 interface Props {
   newer: NewerRevision;
@@ -18,12 +18,11 @@ interface Props {
 /** A quiet notice that a newer revision of a run exists. */
 export function NewerRevisionNotice({ newer, subject, note = "", link }: Props): ReactElement {
   return (
-    <p className={classes.notice}>
-      <IconHistory size={15} aria-hidden />
-      <span>
-        {newerRevisionWords(subject, newer)} {note}
-      </span>
-      {link && <Link {...link}>Open revision {newer.revision}</Link>}
-    </p>
+    <Notice
+      icon={<IconHistory size={15} aria-hidden />}
+      link={link && <Link {...link}>Open revision {newer.revision}</Link>}
+    >
+      {newerRevisionWords(subject, newer)} {note}
+    </Notice>
   );
 }

@@ -7,11 +7,10 @@ import { removeRetentionPolicy, saveRetentionPolicy } from "@/api/retention";
 import type { RetentionPolicyList, RetentionPolicyView } from "@/api/schema";
 import { fullTime, timeAgo } from "@/ui/format/numbers";
 import list from "@/ui/ListPage.module.css";
+import { offerUndo } from "@/ui/offerUndo";
 import { PolicyDialog } from "./PolicyDialog";
 import { daysWords, draftOf, scopeWords, termsOf } from "./policies";
 import classes from "./Retention.module.css";
-
-const UNDO_MS = 12_000;
 
 interface Props {
   list: RetentionPolicyList;
@@ -112,35 +111,15 @@ function PolicyTable({ policies, mayEdit, onEdit }: TableProps): ReactElement {
 function useRemoval() {
   const client = useQueryClient();
   const reload = () => client.invalidateQueries({ queryKey: ["retention"] });
-  const fail = (error: Error) =>
-    notifications.show({ color: "red", title: "The policy was not changed", message: error.message });
-  const restore = useMutation({
-    mutationFn: (policy: RetentionPolicyView) => saveRetentionPolicy(termsOf(draftOf(policy))),
-    onSuccess: reload,
-    onError: fail,
-  });
   return useMutation({
     mutationFn: removeRetentionPolicy,
     onSuccess: (_, policy: RetentionPolicyView) => {
-      const notice = notifications.show({
-        autoClose: UNDO_MS,
-        message: (
-          <span className="bar">
-            <span className="grow">The policy for {scopeWords(policy)} was deleted.</span>
-            <Button
-              variant="subtle"
-              onClick={() => {
-                notifications.hide(notice);
-                restore.mutate(policy);
-              }}
-            >
-              Undo
-            </Button>
-          </span>
-        ),
-      });
+      offerUndo(`The policy for ${scopeWords(policy)} was deleted.`, "The policy was not restored", () =>
+        saveRetentionPolicy(termsOf(draftOf(policy))).finally(() => void reload()),
+      );
       return reload();
     },
-    onError: fail,
+    onError: (error) =>
+      notifications.show({ color: "red", title: "The policy was not changed", message: error.message }),
   });
 }

@@ -1,7 +1,7 @@
 // Entries of the audit log in words.
 import type { AuditEntryView } from "@/api/schema";
 
-/** What was done. The object is `auditSubject`. */
+/** What was done; the subject is shown beside it. */
 export function auditWords({ action, detail }: AuditEntryView): string {
   switch (action) {
     case "run_deleted":

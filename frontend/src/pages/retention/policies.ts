@@ -1,4 +1,4 @@
-// Retention policies in words, and while they are current.
+// Retention policies in words, and as drafts while they are edited.
 import type { PlannedRunView, RetentionPolicyView, RetentionTerms } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 

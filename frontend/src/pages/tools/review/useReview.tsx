@@ -1,13 +1,11 @@
-import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import type { ToolChoice, ToolList } from "@/api/schema";
 import { decide, importTools, toolsQuery } from "@/api/tools/tools";
 import { pluralize } from "@/ui/format/numbers";
+import { offerUndo } from "@/ui/offerUndo";
 import { decisionsToUndo } from "./review";
 import { stateWords } from "../search";
-
-const UNDO_MS = 12_000;
 
 /** Review tools one by one or by file. Every decision can be undone. */
 export function useReview() {
@@ -50,23 +48,7 @@ function accept(client: QueryClient, tools: ToolList, before: ToolList["tools"],
   client.setQueryData(toolsQuery.queryKey, tools);
   const choices = decisionsToUndo(before, tools.tools);
   if (choices.length === 0) return;
-  const undo = async () => {
-    notifications.hide(id);
-    try {
-      client.setQueryData(toolsQuery.queryKey, await decide(choices));
-    } catch (error) {
-      notifications.show({ color: "red", title: "The decision was not undone", message: String(error) });
-    }
-  };
-  const id = notifications.show({
-    autoClose: UNDO_MS,
-    message: (
-      <span className="bar">
-        <span className="grow">{message}</span>
-        <Button variant="subtle" onClick={() => void undo()}>
-          Undo
-        </Button>
-      </span>
-    ),
-  });
+  offerUndo(message, "The decision was not undone", async () =>
+    client.setQueryData(toolsQuery.queryKey, await decide(choices)),
+  );
 }
