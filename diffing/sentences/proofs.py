@@ -227,7 +227,7 @@ def conclusion(facts: Conclusion) -> str:
     """The finding in one sentence, preceded by the models that answered instead of the recorded ones."""
     text = _conclusion(facts)
     if facts.chance_open:
-        text = f"{text.removesuffix('.')}; chance alone may have done it, too."
+        text = f"{text.removesuffix('.')}; chance alone may also have made it."
     more = [f"{facts.more_models} more"] if facts.more_models else []
     return f"{OTHER_MODELS}{_enumerate([*facts.models, *more])}. {text}" if facts.models else text
 
