@@ -23,8 +23,8 @@ def _hand_back(**_: Any) -> None:
 @worker_init.connect(weak=False)
 def _look_after_others(**_: Any) -> None:
     from cockpit.process.assembly import Assembly  # noqa: PLC0415  # needs Django, which Celery sets up before this
-    from cockpit.process.indexing import Indexing  # noqa: PLC0415
-    from cockpit.process.purging import Purging  # noqa: PLC0415
-    from cockpit.process.recovery import Recovery  # noqa: PLC0415
+    from cockpit.process.indexing import Indexing  # noqa: PLC0415  # as above
+    from cockpit.process.purging import Purging  # noqa: PLC0415  # as above
+    from cockpit.process.recovery import Recovery  # noqa: PLC0415  # as above
 
     app.steps["worker"].update({Recovery, Assembly, Purging, Indexing})

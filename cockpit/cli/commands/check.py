@@ -33,7 +33,7 @@ def check(*, artifacts: bool, totals: bool, json: bool, url: str | None, token: 
 
 
 def reindex(*, json: bool) -> None:
-    """Rebuild the usage totals and the search index of the local store, which takes about a minute per 10,000 runs."""
+    """Rebuild the usage totals and the search index of the local store."""
     with open_store():
         from traces.search import indexer
         from traces.totals import usage_totals

@@ -25,7 +25,6 @@ from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.splitter import split
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
-_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 END: Final = 1 << 31
 # Outputs to report of a probe that could not continue.
 _MAX_STRAYS: Final = 4

@@ -150,9 +150,17 @@ def _clean(request: Request) -> str:
 
 
 _GERMAN: Final = {
-    "is": "ist", "and": "und", "it weighs": "es wiegt", "it comes in": "es gibt es in",
-    "good": "gut", "red": "Rot", "green": "Grün", "unbeatable": "unschlagbar", "light": "leicht", "solid": "robust",
-}  # fmt: skip
+    "is": "ist",
+    "and": "und",
+    "it weighs": "es wiegt",
+    "it comes in": "es gibt es in",
+    "good": "gut",
+    "red": "Rot",
+    "green": "Grün",
+    "unbeatable": "unschlagbar",
+    "light": "leicht",
+    "solid": "robust",
+}
 
 
 def _translate(request: Request) -> str:
