@@ -23,6 +23,11 @@ Scheme = Literal["light", "dark"]
 _STABLE = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
   && document.fonts.status === "loaded"
   && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
+# Mantine moves the focus into an open menu or dialog in a timer, and warns if a resize has hidden or removed it before.
+_OVERLAY_FOCUS = """() => {
+  const overlays = [...document.querySelectorAll("[role=menu], [role=dialog]")];
+  return overlays.length === 0 || overlays.some((overlay) => overlay.contains(document.activeElement));
+}"""
 
 
 class Cockpit:
@@ -59,6 +64,7 @@ class Cockpit:
 
     def show_in(self, viewport: ViewportSize, scheme: Scheme) -> None:
         """Change viewport and theme, and wait until the page is stable."""
+        self.page.wait_for_function(_OVERLAY_FOCUS)
         self.page.set_viewport_size(viewport)
         self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         self.page.wait_for_function(_STABLE, arg=scheme)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
@@ -43,13 +43,26 @@ def _record(server: Server, app: str, *parcels: int) -> list[str]:
     return ids
 
 
-def _check_looks(cockpit: Cockpit) -> None:
-    """The page is accessible in both themes and sizes, and does not scroll sideways."""
+def _check_looks(cockpit: Cockpit, opener: Locator | None = None) -> None:
+    """The page, or what `opener` opens on it, is accessible in both themes and sizes, and does not scroll sideways."""
     for viewport in (PHONE, DESK):
         for scheme in SCHEMES:
             cockpit.show_in(viewport, scheme)
-            assert cockpit.serious_accessibility_problems() == []
+            if opener is None:
+                assert cockpit.serious_accessibility_problems() == []
+            else:
+                _check_menu(cockpit, opener)
         assert cockpit.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+
+def _check_menu(cockpit: Cockpit, opener: Locator) -> None:
+    """The menu is accessible. Opened here, because a change of the size replaces the table by cards, without menus."""
+    menu = cockpit.page.get_by_role("menu")
+    opener.click()
+    expect(menu.get_by_role("menuitem").first).to_be_focused()
+    assert cockpit.serious_accessibility_problems() == []
+    cockpit.page.keyboard.press("Escape")
+    expect(menu).to_have_count(0)
 
 
 def test_policy_shows_its_plan_and_a_pin_keeps_a_run(open_cockpit: OpenCockpit, server: Server) -> None:
@@ -121,13 +134,15 @@ def test_held_run_cannot_be_deleted(open_cockpit: OpenCockpit, server: Server) -
     _record(server, "claims", 6)
     cockpit = open_cockpit("/?app=claims")
     page = cockpit.page
-    cockpit.button("Actions of Where is parcel 6?").click()
+    actions = cockpit.button("Actions of Where is parcel 6?")
+    actions.click()
     page.get_by_role("menuitem", name="Put under legal hold").click()
     expect(page.get_by_role("img", name="Under legal hold")).to_be_visible()
-    cockpit.button("Actions of Where is parcel 6?").click()
+    actions.click()
     expect(page.get_by_role("menuitem", name="Delete")).to_be_disabled()
-    _check_looks(cockpit)
+    expect(page.get_by_role("menuitem").first).to_be_focused()
     page.keyboard.press("Escape")
+    _check_looks(cockpit, actions)
     page.get_by_role("checkbox", name="Select Where is parcel 6?").check()
     page.get_by_role("region", name="Selected runs").get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog", name="The run was not deleted")
