@@ -1,10 +1,7 @@
 """Compute a report and store it, once."""
 
 from collections.abc import Iterable
-from typing import Final
 from uuid import UUID
-
-import zstandard
 
 from diffing import queries
 from diffing.content.similarity import measure
@@ -16,9 +13,8 @@ from traces import notify
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONValue
 from traces.storage import artifacts
+from traces.storage.compression import FAST, compress
 from traces.transitions import reach
-
-_LEVEL: Final = 1
 
 
 def compute(diff_id: UUID) -> None:
@@ -56,16 +52,12 @@ def _computed_columns(row: DiffReport, options: DiffOptions) -> dict[str, object
         "output_similarity": report.scores.output_similarity,
         "tool_accuracy": report.scores.tool_accuracy,
         "confidence": report.attribution.confidence or "",
-        "body": compress(report.model_dump_json(exclude={*CURRENT_FIELDS}).encode()),
+        "body": compress(report.model_dump_json(exclude={*CURRENT_FIELDS}).encode(), level=FAST),
     }
 
 
 def _readable(digests: Iterable[str]) -> dict[str, JSONValue]:
     return artifacts.readable(digests).values
-
-
-def compress(body: bytes) -> bytes:
-    return zstandard.ZstdCompressor(level=_LEVEL).compress(body)
 
 
 def give_up(diff_id: UUID, reason: str) -> None:

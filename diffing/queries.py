@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-import zstandard
 from django.db.models import Q
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
@@ -36,6 +35,7 @@ from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
 from traces.runs.originals import original_of
 from traces.runs.revisions import newest_continuation
+from traces.storage.compression import decompress
 
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
@@ -49,7 +49,6 @@ _COLUMNS: Final = (
     "error",
     "cost_usd",
 )
-_MAX_CONTENT: Final = 1 << 30
 
 
 def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Side:
@@ -145,7 +144,7 @@ def unchanged(diff_id: UUID) -> UnchangedLane | None:
     """The control lane of a report: the base replayed without the changes; None before that replay."""
     lanes = Lane.objects.filter(diff=diff_id).order_by("-created_at", "-id").values_list("body", flat=True)
     lane_body = lanes.first()
-    return None if lane_body is None else UnchangedLane.model_validate_json(_decompress(lane_body))
+    return None if lane_body is None else UnchangedLane.model_validate_json(decompress(lane_body))
 
 
 def evidence(diff_id: UUID) -> list[EvidenceView]:
@@ -162,11 +161,7 @@ def _load_body(diff_id: UUID) -> bytes:
     if stored_body is None:
         find(diff_id)
         raise NotFound(f"there is no diff {diff_id}")
-    return _decompress(stored_body)
-
-
-def _decompress(blob: bytes | memoryview) -> bytes:
-    return zstandard.ZstdDecompressor().decompress(bytes(blob), max_output_size=_MAX_CONTENT)
+    return decompress(stored_body)
 
 
 def report(diff_id: UUID) -> Report:

@@ -19,6 +19,7 @@ from traces.core.canonical import digest
 from traces.core.ids import new_id
 from traces.errors import NotFound, NotSealed
 from traces.models import Run
+from traces.storage.compression import FAST, compress
 from traces.transitions import move
 
 _COMPUTE: Final = "diffing.tasks.compute"
@@ -96,7 +97,7 @@ def attach_lane(diff_id: UUID, *, unchanged_id: UUID, session: UUID | None, meth
             diff_id=diff_id,
             unchanged_id=unchanged_id,
             created_at=new_lane.created_at,
-            body=compute.compress(new_lane.model_dump_json().encode()),
+            body=compress(new_lane.model_dump_json().encode(), level=FAST),
         )
         notify.touch(f"diff.{diff_id}")
     return row

@@ -1,6 +1,5 @@
 """Store the segments of runs as they arrive. What is acknowledged is committed."""
 
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -8,7 +7,6 @@ from hashlib import sha256
 from typing import Final
 from uuid import UUID
 
-import zstandard
 from django.db import transaction
 from django.db.models import Sum
 
@@ -21,11 +19,11 @@ from traces.recordings import segment_redaction, wake_up
 from traces.redaction.redactor import Redaction
 from traces.redaction_policies import services as policies
 from traces.storage import bulk
+from traces.storage.compression import FAST, compress
 
 _RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
 _DEFAULTS: Final = {"version": 0, "assembled_version": 0, "is_complete": False, "problem": ""}
 _SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "checks", "data")
-_local = threading.local()
 
 
 class WrongOffset(ProblemError):
@@ -182,7 +180,7 @@ def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, S
     arrivals: dict[tuple[UUID, str], tuple[str, NewSegment, bytes]] = {}
     for key, segments in by_key.items():
         for segment in segments:
-            data = _compressor().compress(segment.data)
+            data = compress(segment.data, level=FAST)
             # Of the compressed records, because hashing takes three times as long as compressing.
             name = sha256(segment.location + data).hexdigest()
             arrivals[recordings[key].id, name] = (key, segment, data)
@@ -211,11 +209,3 @@ def _schedule(arrivals: Sequence[tuple[Recording, Sequence[NewSegment]]], now: d
         is_final = recording.is_final or any(segment.is_final for segment in segments)
         rows.append((recording.version + 1, now, has_ended, is_final, due_at, recording.id))
     bulk.update(Recording, ("version", "arrived_at", "has_ended", "is_final", "due_at"), rows)
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """Return the compressor of this thread: a shared one crashes."""
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=1, write_content_size=True)
-    compressor: zstandard.ZstdCompressor = _local.compressor
-    return compressor

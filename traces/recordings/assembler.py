@@ -1,6 +1,5 @@
 """Assemble the segments of recordings into runs, and seal the runs that have ended."""
 
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,6 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import structlog
-import zstandard
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet, Sum
@@ -30,6 +28,7 @@ from traces.redaction_policies.services import RedactionByApp
 from traces.runs import growing_runs, services
 from traces.runs.growing_runs import RunState, WriteResult
 from traces.storage import bulk
+from traces.storage.compression import decompress
 
 logger = structlog.get_logger("traces.recordings")
 # A batch is one transaction, because a commit costs more than a small run; a large one would keep writers waiting.
@@ -39,7 +38,6 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _LEASE: Final = timedelta(seconds=120)
 _RETRY: Final = timedelta(seconds=1)
 _LONGEST_PROBLEM: Final = 2_000
-_local = threading.local()
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
 _RESULT_COLUMNS: Final = (
     "run",
@@ -218,18 +216,10 @@ def _contents(rows: Sequence[_SegmentRow]) -> list[SegmentContent]:
     pieces: dict[tuple[str, str, int], list[bytes]] = {}
     for row in rows:
         key = (row.format, row.file, 0 if row.file else row.id)
-        pieces.setdefault(key, []).append(_decompressor().decompress(bytes(row.data)))
+        pieces.setdefault(key, []).append(decompress(row.data))
     return [
         SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
     ]
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    """Return the decompressor of this thread: it takes longer to create than to decompress a small segment."""
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    decompressor: zstandard.ZstdDecompressor = _local.decompressor
-    return decompressor
 
 
 def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
 
-import zstandard
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from traces.http.paging import LAST_ID
 from traces.models import SearchDocument
 from traces.storage import bulk
+from traces.storage.compression import compress, decompress
 
 # Position of the run's own words.
 RUN_POSITION: Final = 1
@@ -122,7 +122,7 @@ def _texts(ids: Collection[int]) -> Iterator[tuple[int, UUID, int, str]]:
 
 def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
     text = document.text
-    words = zstandard.compress(text.encode(), 3)
+    words = compress(text.encode())
     insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
     cursor.execute(insertion, [document.run_id.hex, document.first_step, words])
     cursor.execute(
@@ -136,7 +136,7 @@ def _fts_text(text: str) -> str:
 
 
 def _decode(words: bytes | memoryview) -> str:
-    return zstandard.decompress(bytes(words)).decode()
+    return decompress(words).decode()
 
 
 def _match_fts(words: Sequence[str], before: int, limit: int) -> list[Match]:

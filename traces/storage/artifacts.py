@@ -1,13 +1,11 @@
 """Content-addressed store: small artifacts in the database, large ones in the artifact storage."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from threading import local
 from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
 import structlog
-import zstandard
 from django.db import connection, transaction
 
 from traces.core.canonical import digest_bytes
@@ -20,6 +18,7 @@ from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
 from traces.storage import artifact_files, bulk
+from traces.storage.compression import BrokenFrame, compress, decompress
 
 # In encoded bytes; larger artifacts would slow down every scan of the table.
 INLINE: Final = 64 * 1024
@@ -40,7 +39,6 @@ _USE_COLUMNS: Final = ("sha256", "run_id")
 _SCAN_BATCH: Final = 500
 _StoredRow = tuple[str, int, str, str, bytes | memoryview | None]
 _NewRow = tuple[str, int, str, str, bytes | None, bytes]
-_local = local()
 log = structlog.get_logger("traces.storage.artifacts")
 
 
@@ -253,7 +251,7 @@ def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:
     content = pack(data) if media_type == JSON_TYPE else data
     name = "" if content is data else _PACKED_REFS
     if len(content) >= _COMPRESS_FROM:
-        zstd = _compressor().compress(content)
+        zstd = compress(content)
         if len(zstd) < _MAX_COMPRESSION * len(content):
             return name + _ZSTD, zstd
     return name, content
@@ -283,8 +281,8 @@ def _decompress(sha256: str, data: bytes, size: int) -> bytes:
     if size > MAX_SIZE:
         raise ArtifactCorrupt(sha256, f"its declared size is {size} bytes")
     try:
-        return _decompressor().decompress(data, max_output_size=size)
-    except zstandard.ZstdError as error:
+        return decompress(data, max_size=size)
+    except BrokenFrame as error:
         raise ArtifactCorrupt(sha256, str(error)) from error
 
 
@@ -301,18 +299,3 @@ def file_path(sha256: str, encoding: str) -> str:
     refs = ".refs" if encoding.startswith(_PACKED_REFS) else ""
     zstd = ".zst" if encoding.endswith(_ZSTD) else ""
     return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{refs}{zstd}"
-
-
-def _compressor() -> zstandard.ZstdCompressor:
-    """Return this thread's compressor: it is expensive to create and not thread-safe."""
-    if not hasattr(_local, "compressor"):
-        _local.compressor = zstandard.ZstdCompressor(level=3, write_content_size=True)
-    compressor: zstandard.ZstdCompressor = _local.compressor
-    return compressor
-
-
-def _decompressor() -> zstandard.ZstdDecompressor:
-    if not hasattr(_local, "decompressor"):
-        _local.decompressor = zstandard.ZstdDecompressor()
-    decompressor: zstandard.ZstdDecompressor = _local.decompressor
-    return decompressor
