@@ -13,7 +13,8 @@ from django.urls import path
 # Sets up Django, which the imports below need.
 from cockpit.wsgi import application as http
 
-from cockpit.http import auth, slow_clients  # isort: skip
+from cockpit.http import auth  # isort: skip
+from cockpit.http.transfer import slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.process import assembly, indexing, recovery  # isort: skip

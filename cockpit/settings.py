@@ -283,7 +283,7 @@ INSTALLED_APPS = [
     "cockpit",
 ]
 MIDDLEWARE = [
-    "cockpit.http.compression.compress_responses",
+    "cockpit.http.transfer.compression.compress_responses",
     "cockpit.http.middleware.request_ids",
     "cockpit.http.middleware.security_headers",
     "cockpit.http.middleware.bounded_queries",

@@ -7,6 +7,6 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
 django.setup(set_prefix=False)
 
-from cockpit.http.chunked_bodies import Handler  # noqa: E402  # needs the settings
+from cockpit.http.transfer.chunked_bodies import Handler  # noqa: E402  # needs the settings
 
 application = Handler()

@@ -14,7 +14,7 @@ class ReplayConfig(AppConfig):
         """Load the tasks, and validate the configuration at start instead of in the middle of a replay."""
         import_module("replay.tasks")  # registers the session observers
         citations = import_module("traces.retention.citations")
-        citations.register(import_module("replay.citations").ReplayCiter())
+        citations.register(import_module("replay.store.citations").ReplayCiter())
         tools.configured_tools()
         retrieval.configured_retrievers()
         configuration.hooks()

@@ -5,7 +5,11 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.groups import bundles, exports, finish, record, tokens
+from cockpit.cli.errors import finish
+from cockpit.cli.groups.management import bundles, exports, tokens
+from cockpit.cli.groups.profiles import commands
+from cockpit.cli.groups.retention import retention
+from cockpit.cli.groups.searches import searches
 from cockpit.cli.options import (
     POLICIES,
     PROFILES,
@@ -19,9 +23,6 @@ from cockpit.cli.options import (
     Token,
     Url,
 )
-from cockpit.cli.profile_commands import commands
-from cockpit.cli.retention_commands import retention
-from cockpit.cli.search_commands import searches
 
 app = typer.Typer(
     name="forkpoint",
@@ -35,9 +36,6 @@ app = typer.Typer(
 )
 app.add_typer(searches)
 app.add_typer(retention)
-app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})(
-    record
-)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
 app.add_typer(exports, name="export")
@@ -60,6 +58,15 @@ def _options(
     ] = False,
 ) -> None:
     """Parse the global options."""
+
+
+# The SDK's command, so that the help lists it.
+@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
+    """Run a Python program and record its model and tool calls, without a change of its code."""
+    from forkpoint.bootstrap import record as recording
+
+    raise typer.Exit(recording.record(arguments or []))
 
 
 @app.command()

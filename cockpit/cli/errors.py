@@ -3,6 +3,8 @@
 from enum import IntEnum
 from typing import Any
 
+import typer
+
 
 class Exit(IntEnum):
     OK = 0
@@ -38,6 +40,12 @@ class Failure(Exception):
 
     def as_json(self) -> dict[str, Any]:
         return {"error": {"code": self.code or self.exit.name.lower(), "detail": str(self), "where": self.location}}
+
+
+def finish(exit: Exit) -> None:
+    """Exit the command with this code."""
+    if exit:
+        raise typer.Exit(exit)
 
 
 def exit_for(code: str) -> Exit:

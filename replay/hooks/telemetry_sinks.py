@@ -7,11 +7,11 @@ from typing import Final, Protocol
 
 import httpx2
 
+from replay.core.json_output import as_json
 from replay.hooks.callers import headers
 from replay.hooks.configuration import HttpPlace, TelemetryEntry, missing_secrets
 from replay.live import egress
 from replay.live.providers.failures import retry_after_s
-from traces.core.json_output import as_json
 from traces.core.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 5.0

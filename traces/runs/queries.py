@@ -13,10 +13,11 @@ from traces.models import Deletion, Edge, Run, Step
 from traces.origins import stored_provenance
 from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
-from traces.runs import originals, revisions, step_search
+from traces.runs import originals, revisions
 from traces.runs.deleted_runs import check_visible, missing, visible_runs
 from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
 from traces.schemas import RunDetail, RunRevision
+from traces.search import step_search
 from traces.storage import artifacts, bulk, integrity
 
 # Steps per response.

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from cockpit.http.slow_clients import queue_s, with_queue_time
+from cockpit.http.transfer.slow_clients import queue_s, with_queue_time
 from tests.support.arriving_spans import request, root
 from traces.collectors import back_pressure
 from traces.models import Recording

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest
 
-from cockpit.http.slow_clients import queue_s
+from cockpit.http.transfer.slow_clients import queue_s
 from traces.collectors import back_pressure
 
 _PIECE: Final = 256 * 1024

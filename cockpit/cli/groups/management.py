@@ -1,29 +1,16 @@
-"""Command groups: tokens, bundles, exports to other systems; and the SDK's `record`, which the help lists, too."""
+"""The command groups `token`, `bundle` and `export`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cockpit.cli.errors import Exit
+from cockpit.cli.errors import finish
 from cockpit.cli.options import Json, Run, Token, Url
 
 tokens = typer.Typer(no_args_is_help=True, help="Manage API tokens of the local store.")
 bundles = typer.Typer(no_args_is_help=True, help="Export and import runs as portable files.")
 exports = typer.Typer(no_args_is_help=True, help="Export runs to other systems.")
-
-
-def finish(exit: Exit) -> None:
-    """Exit the command with this code."""
-    if exit:
-        raise typer.Exit(exit)
-
-
-def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
-    """Run a Python program and record its model and tool calls, without a change of its code."""
-    from forkpoint.bootstrap import record as recording
-
-    raise typer.Exit(recording.record(arguments or []))
 
 
 @tokens.command("create")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.http import slow_clients
+from cockpit.http.transfer import slow_clients
 
 END = {"type": "http.request", "body": b" and the end", "more_body": False}
 BEGIN = {"type": "http.request", "body": b"a beginning", "more_body": True}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.http.compression import choose_encoding
+from cockpit.http.transfer.compression import choose_encoding
 
 
 @pytest.mark.parametrize(

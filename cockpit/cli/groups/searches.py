@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.groups import finish
+from cockpit.cli.errors import finish
 from cockpit.cli.options import (
     AtLeast,
     AtMost,

@@ -5,10 +5,11 @@ import zlib
 from collections.abc import Callable
 from typing import Final
 
-import zstandard
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
+
+from traces.storage.compression import compress
 
 Handler = Callable[[HttpRequest], HttpResponseBase]
 
@@ -16,7 +17,6 @@ Handler = Callable[[HttpRequest], HttpResponseBase]
 _MIN_SIZE: Final = 1024
 _TYPES: Final = re.compile(r"text/|application/([a-z.+-]*\+)?(json|xml|yaml|x-ndjson)\b", re.IGNORECASE)
 _REFUSAL: Final = re.compile(r"q=0(\.0*)?\s*$")
-_ZSTD_LEVEL: Final = 3
 _GZIP_LEVEL: Final = 4
 # A window of 2**15 with the header and checksum of gzip.
 _GZIP_WINDOW: Final = 31
@@ -57,7 +57,7 @@ def _is_compressible(response: HttpResponseBase) -> bool:
 
 def _compress(response: HttpResponseBase, encoding: str) -> None:
     content: bytes = response.content  # type: ignore[attr-defined]  # as above
-    data = zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(content) if encoding == "zstd" else _gzip(content)
+    data = compress(content) if encoding == "zstd" else _gzip(content)
     response.content = data  # type: ignore[attr-defined]
     response["Content-Encoding"] = encoding
     response["Content-Length"] = str(len(data))

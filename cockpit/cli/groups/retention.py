@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.groups import finish
+from cockpit.cli.errors import finish
 from cockpit.cli.options import Json, Token, Url
 
 retention = typer.Typer()
@@ -24,7 +24,7 @@ def delete(
     token: Token = None,
 ) -> None:
     """Delete runs with the revisions that they continue, and everything that only they used."""
-    from cockpit.cli.commands import delete as delete_command
+    from cockpit.cli.commands.retention import delete as delete_command
 
     finish(
         delete_command.delete(
@@ -41,7 +41,7 @@ def restore(
     token: Token = None,
 ) -> None:
     """Restore a deleted run whose contents still exist."""
-    from cockpit.cli.commands import delete as delete_command
+    from cockpit.cli.commands.retention import delete as delete_command
 
     delete_command.restore(run, json=json, url=url, token=token)
 
@@ -54,6 +54,6 @@ def purge(
     token: Token = None,
 ) -> None:
     """Delete the runs that the retention policies no longer keep, and remove what was deleted before."""
-    from cockpit.cli.commands import purge as purge_command
+    from cockpit.cli.commands.retention import purge as purge_command
 
     purge_command.purge(dry_run=dry_run, json=json, url=url, token=token)

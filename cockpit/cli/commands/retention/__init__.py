@@ -1,0 +1,1 @@
+"""Commands that delete runs and bring them back."""

@@ -1,0 +1,1 @@
+"""Commands and their options, by group."""

@@ -1,0 +1,1 @@
+"""How requests and responses travel: slow clients, chunked bodies, compression."""
