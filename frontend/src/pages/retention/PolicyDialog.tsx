@@ -121,7 +121,7 @@ function TermFields({ draft, onChange, isFirst }: FieldProps & { isFirst: boolea
       />
       <Switch
         label="Legal hold"
-        description="Nobody can delete these runs, whatever other policies state."
+        description="These runs cannot be deleted, whatever other policies state."
         checked={draft.legalHold}
         onChange={(event) => onChange({ ...draft, legalHold: event.currentTarget.checked })}
       />
