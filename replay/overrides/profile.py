@@ -8,6 +8,7 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.messages import Message
 
 _INT64: Final = 2**63
 MOST_ENTRIES: Final = 10_000
@@ -111,7 +112,7 @@ class MessageEdit(Schema):
             raise ValueError(
                 "`message` is only valid for replace and insert, and cannot be combined with `content` or `role`"
             )
-        if not isinstance(self.message.get("role"), str):
+        if not Message(self.message).role:
             raise ValueError("`message` needs a `role`")
         return self
 

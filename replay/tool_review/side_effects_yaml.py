@@ -8,6 +8,7 @@ import yaml
 
 from replay.core.errors import InvalidReplay
 from traces.core.canonical import escape_pointer
+from traces.core.json_access import has_object
 
 _MOST_BYTES: Final = 1024 * 1024
 _LONGEST_NAME: Final = 300
@@ -67,7 +68,7 @@ def read(text: bytes) -> ToolFile:
         raise InvalidReplay(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InvalidReplay(f"the file is not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(value, dict) or not isinstance(value.get("tools"), dict):
+    if not has_object(value, "tools"):
         raise InvalidReplay(
             "the file has no `tools:` with a line `name: true` or `name: false` for each", where="/tools"
         )

@@ -17,10 +17,11 @@ from typing import Final
 
 import orjson
 
-from traces.core.json_access import as_list, member
+from traces.core.json_access import as_list, as_string, member
 from traces.core.json_types import JSONValue
 from traces.core.json_walk import scalars
 from traces.core.step_header import step_view
+from traces.payloads.messages import Message
 
 # In words; longer texts are traced by their runs of words.
 MAX_PHRASE: Final = 8
@@ -209,12 +210,10 @@ def output_values(output: JSONValue) -> Iterator[Value]:
 
 def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
     """Yield the values of a model's message: its text, and the arguments of its tool calls."""
-    content = member(message, "content")
-    if isinstance(content, str):
-        yield from _text_values(content, f"{path}/content", ValueKind.WHOLE)
+    content = Message(message).content
+    yield from _text_values(as_string(content), f"{path}/content", ValueKind.WHOLE)
     for index, block in enumerate(as_list(content)):
-        if isinstance(text := member(block, "text"), str):
-            yield from _text_values(text, f"{path}/content/{index}/text", ValueKind.WHOLE)
+        yield from _text_values(as_string(member(block, "text")), f"{path}/content/{index}/text", ValueKind.WHOLE)
     for index, call in enumerate(as_list(member(message, "tool_calls"))):
         yield from _fields(member(call, "arguments"), f"{path}/tool_calls/{index}/arguments")
 
