@@ -1,5 +1,6 @@
 """Accessibility of every screen, in both themes, on desktop and phone."""
 
+import json
 import re
 from pathlib import Path
 
@@ -120,6 +121,35 @@ def test_exported_report_is_accessible_offline(
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         assert Cockpit(page, "").serious_accessibility_problems() == []
     assert set(requests) == {report.as_uri()}
+
+
+def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> None:
+    name = "I would like to return the blue lamp and the two chairs, please"
+    chat = {"messages": [{"role": "user", "content": name}], "tags": ["run:" + "-".join(["retail"] * 20)]}
+    cockpit = open_cockpit("/")
+    page = cockpit.page
+    answer = page.request.post(
+        cockpit.url + "/api/v1/runs/import?filename=long.json&app=order-desk",
+        data=json.dumps(chat).encode(),
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    assert answer.ok
+    cockpit.go("/?app=order-desk")
+    link = cockpit.run_links(name)
+    for width in (720, 768, 834, 1024, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        expect(link).to_be_visible()
+        box = link.bounding_box()
+        assert box is not None
+        assert box["width"] > 180, f"the name has {box['width']} px at {width}"
+        table = page.locator("main [aria-label=Runs]")
+        assert table.evaluate("(element) => element.scrollWidth - element.clientWidth") == 0
+    for viewport in (DESK, PHONE):
+        page.set_viewport_size(viewport)
+        cockpit.button("Tag").click()
+        expect(page.get_by_role("dialog").get_by_text(re.compile("^run:retail"))).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+        page.keyboard.press("Escape")
 
 
 def test_bundled_fonts_are_used(open_cockpit: OpenCockpit, demo: Demo) -> None:

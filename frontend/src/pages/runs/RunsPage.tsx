@@ -30,7 +30,7 @@ const route = getRouteApi("/");
 export function RunsPage(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const phone = useMediaQuery("(max-width: 640px)", false, { getInitialValueInEffect: false });
+  const narrow = useMediaQuery("(max-width: 767px)", false, { getInitialValueInEffect: false });
   const searchField = useRef<HTMLInputElement>(null);
   const filePicker = useRef<HTMLInputElement>(null);
   const [selection, setSelection] = useState<string[]>([]);
@@ -118,7 +118,7 @@ export function RunsPage(): ReactElement {
           stale={list.isPlaceholderData}
           sort={search.sort}
           onSort={setSort}
-          cards={phone}
+          cards={narrow}
           selection={selection}
           onToggle={toggle}
           onToggleAll={() => setSelection((current) => toggleAll(current, runs))}

@@ -117,7 +117,7 @@ function Duration({ run }: { run: RunSummary }): ReactElement {
 function Name({ run }: { run: RunSummary }): ReactElement {
   return (
     <>
-      <Link {...paths.run(run.id)} className={classes.link}>
+      <Link {...paths.run(run.id)} className={classes.link} title={run.external_id}>
         {shortenMarkers(run.name) || shortId(run.external_id)}
       </Link>
       <Marks run={run} />
@@ -125,11 +125,6 @@ function Name({ run }: { run: RunSummary }): ReactElement {
       {run.fork_sequence_no !== null && (
         <span className="chip accent">
           <IconGitFork size={12} aria-hidden /> fork at {run.fork_sequence_no}
-        </span>
-      )}
-      {run.external_id !== run.name && (
-        <span className={`muted ${classes.id}`} title={run.external_id}>
-          {shortId(run.external_id)}
         </span>
       )}
     </>
