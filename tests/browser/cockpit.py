@@ -23,10 +23,10 @@ Scheme = Literal["light", "dark"]
 _STABLE = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
   && document.fonts.status === "loaded"
   && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
-# Mantine moves the focus into an open menu or dialog in a timer, and warns if a resize has hidden or removed it before.
-_OVERLAY_FOCUS = """() => {
-  const overlays = [...document.querySelectorAll("[role=menu], [role=dialog]")];
-  return overlays.length === 0 || overlays.some((overlay) => overlay.contains(document.activeElement));
+# Mantine moves the focus into an open menu in a timer, and warns if a resize has hidden or removed the menu before.
+_MENU_FOCUS = """() => {
+  const menu = document.querySelector("[role=menu]");
+  return menu === null || menu.contains(document.activeElement);
 }"""
 
 
@@ -64,7 +64,7 @@ class Cockpit:
 
     def show_in(self, viewport: ViewportSize, scheme: Scheme) -> None:
         """Change viewport and theme, and wait until the page is stable."""
-        self.page.wait_for_function(_OVERLAY_FOCUS)
+        self.page.wait_for_function(_MENU_FOCUS)
         self.page.set_viewport_size(viewport)
         self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         self.page.wait_for_function(_STABLE, arg=scheme)
