@@ -75,7 +75,7 @@ def canonical_form(value: JSONValue) -> CanonicalForm:
     return CanonicalForm(orjson.dumps(_with_integers(value) if flags else value, option=_ORJSON), not flags)
 
 
-def digest_bytes(data: bytes) -> str:
+def digest_bytes(data: bytes | memoryview) -> str:
     return hashlib.sha256(data).hexdigest()
 
 

@@ -73,7 +73,8 @@ RECORDED_COLUMNS: Final = (
     "retries",
     "document_count",
 )
-_PLAIN: Final = frozenset({str, int, type(None)})
+# Positions of the recorded columns that are not texts or whole numbers.
+_JSON_POSITIONS: Final = tuple(map(RECORDED_COLUMNS.index, ("started_at", "duration_ms", "detail", "cost_usd")))
 values_of: Final = attrgetter(*COLUMNS)
 recorded_values: Final = attrgetter(*RECORDED_COLUMNS)
 
@@ -123,9 +124,7 @@ def totals(steps: Iterable[Any]) -> Totals:
 
 def content_digest(content: JSONObject, steps: Iterable[Any]) -> str:
     """Return the digest of a recording, given its `run_content`. Equal recordings have equal digests in any store."""
-    rows: list[JSONValue] = [
-        [value if type(value) in _PLAIN else to_json(value) for value in recorded_values(step)] for step in steps
-    ]
+    rows: list[JSONValue] = [_recorded_row(step) for step in steps]
     document: JSONObject = {"run": digest(content), "columns": list(RECORDED_COLUMNS), "steps": rows}
     try:
         # orjson writes the results of `to_json` in canonical form; checking every value takes five times as long.
@@ -133,6 +132,15 @@ def content_digest(content: JSONObject, steps: Iterable[Any]) -> str:
     except orjson.JSONEncodeError:
         # Raises an error that names the problem and its location.
         return digest(document)
+
+
+def _recorded_row(step: Any) -> JSONValue:
+    """Return the recorded columns of a step as JSON."""
+    row = [*recorded_values(step)]
+    for position in _JSON_POSITIONS:
+        if row[position] is not None:
+            row[position] = to_json(row[position])
+    return row
 
 
 def run_content(run: Any) -> JSONObject:

@@ -33,18 +33,34 @@ def pack(data: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """Restore packed JSON text."""
-    pieces = _DIGEST_AFTER_MARK.split(data)
-    pieces[1::2] = [b'{"$part":"%b"}' % digest.hex().encode() for digest in pieces[1::2]]
-    return b"".join(pieces)
+    return unpack_with_digests(data)[0]
+
+
+def unpack_with_digests(data: bytes) -> tuple[bytes, list[str]]:
+    """Restore packed JSON text; return it with the digests that it refers to directly."""
+    digests: list[str] = []
+
+    def unpack_one(mark: re.Match[bytes]) -> bytes:
+        digest = mark[1].hex()
+        digests.append(digest)
+        return b'{"$part":"%b"}' % digest.encode()
+
+    text = _DIGEST_AFTER_MARK.sub(unpack_one, data)
+    return text, digests if _has_only_references(text) else _parse_references(text)
 
 
 def part_digests(data: bytes) -> list[str]:
     """Return the digests that a stored value refers to directly, in most cases without parsing it."""
     if _PART_KEY not in data:
         return []
-    if _LITERAL_KEY in data or not data.startswith((b"{", b"[")):
+    if not _has_only_references(data):
         return _parse_references(data)
     return [match.decode() for match in _REFERENCE.findall(data)]
+
+
+def _has_only_references(text: bytes) -> bool:
+    """True if the text is JSON in which everything that looks like a reference is one."""
+    return text.startswith((b"{", b"[")) and _LITERAL_KEY not in text
 
 
 def _parse_references(data: bytes) -> list[str]:

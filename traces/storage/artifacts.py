@@ -13,7 +13,7 @@ from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact, ArtifactUse, LooseFile
 from traces.payloads import missing_parts
-from traces.payloads.digest_packing import pack, part_digests, unpack
+from traces.payloads.digest_packing import pack, unpack_with_digests
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
@@ -39,6 +39,7 @@ _USE_COLUMNS: Final = ("sha256", "run_id")
 _SCAN_BATCH: Final = 500
 _StoredRow = tuple[str, int, str, str, bytes | memoryview | None]
 _NewRow = tuple[str, int, str, str, bytes | None, bytes]
+_NO_REFERENCES: Final[Sequence[str]] = ()
 log = structlog.get_logger("traces.storage.artifacts")
 
 
@@ -145,16 +146,22 @@ def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
         yield _verify(*row)
 
 
-def references(digests: Iterable[str]) -> Iterator[tuple[str, Sequence[str] | None]]:
-    """Yield the artifacts that exist, verified, with the digests that each refers to; None for a damaged one."""
-    for sha256, size, _, encoding, data in _rows(digests):
-        try:
-            content = _decode(sha256, size, encoding, data)
-        except ArtifactCorrupt:
-            yield sha256, None
-        else:
-            # References are always stored packed.
-            yield sha256, part_digests(content) if encoding.startswith(_PACKED_REFS) else ()
+def references(digests: Iterable[str]) -> dict[str, Sequence[str] | None]:
+    """Return by artifact that exists, verified, the digests that it refers to; None for a damaged one."""
+    # A replay verifies tens of thousands of artifacts: most of them are plain bytes, which need no further call.
+    return {
+        sha256: _NO_REFERENCES
+        if not encoding and data is not None and digest_bytes(data) == sha256
+        else _references(sha256, size, encoding, data)
+        for sha256, size, _, encoding, data in _rows(digests)
+    }
+
+
+def _references(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> Sequence[str] | None:
+    try:
+        return _decode(sha256, size, encoding, data).part_digests
+    except ArtifactCorrupt:
+        return None
 
 
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
@@ -261,20 +268,30 @@ def _verify(
     sha256: str, size: int, kind: str, encoding: str, data: bytes | memoryview | None
 ) -> StoredBytes | ArtifactCorrupt:
     try:
-        content = _decode(sha256, size, encoding, data)
+        content = _decode(sha256, size, encoding, data).data
     except ArtifactCorrupt as problem:
         return problem
     return StoredBytes(sha256, kind or JSON_TYPE, content)
 
 
-def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> bytes:
+class _Content(NamedTuple):
+    """The decoded bytes of an artifact, with the digests that they refer to directly."""
+
+    data: bytes
+    part_digests: Sequence[str]
+
+
+def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> _Content:
     content = _file(sha256, encoding) if data is None else bytes(data)
+    part_digests: Sequence[str] = ()
     if encoding:
         content = _decompress(sha256, content, size) if encoding.endswith(_ZSTD) else content
-        content = unpack(content) if encoding.startswith(_PACKED_REFS) else content
+        # References are always stored packed.
+        if encoding.startswith(_PACKED_REFS):
+            content, part_digests = unpack_with_digests(content)
     if digest_bytes(content) != sha256:
         raise ArtifactCorrupt(sha256, "its bytes do not match its digest")
-    return content
+    return _Content(content, part_digests)
 
 
 def _decompress(sha256: str, data: bytes, size: int) -> bytes:

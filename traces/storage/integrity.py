@@ -64,7 +64,9 @@ class Inspector:
             .values_list(*_COLUMNS)
         )
         self._read({ref for row in rows for ref in row[3:] if ref})
-        losses_by_step = ((row[0], self._losses_of(row)) for row in rows)
+        # Only a step without a recorded output can have lost a payload while every artifact is whole.
+        suspects = rows if self._lost_artifacts else (row for row in rows if not row[4])
+        losses_by_step = ((row[0], self._losses_of(row)) for row in suspects)
         return {number: losses for number, losses in losses_by_step if losses}
 
     def artifact(self, digest: str) -> LostArtifact | None:
@@ -92,19 +94,22 @@ class Inspector:
             return
         contains: dict[str, Sequence[str]] = {}
         losses: dict[str, LostArtifact] = {}
-        level = set(digests) - self._whole - self._lost_artifacts.keys()
+        level = self._unread(digests, contains)
         while level:
-            references = dict(artifact_store.references(sorted(level)))
-            for digest in (digest for digest, parts in references.items() if parts is None):
-                losses[digest] = LostArtifact(digest=digest, loss=Loss.CORRUPT)
-            losses |= _missing_artifacts(level - references.keys())
-            contains |= dict.fromkeys(losses, ())
-            contains |= {digest: parts for digest, parts in references.items() if parts is not None}
-            parts = set(chain.from_iterable(parts for parts in references.values() if parts))
-            level = parts - contains.keys() - self._whole - self._lost_artifacts.keys()
+            references = artifact_store.references(sorted(level))
+            unreadable = (digest for digest in level if references.get(digest) is None)
+            losses |= {digest: LostArtifact(digest=digest, loss=_loss(digest, references)) for digest in unreadable}
+            contains |= {digest: references.get(digest) or () for digest in level}
+            level = self._unread(chain.from_iterable(filter(None, references.values())), contains)
+        self._whole.update(contains)
         if losses or self._lost_artifacts:
             self._lost_artifacts |= losses | _affected_containers(contains, {**self._lost_artifacts, **losses})
-        self._whole.update(contains.keys() - self._lost_artifacts.keys())
+            self._whole -= self._lost_artifacts.keys()
+
+    def _unread(self, digests: Iterable[str], contains: Mapping[str, Sequence[str]]) -> set[str]:
+        """Return the digests that are neither verified yet nor among those just read."""
+        whole, losses = self._whole, self._lost_artifacts
+        return {digest for digest in digests if digest not in whole and digest not in contains and digest not in losses}
 
 
 def _affected_containers(
@@ -160,6 +165,11 @@ def check_store() -> StoreReport:
 
 def _missing_artifacts(digests: Iterable[str]) -> dict[str, LostArtifact]:
     return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in digests}
+
+
+def _loss(digest: str, references: Mapping[str, object]) -> Loss:
+    """Return what happened to an unreadable artifact, given the artifacts that exist."""
+    return Loss.CORRUPT if digest in references else Loss.MISSING
 
 
 def _find_missing(digests: set[str]) -> dict[str, LostArtifact]:

@@ -86,7 +86,7 @@ def closure(digests: Iterable[str]) -> set[str]:
     level = set(digests)
     result = set(level)
     while level:
-        level = {part for _, parts in artifacts.references(sorted(level)) for part in parts or ()} - result
+        level = {part for parts in artifacts.references(sorted(level)).values() for part in parts or ()} - result
         result |= level
     return result
 
