@@ -46,9 +46,7 @@ def assess(comparison: Comparison, roots: Roots, places: Collection[int], *, loa
     )
     nearby_reactions = [reaction for reaction in roots.reactions if reaction.pair.place in places]
     unread_pairs = [
-        pair
-        for pair in comparison.acting
-        if pair.sides and pair.differs and pair.place in places and pair.place not in loaded_places
+        pair for pair in comparison.differing if pair.sides and pair.place in places and pair.place not in loaded_places
     ]
     doubts = (
         *_settings(comparison),

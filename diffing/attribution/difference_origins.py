@@ -159,11 +159,11 @@ class ChangedOutputs:
 
     def __init__(self, comparison: Comparison) -> None:
         self.pairs: Sequence[Pair] = [
-            pair for pair in comparison.acting if pair.answers_differently and pair.step.type != StepType.OUTPUT
+            pair for pair in comparison.differing if pair.answers_differently and pair.step.type != StepType.OUTPUT
         ]
         self._first = _first(self.pairs)
         self._first_of_both = _first([pair for pair in self.pairs if pair.sides or pair.step.type == StepType.MODEL])
-        calls = [pair for pair in comparison.acting if pair.step.type in _WORLD and _calls_differently(pair)]
+        calls = [pair for pair in comparison.differing if pair.step.type in _WORLD and _calls_differently(pair)]
         self._first_of_calls = _first(calls)
         self._first_of_models = _first([pair for pair in self.pairs if pair.step.type == StepType.MODEL])
 

@@ -66,7 +66,7 @@ def reason(
     comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow, inputs: RunInputs = NO_INPUTS
 ) -> Reasoning:
     """Exclude, rank and select the roots; `facets` are those of the loaded pairs, by place."""
-    if not any(pair.differs for pair in comparison.acting):
+    if not comparison.differing:
         return Reasoning(verdict=AttributionVerdict.NO_DIFFERENCE)
     final = comparison.final
     differences = roots(comparison, facets, flow, inputs)
@@ -92,7 +92,7 @@ def _entries(comparison: Comparison, flow: Flow, atoms: Sequence[Atom]) -> dict[
     """Places where the agent's code may have used earlier outputs, in content or to decide on a step."""
     follows = [atom for atom in atoms if atom.origin is not Origin.EXOGENOUS]
     places = {place for atom in follows for place in atom.places}
-    places |= {pair.place for pair in comparison.acting if pair.sides is None and not _follows_from_call(pair, flow)}
+    places |= {pair.place for pair in comparison.differing if pair.sides is None and not _follows_from_call(pair, flow)}
     return {place: entry_of(comparison.pairs[place]) for place in places}
 
 
@@ -200,7 +200,7 @@ def _can_affect_answer(comparison: Comparison, flow: Flow | Reach, atom: Atom, l
 
 def _first_answer(comparison: Comparison, places: Collection[int]) -> int:
     """The turn of the first changed answer among `places`."""
-    acting = (pair.place for pair in comparison.acting if pair.place in places and pair.answers_differently)
+    acting = (pair.place for pair in comparison.differing if pair.place in places and pair.answers_differently)
     return min(map(comparison.turn, acting), default=2 * len(comparison.pairs))
 
 

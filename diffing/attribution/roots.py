@@ -54,8 +54,8 @@ def roots(
     comparison: Comparison, facets: Mapping[int, Sequence[Facet]], flow: Flow, inputs: RunInputs = NO_INPUTS
 ) -> Roots:
     """The roots in order; a change that shows in many steps is one root."""
-    changed_places = {pair.place for pair in comparison.acting if pair.answers_differently}
-    tainted_places = flow.after({pair.place for pair in comparison.acting if pair.differs})
+    changed_places = {pair.place for pair in comparison.differing if pair.answers_differently}
+    tainted_places = flow.after({pair.place for pair in comparison.differing})
     outputs = ChangedOutputs(comparison)
     atom_set = AtomSet()
     reactions: list[Reaction] = []
@@ -68,9 +68,7 @@ def roots(
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
                 words.add(pair, text_or_json(facet.base), text_or_json(facet.candidate))
-    for pair in comparison.acting:
-        if not pair.differs:
-            continue
+    for pair in comparison.differing:
         if pair.place in comparison.resampled_places:
             new_atoms: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, is_sampled=True),)
         else:
@@ -114,7 +112,7 @@ def is_agent_setting(atom: Atom) -> bool:
 
 def _with_agent_places(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
     """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own."""
-    unpaired_models = [pair for pair in comparison.acting if pair.sides is None and pair.step.type == StepType.MODEL]
+    unpaired_models = [pair for pair in comparison.differing if pair.sides is None and pair.step.type == StepType.MODEL]
     places_by_agent: dict[str, set[int]] = {}
     for pair in unpaired_models:
         places_by_agent.setdefault(pair.step.role, set()).add(pair.place)

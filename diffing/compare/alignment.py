@@ -84,7 +84,7 @@ class _Alignment:
         self.used_rights: set[int] = set()
         self.moved_lefts: set[int] = set()
 
-        sides = [{(step.type, step.role) for step in steps if step.role} for steps in (left, right)]
+        sides = [{(step.type, role) for step in steps if (role := step.role)} for steps in (left, right)]
         self._common_roles: set[Hashable] = {*(sides[0] & sides[1])}
 
     def run(self) -> list[Match]:

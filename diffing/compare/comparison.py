@@ -25,7 +25,7 @@ _CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"}
 class Pair:
     """Two corresponding steps, or an unpaired one; `place` is its index in the comparison.
 
-    `pair_of` derives the last four fields, which a report reads many times for each step.
+    `pair_of` derives the last five fields, which a report reads many times for each step.
     """
 
     place: int
@@ -41,14 +41,7 @@ class Pair:
     # True if the input, output, status, model or parameters differ; tokens, cost and time do not count.
     differs: bool = field(compare=False)
     answers_differently: bool = field(compare=False)
-
-    @property
-    def relation(self) -> Relation:
-        if self.sides is None:
-            return "removed" if self.base else "added"
-        if self.differs:
-            return "changed"
-        return "moved" if self.is_move else "same"
+    relation: Relation = field(compare=False)
 
     @property
     def order_key(self) -> tuple[int, int, list[str]]:
@@ -80,7 +73,13 @@ def pair_of(
     """A pair with what follows from its sides and changes."""
     step = candidate or base
     assert step is not None  # a pair has at least one side
-    sides = (base, candidate) if base and candidate else None
+    relation: Relation
+    if base and candidate:
+        sides = base, candidate
+        differs = not _CONTENT.isdisjoint(changes)
+        relation = "changed" if differs else "moved" if is_move else "same"
+    else:
+        sides, differs, relation = None, True, "removed" if base else "added"
     return Pair(
         place=place,
         base=base,
@@ -91,8 +90,9 @@ def pair_of(
         changes=changes,
         step=step,
         sides=sides,
-        differs=sides is None or not _CONTENT.isdisjoint(changes),
+        differs=differs,
         answers_differently=sides is None or "output" in changes or "status" in changes,
+        relation=relation,
     )
 
 
@@ -115,7 +115,23 @@ class Comparison:
     @cached_property
     def acting(self) -> Sequence[Pair]:
         """The pairs that are not containers; all pairs if there are only containers."""
-        return [pair for pair in self.pairs if not pair.is_container] or self.pairs
+        return [pair for pair in self.pairs if pair.step.type not in CONTAINERS] or self.pairs
+
+    @cached_property
+    def differing(self) -> Sequence[Pair]:
+        """The acting pairs that differ: few of the pairs of two long runs, and the only ones that explain anything."""
+        return [pair for pair in self.acting if pair.differs]
+
+    @cached_property
+    def _by_type(self) -> Mapping[StepType, Sequence[Pair]]:
+        pairs: dict[StepType, list[Pair]] = {}
+        for pair in self.pairs:
+            pairs.setdefault(pair.step.type, []).append(pair)
+        return pairs
+
+    def of_type(self, step_type: StepType) -> Sequence[Pair]:
+        """The pairs of one type, in order."""
+        return self._by_type.get(step_type, ())
 
     @cached_property
     def _ordered_numbers(self) -> tuple[list[int], list[int]]:
@@ -140,7 +156,7 @@ class Comparison:
     def final(self) -> Pair | None:
         """The pair with the final answer: the last output step, else the last model step."""
         for step_type in (StepType.OUTPUT, StepType.MODEL):
-            candidates = [pair for pair in self.pairs if pair.step.type == step_type]
+            candidates = self.of_type(step_type)
             both_sides = [pair for pair in candidates if pair.sides]
             if candidates:
                 return max(both_sides or candidates, key=lambda pair: pair.step.sequence_no)
@@ -253,22 +269,28 @@ def _own_name(step: SideStep, partner: SideStep) -> SideStep:
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
-    differences = (
-        ("input", not _same_request(base, candidate) and bool(base.input_ref and candidate.input_ref)),
-        ("output", base.output_ref != candidate.output_ref),
-        ("status", base.status != candidate.status),
-        ("model", base.model != candidate.model or base.provider != candidate.provider),
-        ("tokens", base.tokens != candidate.tokens),
-        ("cost", abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST),
-        ("duration", _durations_differ(base.duration_ms, candidate.duration_ms)),
-    )
-    return [name for name, differs in differences if differs]
+    changes = []
+    if base.input_ref != candidate.input_ref and _requests_differ(base, candidate):
+        changes.append("input")
+    if base.output_ref != candidate.output_ref:
+        changes.append("output")
+    if base.status != candidate.status:
+        changes.append("status")
+    if base.model != candidate.model or base.provider != candidate.provider:
+        changes.append("model")
+    if base.tokens != candidate.tokens:
+        changes.append("tokens")
+    if abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST:
+        changes.append("cost")
+    if _durations_differ(base.duration_ms, candidate.duration_ms):
+        changes.append("duration")
+    return changes
 
 
-def _same_request(base: SideStep, candidate: SideStep) -> bool:
-    """True if the inputs are equal, or differ only in fields that signatures leave out."""
+def _requests_differ(base: SideStep, candidate: SideStep) -> bool:
+    """True if different inputs are recorded on both sides, and differ in fields that signatures include."""
     same_signature = bool(base.signature) and base.signature == candidate.signature
-    return base.input_ref == candidate.input_ref or same_signature
+    return not same_signature and bool(base.input_ref and candidate.input_ref)
 
 
 def _durations_differ(base: float | None, candidate: float | None) -> bool:

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Collection, Iterator
 from heapq import heappop, heappush
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from diffing.compare.comparison import Comparison
 from diffing.compare.run_side import Link, Side
-from traces.core.step_header import step_view
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
@@ -15,8 +14,7 @@ _HISTORY_COST: Final = 3
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
-@step_view
-class FlowLink:
+class FlowLink(NamedTuple):
     """Pair `consumer` used the output of pair `producer` on one side; both are places in the comparison."""
 
     producer: int
@@ -109,12 +107,7 @@ def _travels(comparison: Comparison) -> Iterator[FlowLink]:
         for link in (*side.links, *_implied_links(side)):
             if link.producer in places and link.consumer in places:
                 yield FlowLink(
-                    producer=places[link.producer],
-                    consumer=places[link.consumer],
-                    side=name,
-                    kind=_KINDS[link.kind],
-                    path=link.path,
-                    evidence=link.evidence,
+                    places[link.producer], places[link.consumer], name, _KINDS[link.kind], link.path, link.evidence
                 )
 
 

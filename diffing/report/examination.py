@@ -103,7 +103,7 @@ def _run_inputs(comparison: Comparison, containers: Collection[Pair], payloads: 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:
     """The differing pairs to load: overridden ones, the earliest, and the last, which contain the answers."""
-    differing = [pair for pair in comparison.pairs if pair.sides and pair.differs and not pair.is_container]
+    differing = [pair for pair in comparison.differing if pair.sides]
     differing = differing or [pair for pair in comparison.pairs if pair.sides and pair.differs]
     if len(differing) <= MAX_LOADED:
         return differing
@@ -151,8 +151,8 @@ def _unloaded_counts(comparison: Comparison, loaded_places: Collection[int]) -> 
     """The number of differing pairs in each section whose payloads are not loaded."""
     return Counter(
         section_of(pair.step.type)
-        for pair in comparison.pairs
-        if pair.sides and pair.differs and not pair.is_container and pair.place not in loaded_places
+        for pair in comparison.differing
+        if pair.sides and not pair.is_container and pair.place not in loaded_places
     )
 
 

@@ -96,7 +96,7 @@ class Interaction:
 def interactions(comparison: Comparison) -> list[Interaction]:
     """The turns with an answer; if there are none, the final answer alone."""
     last = _last_answers(comparison.base), _last_answers(comparison.candidate)
-    turns = [_interaction(pair, *last) for pair in comparison.pairs if pair.step.type == StepType.TURN]
+    turns = [_interaction(pair, *last) for pair in comparison.of_type(StepType.TURN)]
     answered_turns = [turn for turn in turns if turn.base or turn.candidate]
     final = comparison.final
     return answered_turns or ([_interaction(final, *last)] if final else [])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from diffing.attribution.declared_config import declared_settings
-from diffing.compare.comparison import Comparison, Pair
+from diffing.compare.comparison import Comparison
 from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
@@ -100,7 +100,7 @@ def _prompt(comparison: Comparison, facets: list[Facet]) -> str:
 
 
 def _prompt_state(comparison: Comparison) -> SectionState:
-    pairs = [pair for pair in comparison.pairs if pair.step.type in {StepType.MODEL, StepType.PROMPT}]
+    pairs = [*comparison.of_type(StepType.MODEL), *comparison.of_type(StepType.PROMPT)]
     if not pairs:
         return SectionState.NO_PROMPTS
     comparable = [pair for pair in pairs if pair.sides and all(step.input_ref for step in pair.sides)]
@@ -120,7 +120,7 @@ def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:
     unpaired_clause = summaries.unpaired_steps(_unpaired_counts(comparison, StepType.RETRIEVAL))
     if unpaired_clause:
         return f"{unpaired_clause}."
-    has_retrieval = bool(_pairs_of(comparison, StepType.RETRIEVAL))
+    has_retrieval = bool(comparison.of_type(StepType.RETRIEVAL))
     return summaries.section_state(SectionState.SAME_DOCUMENTS if has_retrieval else SectionState.NO_RETRIEVALS)
 
 
@@ -134,7 +134,7 @@ def _document_counts(facets: Sequence[Facet]) -> Counter[str]:
 
 
 def _tool(comparison: Comparison, facets: list[Facet]) -> str:
-    if not _pairs_of(comparison, StepType.TOOL):
+    if not comparison.of_type(StepType.TOOL):
         return summaries.section_state(SectionState.NO_TOOLS)
     counts = Counter(kind for kind, _ in {(facet.kind, facet.pair.place) for facet in facets})
     changes = summaries.tool_changes(counts, _unpaired_counts(comparison, StepType.TOOL))
@@ -142,7 +142,7 @@ def _tool(comparison: Comparison, facets: list[Facet]) -> str:
 
 
 def _model(comparison: Comparison, facets: list[Facet]) -> str:
-    pairs = _pairs_of(comparison, StepType.MODEL)
+    pairs = comparison.of_type(StepType.MODEL)
     if not pairs:
         return summaries.section_state(SectionState.NO_MODELS)
     settings = _distinct([facet for facet in facets if facet.part == "config"])
@@ -193,14 +193,10 @@ def _untested_step(comparison: Comparison) -> tuple[int, RunSide] | None:
 
 
 def _unpaired_counts(comparison: Comparison, step_type: StepType) -> UnpairedCounts:
-    counts = Counter(pair.relation for pair in _pairs_of(comparison, step_type))
+    counts = Counter(pair.relation for pair in comparison.of_type(step_type))
     return UnpairedCounts(
         noun=_NOUNS[step_type], candidate_only=counts["added"], base_only=counts["removed"], moves=counts["moved"]
     )
-
-
-def _pairs_of(comparison: Comparison, step_type: StepType) -> list[Pair]:
-    return [pair for pair in comparison.pairs if pair.step.type == step_type]
 
 
 def _distinct(facets: Sequence[Facet]) -> list[Facet]:
