@@ -92,7 +92,7 @@ def _parts(artifact_model: type[models.Model], digests: Iterable[str]) -> Iterat
                 continue
             if encoding.endswith("zstd"):
                 content = zstandard.ZstdDecompressor().decompress(content, max_output_size=size)
-            for match in re.finditer(rb'\{"\$part":"([0-9a-f]{64})"\}', unpack(content)):
+            for match in re.finditer(rb'\{"\$part":"([0-9a-f]{64})"\}', unpack(content)[0]):
                 yield match[1].decode()
 
 

@@ -31,12 +31,7 @@ def pack(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def unpack(data: bytes) -> bytes:
-    """Restore packed JSON text."""
-    return unpack_with_digests(data)[0]
-
-
-def unpack_with_digests(data: bytes) -> tuple[bytes, list[str]]:
+def unpack(data: bytes) -> tuple[bytes, list[str]]:
     """Restore packed JSON text; return it with the digests that it refers to directly."""
     digests: list[str] = []
 

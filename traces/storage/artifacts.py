@@ -13,7 +13,7 @@ from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact, ArtifactUse, LooseFile
 from traces.payloads import missing_parts
-from traces.payloads.digest_packing import pack, unpack_with_digests
+from traces.payloads.digest_packing import pack, unpack
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
@@ -288,7 +288,7 @@ def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | No
         content = _decompress(sha256, content, size) if encoding.endswith(_ZSTD) else content
         # References are always stored packed.
         if encoding.startswith(_PACKED_REFS):
-            content, part_digests = unpack_with_digests(content)
+            content, part_digests = unpack(content)
     if digest_bytes(content) != sha256:
         raise ArtifactCorrupt(sha256, "its bytes do not match its digest")
     return _Content(content, part_digests)
