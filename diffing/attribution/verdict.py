@@ -14,7 +14,7 @@ from diffing.compare.references import step_ref
 from diffing.content.facet import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
 from diffing.schemas.terms import AttributionVerdict, Confidence
-from diffing.sentences import attribution, changes
+from diffing.sentences import attribution, changes, headlines
 from diffing.sentences.text import capitalize
 from diffing.sentences.verdicts import (
     Answer,
@@ -62,9 +62,12 @@ class Case:
         """The attribution of the report."""
         reasoning = self.reasoning
         path = self._path_to_final(reasoning.primary) if reasoning.primary else []
+        verdict = self._verdict(path)
+        changes_ = [atom for atom in (reasoning.primary, *reasoning.exclusions) if atom is not None]
         return Attribution(
             verdict=reasoning.verdict,
-            sentence=attribution.sentence(self._verdict(path)),
+            headline=headlines.headline(verdict, atom_name(changes_[0]) if changes_ else ""),
+            sentence=attribution.sentence(verdict),
             primary=self._cause(reasoning.primary) if reasoning.primary else None,
             supporting=self._supporting(path),
             path=self._path(reasoning.primary, path) if reasoning.primary else [],
@@ -362,6 +365,13 @@ def atom_phrase(atom: Atom) -> str:
     if atom.is_sampled:
         return changes.resampling_phrase(atom.pair)
     return changes.unpaired_phrase(atom.pair) if atom.facet is None else changes.facet_phrase(atom.facet)
+
+
+def atom_name(atom: Atom) -> str:
+    """The change by name, for a headline."""
+    if atom.is_sampled:
+        return headlines.sample_name(_number(atom))
+    return changes.unpaired_phrase(atom.pair) if atom.facet is None else headlines.change_name(atom.facet)
 
 
 def _changes(atoms: Sequence[Atom]) -> Changes:

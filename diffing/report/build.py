@@ -10,7 +10,7 @@ from diffing.compare.references import aligned_pairs, run_ref
 from diffing.compare.run_side import Side
 from diffing.content.facet import Facet
 from diffing.content.similarity import Measure
-from diffing.report import scores, sections
+from diffing.report import answers, scores, sections
 from diffing.report.brief import brief
 from diffing.report.examination import Examination, Load, examine
 from diffing.report.gaps import recording_gaps
@@ -40,6 +40,7 @@ def build_report(
         scores=scores.score(comparison, payloads, measure, _determinism(examination)),
         deltas=scores.deltas(comparison),
         attribution=attribution,
+        answers=answers.final_answers(comparison.final, payloads),
     )
     return report.model_copy(update={"brief": brief(report)})
 

@@ -5,11 +5,12 @@ from typing import Final
 from uuid import UUID
 
 from diffing.schemas.evidence import AtomEvidence, Evidence, EvidenceQuestion, EvidenceVerdict, Findings
-from diffing.schemas.report import Attribution, Cause, DiffReport, PathLink
+from diffing.schemas.report import Attribution, Cause, DiffReport, Headline, PathLink
 from diffing.schemas.terms import AttributionVerdict, Confidence
-from diffing.sentences import evidence_lines
+from diffing.sentences import evidence_lines, headlines
 from diffing.sentences.changes import NO_DATA_FLOW, OPEN_CHANGES, SUSPICION
 from diffing.sentences.evidence_lines import Directions, ReplayCounts
+from diffing.sentences.headlines import ProofKind
 from diffing.sentences.proofs import OTHER_MODELS
 from diffing.sentences.text import capitalize
 from traces.core.canonical import digest
@@ -26,6 +27,14 @@ _DIRECTIONS: Final[Mapping[tuple[bool, bool], Directions]] = {
     (True, True): Directions.SUFFICIENT_AND_NECESSARY,
     (True, False): Directions.SUFFICIENT,
     (False, True): Directions.NECESSARY,
+}
+
+
+_HEADLINES: Final[Mapping[EvidenceVerdict, ProofKind]] = {
+    EvidenceVerdict.SINGLE: ProofKind.SINGLE,
+    EvidenceVerdict.JOINT: ProofKind.JOINT,
+    EvidenceVerdict.OVER_DETERMINED: ProofKind.SEVERAL_CAUSES,
+    EvidenceVerdict.NOISE: ProofKind.CHANCE,
 }
 
 
@@ -106,6 +115,7 @@ def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
     features = ", ".join(evidence.features) or evidence.question.text
     return Attribution(
         verdict=_attribution_verdict(evidence),
+        headline=_headline(evidence, observation, causes),
         sentence=_sentence(evidence, observation, causes),
         primary=causes[0] if causes else None,
         supporting=causes[1:],
@@ -121,20 +131,47 @@ def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
     )
 
 
+def _headline(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> Headline | None:
+    """The observed headline if replays confirm exactly its cause, else the causes of the proof."""
+    original = observation.headline
+    if original is None:
+        return None
+    verdict = evidence.verdict
+    is_observed_chance = verdict == EvidenceVerdict.NOISE and observation.verdict == AttributionVerdict.NOISE
+    if is_observed_chance and evidence.noise.p is None:
+        return original
+    if _confirmed_directions(evidence, observation, causes):
+        return headlines.confirm(original)
+    has_other_models = evidence.conclusion.startswith(OTHER_MODELS)
+    kind = _HEADLINES.get(verdict, ProofKind.NO_EFFECT) if causes or verdict == EvidenceVerdict.NOISE else None
+    titles = [cause.title for cause in causes]
+    return headlines.proof_headline(kind or ProofKind.NO_EFFECT, titles, has_other_models=has_other_models)
+
+
+def _observed_sentence(observation: Attribution) -> str:
+    """The sentence of the recordings without its doubts."""
+    text = observation.sentence.removeprefix(SUSPICION).removesuffix(NO_DATA_FLOW).partition(OPEN_CHANGES)[0]
+    return capitalize(text)
+
+
+def _confirmed_directions(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> Directions | None:
+    """In which directions replays confirm exactly the observed cause; None if they do not."""
+    primary = observation.primary
+    is_same = primary is not None and len(causes) == 1 and primary.title == causes[0].title
+    if primary is None or not is_same or not _observed_sentence(observation).startswith(capitalize(primary.title)):
+        return None
+    if evidence.conclusion.startswith(OTHER_MODELS):
+        return None
+    atom = next(atom for atom in evidence.atoms if atom.title == primary.title)
+    return _DIRECTIONS.get((bool(atom.sufficient), bool(atom.necessary)))
+
+
 def _sentence(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> str:
     """The observed cause if replays confirm exactly that, else the conclusion of the proof."""
-    primary = observation.primary
-    text = observation.sentence.removeprefix(SUSPICION).removesuffix(NO_DATA_FLOW).partition(OPEN_CHANGES)[0]
-    sentence = capitalize(text)
-    is_same = primary is not None and len(causes) == 1 and primary.title == causes[0].title
-    if primary is None or not is_same or not sentence.startswith(capitalize(primary.title)):
-        return evidence.conclusion
-    if evidence.conclusion.startswith(OTHER_MODELS):
-        return evidence.conclusion
-    atom = next(atom for atom in evidence.atoms if atom.title == primary.title)
-    directions = _DIRECTIONS.get((bool(atom.sufficient), bool(atom.necessary)))
+    directions = _confirmed_directions(evidence, observation, causes)
     if directions is None:
         return evidence.conclusion
+    sentence = _observed_sentence(observation)
     recorded_only = evidence.noise.p is None and not evidence.live_calls
     return f"{sentence} {evidence_lines.confirmation(directions, recorded_only=recorded_only)}"
 

@@ -15,7 +15,7 @@ from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import Side
 from diffing.content.facet import Facet, section_of
 from diffing.content.facets import MissingPayload, Payloads, facets, lost_parts
-from diffing.report import scores
+from diffing.report import answers, scores
 from diffing.report.gaps import step_gap, unavailable
 from diffing.schemas.report import SectionName, Unavailable
 from diffing.sentences import summaries
@@ -62,6 +62,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     containers = _containers_to_load(rough)
     payloads = load(
         _refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS])
+        | answers.refs(rough.final)
         | {step.input_ref for pair in containers for step in pair.sides or ()} - {""}
     )
     loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)
@@ -134,13 +135,19 @@ def _load_facets(
     facets_by_place: dict[int, list[Facet]] = {}
     gaps: list[tuple[SectionName, Unavailable]] = []
     for pair in pairs:
-        section = section_of(pair.step.type)
+        sections: dict[str, SectionName] = {
+            "input": section_of(pair.step.type),
+            "output": answers.section(pair, comparison.final),
+        }
         try:
             facets_by_place[pair.place] = list(facets(pair, payloads, ignoring))
         except MissingPayload as missing:
-            gaps.append((section, step_gap(pair, summaries.missing_payload(missing.part, missing.missing_refs))))
+            gaps.append(
+                (sections[missing.part], step_gap(pair, summaries.missing_payload(missing.part, missing.missing_refs)))
+            )
         gaps += [
-            (section, step_gap(pair, summaries.lost_part(part, digest))) for part, digest in lost_parts(pair, payloads)
+            (sections[part], step_gap(pair, summaries.lost_part(part, digest)))
+            for part, digest in lost_parts(pair, payloads)
         ]
     for section, count in _unloaded_counts(comparison, {pair.place for pair in pairs}).items():
         gaps.append((section, unavailable(summaries.more_steps(count, MAX_LOADED))))
@@ -150,7 +157,7 @@ def _load_facets(
 def _unloaded_counts(comparison: Comparison, loaded_places: Collection[int]) -> Counter[SectionName]:
     """The number of differing pairs in each section whose payloads are not loaded."""
     return Counter(
-        section_of(pair.step.type)
+        answers.section(pair, comparison.final)
         for pair in comparison.differing
         if pair.sides and not pair.is_container and pair.place not in loaded_places
     )

@@ -6,9 +6,10 @@ from typing import Final, get_args
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.references import step_ref
-from diffing.content.facet import Facet, section_of
+from diffing.content.facet import Facet
 from diffing.content.message_diff import MessagePair
 from diffing.content.similarity import Likeness, Measure
+from diffing.report import answers
 from diffing.report.gaps import unavailable
 from diffing.report.summaries import summarise, totals
 from diffing.schemas.report import (
@@ -92,10 +93,11 @@ def build(comparison: Comparison, findings: Findings, texts: Texts) -> Sections:
     """The sections of a comparison."""
     drafts: dict[SectionName, _Draft] = {name: _Draft() for name in get_args(SectionName)}
     for facet in _first_occurrences(findings.facets):
-        drafts[facet.section].add(_item(facet, texts))
+        item_facet = answers.as_answer(facet, comparison.final)
+        drafts[item_facet.section].add(_item(item_facet, texts))
     for pair in comparison.pairs:
         if pair.relation in {"added", "removed", "moved"} and not pair.is_container:
-            drafts[section_of(pair.step.type)].add(_unpaired_item(pair))
+            drafts[answers.section(pair, comparison.final)].add(_unpaired_item(pair))
     for item in totals(comparison):
         drafts["run"].add(item)
     for name, gap in findings.gaps:

@@ -180,8 +180,19 @@ class Cause(Schema):
     candidate: StepRef | None
 
 
+class Headline(Schema):
+    """A verdict in at most two lines: what changed, what it did, and the doubt that remains."""
+
+    # Empty if the verdict names no change.
+    cause: str
+    effect: str
+    caution: str = ""
+
+
 class Attribution(Schema):
     verdict: AttributionVerdict
+    # Null in reports of version 1.
+    headline: Headline | None = None
     sentence: str
     primary: Cause | None
     supporting: list[Cause]
@@ -201,6 +212,13 @@ class Brief(Schema):
     confidence: str
     why: str
     next: str
+
+
+class FinalAnswers(Schema):
+    """The beginning of both final answers; null if a run has none, or did not run the step that gives it."""
+
+    base: str | None
+    candidate: str | None
 
 
 class RunRef(Schema):
@@ -302,7 +320,7 @@ class DiffReport(Schema):
     evidence. If that comes from a proof, `observed` is the attribution by the recordings alone.
     """
 
-    schema_version: Literal["1"] = "1"
+    schema_version: Literal["1", "2"] = "2"
     id: UUID
     created_at: datetime
     base: RunRef
@@ -314,6 +332,8 @@ class DiffReport(Schema):
     scores: Scores
     deltas: Deltas
     attribution: Attribution
+    # Null in reports of version 1.
+    answers: FinalAnswers | None = None
     observed: Attribution | None = None
     # The newest evidence for each question.
     evidence: list[Evidence] = []

@@ -148,10 +148,10 @@ def _step_counts(counts: StepCounts) -> str:
 
 
 class Certainty(StrEnum):
-    """How sure the cause is."""
+    """The confidence in the cause."""
 
     NOTHING_TO_EXPLAIN = "nothing to explain"
-    OPEN = "not settled"
+    OPEN = "inconclusive"
     NO_CAUSE = "no cause named"
     HIGH = "high"
     MEDIUM = "medium"
@@ -241,8 +241,8 @@ def replays_used(counts: str) -> str:
 
 
 def open_proof(rule: str) -> str:
-    """Why replays did not settle the cause."""
-    return f"Replays did not settle it: {rule}"
+    """Why replays leave the cause open."""
+    return f"The replays were inconclusive: {rule}"
 
 
 def separate_recordings(*, is_first: bool, earlier_step: int) -> str:
@@ -312,16 +312,16 @@ _NO_CAUSE: Final = "These two runs have no cause to find. An experiment with sev
 _NEXT: Final[Mapping[NextKind, str]] = {
     NextKind.NOTHING_TO_EXPLAIN: "Nothing, unless you expected another answer.",
     NextKind.BETTER_RUNS: "Compare two runs of the same agent on the same task.",
-    NextKind.NOTHING_OPEN: "Nothing is open.",
+    NextKind.NOTHING_OPEN: "Nothing left to test.",
     NextKind.NO_REPLAY_HELPS: "No replay can show more.",
-    NextKind.REPEATS: "Nothing is open. Repeats would show how often this happens.",
+    NextKind.REPEATS: "Nothing left to test. Repeats would show how often this happens.",
     NextKind.SAMPLES: _NO_CAUSE,
     NextKind.TYPICAL_BASE: f"{_NO_CAUSE} No repeat of the base came out as recorded; use a typical run as the base.",
     NextKind.MORE_SAMPLES: "Every necessary combination was tried, once each; an experiment with several samples shows "
     "more.",
-    NextKind.REPLAYS_LISTED: "Nothing is open. The replays that show it are listed below.",
-    NextKind.REPLAYS_SUFFICE: "Nothing is open. The replays that show it are listed below; those that could not "
-    "run are not needed.",
+    NextKind.REPLAYS_LISTED: "Nothing left to test. The replays are listed below.",
+    NextKind.REPLAYS_SUFFICE: "Nothing left to test. The replays are listed below; those that could not run are not "
+    "needed.",
 }
 
 
@@ -332,7 +332,7 @@ def next_step(kind: NextKind) -> str:
 
 def next_experiment(text: str, *, can_prove: bool, repeats: bool) -> str:
     """The next experiment; `can_prove`: a proof runs it, `repeats`: with repeats of both runs."""
-    button = " In Forkpoint, “Prove it” on this diff does that." if can_prove else ""
+    button = " Prove it runs this test." if can_prove else ""
     chance_test = (
         " If a model gave the answer, it also repeats both runs to rule out chance, about 10 more replays."
         if repeats

@@ -54,7 +54,7 @@ _STATUS_ORDER: Final = {name: place for place, name in enumerate(_STATUS_FIELDS)
 METHODS: Final[Mapping[str, str]] = {
     "identical": "the texts are equal",
     "embeddings": "by meaning, with sentence embeddings",
-    "difflib": "by equal characters",
+    "difflib": "as text",
     "jaccard": "by shared words",
     "empty": "one of the texts is empty",
 }
@@ -66,8 +66,8 @@ NO_DATA_FLOW: Final = " The recordings do not show how one led to the other."
 
 def facet_phrase(facet: Facet) -> str:
     """A change as an action: “Adding “…” to the system prompt”."""
-    if facet.kind in _TEXTS:
-        return edit_phrase(display_text(facet.base), display_text(facet.candidate), _TEXTS[facet.kind])
+    if facet.kind in TEXTS:
+        return edit_phrase(display_text(facet.base), display_text(facet.candidate), TEXTS[facet.kind])
     if facet.kind == WINDOW:
         return _window_edit(facet)
     if facet.kind == "message list":
@@ -179,7 +179,8 @@ def step_name(pair: Pair) -> str:
     return f"step {step.sequence_no} ({step.type}{name})"
 
 
-_TEXTS: Final = {
+# The texts of a prompt, by the kind of their difference.
+TEXTS: Final = {
     "system prompt": "the system prompt",
     "template": "the prompt template",
     "rendered prompt": "the rendered prompt",

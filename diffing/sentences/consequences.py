@@ -52,7 +52,7 @@ _RESULTS: Final[Mapping[ResultChange, str]] = {
 
 def predicate(facts: Consequence) -> str:
     """The effect as a predicate: “changed the final answer”."""
-    call = _call(facts.call) if facts.call else ""
+    call = call_predicate(facts.call) if facts.call else ""
     result = _result(facts.result) if facts.result else ""
     if call and result:
         return f"{call}, so {result}, and {clause(facts.answer)}"
@@ -77,9 +77,14 @@ def _answer(texts: Mapping[AnswerChange, str], answer: Answer) -> str:
     return texts[answer.kind].format(answer=answer, instead=instead, reason=reason)
 
 
-def _call(call: Call) -> str:
-    argument = f"{call.tool}'s {call.argument}".removesuffix(" ")
-    return _CALLS[call.kind].format(call=call, argument=argument)
+def call_predicate(call: Call) -> str:
+    """The first different call as a predicate: “changed issue_refund's amount from 4200 to 42”."""
+    return _CALLS[call.kind].format(call=call, argument=argument_name(call))
+
+
+def argument_name(call: Call) -> str:
+    """The argument that differs, with its tool."""
+    return f"{call.tool}'s {call.argument}".removesuffix(" ")
 
 
 def _result(result: Result) -> str:

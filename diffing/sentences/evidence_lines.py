@@ -17,7 +17,7 @@ VERDICTS: Final[Mapping[EvidenceVerdict, str]] = {
     EvidenceVerdict.OVER_DETERMINED: "Several causes, each sufficient",
     EvidenceVerdict.NO_EFFECT: "No effect",
     EvidenceVerdict.NOISE: "No cause found: within chance",
-    EvidenceVerdict.INCONCLUSIVE: "Not settled",
+    EvidenceVerdict.INCONCLUSIVE: "Inconclusive",
 }
 # The outcome of a replay, in a table.
 OUTCOMES: Final[Mapping[ProbeOutcome, str]] = {

@@ -23,14 +23,13 @@ LINK_EVIDENCE: Final[Mapping[str, str]] = {"inferred": "inferred from the record
 
 COMPARED_RUNS: Final = "What is compared"
 CHANGES: Final = "What changed"
-CONFIDENCE: Final = "How sure"
+CONFIDENCE: Final = "Confidence"
 REASON: Final = "Why"
-CERTAINTY: Final = "How sure, and why"
 NEXT: Final = "What next"
 PATH: Final = "From cause to effect"
 EVIDENCE: Final = "Evidence"
 OPEN_CHANGES: Final = "Not ruled out"
-EXPERIMENT: Final = "What would settle it"
+EXPERIMENT: Final = "Next test"
 MEDIATORS: Final = "How it worked"
 INTERACTIONS: Final = "How the changes act together"
 ASSUMPTIONS: Final = "Assumptions"
@@ -45,7 +44,7 @@ TRUNCATION: Final = "Only the beginning of a very long text is compared."
 HEADINGS: Final[Mapping[str, str]] = {
     "compared": COMPARED_RUNS,
     "changes": CHANGES,
-    "certainty": CERTAINTY,
+    "certainty": CONFIDENCE,
     "next": NEXT,
     "path": PATH,
     "evidence": EVIDENCE,

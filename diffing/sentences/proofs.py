@@ -262,8 +262,8 @@ def _of_changes(facts: Conclusion, titles: Sequence[str]) -> str:
     names = _enumerate([title if not at else inside_sentence(title) for at, title in enumerate(titles)])
     verb = "is" if len(titles) == 1 else "are"
     clauses = {
-        ConclusionKind.BOTH_WAYS: f"{effect}: made alone, it gives the base the candidate's outcome; reverted, the "
-        "candidate loses that outcome.",
+        ConclusionKind.BOTH_WAYS: f"{effect}: applying only this change gives the candidate's outcome, and removing "
+        "only this change makes it disappear.",
         ConclusionKind.SUFFICIENT: "is sufficient for the difference; whether it is necessary could not be tested.",
         ConclusionKind.NECESSARY: "is necessary for the difference; whether it is sufficient could not be tested.",
         ConclusionKind.LAST_CANDIDATE: "is the only change that recorded data flow does not rule out; no replay could "

@@ -1878,6 +1878,8 @@ export interface components {
         /** Attribution */
         Attribution: {
             verdict: components["schemas"]["AttributionVerdict"];
+            /** @default null */
+            headline: components["schemas"]["Headline"] | null;
             /** Sentence */
             sentence: string;
             primary: components["schemas"]["Cause"] | null;
@@ -2816,10 +2818,10 @@ export interface components {
         DiffReport: {
             /**
              * Schema Version
-             * @default 1
-             * @constant
+             * @default 2
+             * @enum {string}
              */
-            schema_version: "1";
+            schema_version: "1" | "2";
             /**
              * Id
              * Format: uuid
@@ -2841,6 +2843,8 @@ export interface components {
             scores: components["schemas"]["Scores"];
             deltas: components["schemas"]["Deltas"];
             attribution: components["schemas"]["Attribution"];
+            /** @default null */
+            answers: components["schemas"]["FinalAnswers"] | null;
             /** @default null */
             observed: components["schemas"]["Attribution"] | null;
             /**
@@ -3501,6 +3505,16 @@ export interface components {
             reason: string;
         };
         /**
+         * FinalAnswers
+         * @description The beginning of both final answers; null if a run has none, or did not run the step that gives it.
+         */
+        FinalAnswers: {
+            /** Base */
+            base: string | null;
+            /** Candidate */
+            candidate: string | null;
+        };
+        /**
          * Findings
          * @description The findings of the replays so far; more budget or time only adds to them.
          */
@@ -3682,6 +3696,21 @@ export interface components {
          * @enum {string}
          */
         GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";
+        /**
+         * Headline
+         * @description A verdict in at most two lines: what changed, what it did, and the doubt that remains.
+         */
+        Headline: {
+            /** Cause */
+            cause: string;
+            /** Effect */
+            effect: string;
+            /**
+             * Caution
+             * @default
+             */
+            caution: string;
+        };
         /** Health */
         Health: {
             /**
@@ -7449,6 +7478,7 @@ export type Facet = components['schemas']['Facet'];
 export type FailedStep = components['schemas']['FailedStep'];
 export type FailedStepList = components['schemas']['FailedStepList'];
 export type FieldRule = components['schemas']['FieldRule'];
+export type FinalAnswers = components['schemas']['FinalAnswers'];
 export type Findings = components['schemas']['Findings'];
 export type ForkResult = components['schemas']['ForkResult'];
 export type ForkStep = components['schemas']['ForkStep'];
@@ -7456,6 +7486,7 @@ export type FrequencyView = components['schemas']['FrequencyView'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type GateStatus = components['schemas']['GateStatus'];
+export type Headline = components['schemas']['Headline'];
 export type Health = components['schemas']['Health'];
 export type HookEvent = components['schemas']['HookEvent'];
 export type HookFailureView = components['schemas']['HookFailureView'];

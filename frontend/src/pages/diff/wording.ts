@@ -18,7 +18,7 @@ export function verdictTitle({ verdict, confidence }: Pick<Attribution, "verdict
 export const METHOD: Record<string, string> = {
   identical: "equal texts",
   embeddings: "by meaning",
-  difflib: "by equal characters",
+  difflib: "text",
   jaccard: "by shared words",
   empty: "one is empty",
 };

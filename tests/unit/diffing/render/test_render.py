@@ -94,7 +94,7 @@ def test_html_has_all_parts(refund: DiffReport) -> None:
         "ARS",
         "<ins>",
         "<del>",
-        "What would settle it",
+        "Next test",
         *("prompt", "retrieval", "tool", "model", "output", "run"),
     ):
         assert words in html
@@ -120,7 +120,7 @@ def test_markdown_headings_are_in_order(refund: DiffReport) -> None:
     assert headings == [
         "## From cause to effect",
         "## Evidence",
-        "## What would settle it",
+        "## Next test",
         "## In numbers",
         "## Steps that differ",
         "## Prompt",

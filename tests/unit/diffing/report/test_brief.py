@@ -121,7 +121,7 @@ def test_unrecorded_model_names_are_a_caution() -> None:
         (
             {},
             "with this change alone, the base has the candidate's outcome; without it, the candidate does not",
-            "Nothing is open. The replays that show it are listed below.",
+            "Nothing left to test. The replays are listed below.",
         ),
         ({"verdict": "joint", "confidence": "medium"}, "once each: these changes together", "once each"),
         (
@@ -192,7 +192,7 @@ def test_next_experiment_names_a_button_only_for_replays() -> None:
     report = refund()
     repeat = CheapestExperiment(text="Repeat both.", replays=10, live_calls=30, cost_usd=None)
     low = evidence(report, confidence="low", cheapest_experiment=repeat)
-    assert brief(with_evidence(report, [low])).next == "Repeat both. In Forkpoint, “Prove it” on this diff does that."
+    assert brief(with_evidence(report, [low])).next == "Repeat both. Prove it runs this test."
     no_experiment = with_evidence(report, [low.model_copy(update={"cheapest_experiment": None})])
     bare = no_experiment.attribution.model_copy(update={"cheapest_experiment": ""})
     assert brief(no_experiment.model_copy(update={"attribution": bare})).next == "No replay can show more."
@@ -209,7 +209,7 @@ def test_quoted_answers_are_not_repeated() -> None:
 def test_inconclusive_proof_gives_its_rule() -> None:
     report = refund()
     proof = evidence(report, verdict="inconclusive", confidence="low", rule="The budget ran out.", primary=[])
-    assert brief(with_evidence(report, [proof])).why.endswith("Replays did not settle it: The budget ran out.")
+    assert brief(with_evidence(report, [proof])).why.endswith("The replays were inconclusive: The budget ran out.")
 
 
 def test_check_that_did_not_run_has_not_passed() -> None:
@@ -254,4 +254,4 @@ def test_manual_answer_leaves_nothing_to_explain() -> None:
     candidate[6] = output(CONFIRMATION)
     lines = brief(diff_of(failing_refund(), candidate, derived=True))
     assert lines.why.startswith("The answer was set by hand")
-    assert lines.next == "Nothing is open."
+    assert lines.next == "Nothing left to test."

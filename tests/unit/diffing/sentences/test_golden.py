@@ -14,7 +14,7 @@ import pytest
 
 import diffing.sentences
 from diffing.sentences import evidence_lines, labels
-from tests.unit.diffing.sentences import atom_examples, examples, report_examples
+from tests.unit.diffing.sentences import atom_examples, examples, headline_examples, report_examples
 from traces.core.vocabulary import EdgeKind
 
 GOLDEN: Final = Path(__file__).parents[3] / "fixtures" / "sentences.golden.txt"
@@ -22,6 +22,7 @@ BROWSER_WORDS: Final = Path(__file__).parents[4] / "frontend" / "src" / "pages" 
 MODULES: Final = sorted(Path(next(iter(diffing.sentences.__path__))).rglob("*.py"))
 PARTS: Final = {
     "Attribution": examples.attribution_lines,
+    "Headlines": headline_examples.headline_lines,
     "Changes": examples.change_lines,
     "Proofs": examples.proof_lines,
     "Tested changes": atom_examples.atom_lines,

@@ -107,7 +107,7 @@ describe("evidence", () => {
   it("qualifies titles of low confidence", () => {
     expect(verdictOf(evidence("1", "high"))).toBe("One change is the cause");
     expect(verdictOf(evidence("1", "low"))).toBe("One change is the cause, as far as tested");
-    expect(verdictOf(evidence("1", "low", "inconclusive"))).toBe("Not settled");
+    expect(verdictOf(evidence("1", "low", "inconclusive"))).toBe("Inconclusive");
   });
 
   it("states its cost", () => {

@@ -37,7 +37,7 @@ const VERDICTS: Record<Findings["verdict"], string> = {
   over_determined: "Several causes, each sufficient",
   no_effect: "No effect",
   noise: "No cause found: within chance",
-  inconclusive: "Not settled",
+  inconclusive: "Inconclusive",
 };
 
 const CAUSES: readonly Findings["verdict"][] = ["single", "joint", "over_determined"];

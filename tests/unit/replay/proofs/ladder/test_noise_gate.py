@@ -170,7 +170,7 @@ def test_runs_without_repeats_stay_low() -> None:
     assert (proof.replays_live, proof.replays_cached) == (0, 2)
     assert skipped_replays(proof) == sum(probe.repeats for probe in proof.probes) - 2 > 0
     assert proof.cheapest_experiment is not None
-    assert proof.conclusion.startswith("Change a may have made the difference: made alone, it gives")
+    assert proof.conclusion.startswith("Change a may have made the difference: applying only this change gives")
     assert "chance alone may also have made it" in proof.conclusion
 
 

@@ -1,0 +1,53 @@
+"""The final answers of two runs, which an output step or the last model step gives. Pure."""
+
+from dataclasses import replace
+from typing import Final
+
+from diffing.compare.comparison import Pair
+from diffing.compare.placeholders import is_placeholder
+from diffing.compare.run_side import SideStep
+from diffing.content.facet import Facet, section_of
+from diffing.content.facets import Payloads
+from diffing.content.payload_texts import answer_text
+from diffing.schemas.report import FinalAnswers, SectionName
+from diffing.sequences.text_diff import shorten
+
+# Characters of an answer at the top of a report; the output section has all of it.
+_EXCERPT: Final = 400
+
+
+def refs(final: Pair | None) -> set[str]:
+    """The payloads of the final answers, as digests."""
+    return {step.output_ref for step in _steps(final) if step is not None} - {""}
+
+
+def final_answers(final: Pair | None, payloads: Payloads) -> FinalAnswers:
+    """Both final answers, shortened."""
+    base, candidate = (_answer(step, payloads) for step in _steps(final))
+    return FinalAnswers(base=base, candidate=candidate)
+
+
+def section(pair: Pair, final: Pair | None) -> SectionName:
+    """The section for differences of a pair's outputs: those of the final answer are in the output section."""
+    return "output" if _is_final(pair, final) else section_of(pair.step.type)
+
+
+def as_answer(facet: Facet, final: Pair | None) -> Facet:
+    """A difference in its section: what the last model step answers is the final answer."""
+    if facet.part != "output" or not _is_final(facet.pair, final):
+        return facet
+    return replace(facet, section="output", kind="final answer" if facet.kind == "completion" else facet.kind)
+
+
+def _is_final(pair: Pair, final: Pair | None) -> bool:
+    return final is not None and pair.place == final.place and not pair.is_container
+
+
+def _steps(final: Pair | None) -> tuple[SideStep | None, SideStep | None]:
+    return (final.base, final.candidate) if final else (None, None)
+
+
+def _answer(step: SideStep | None, payloads: Payloads) -> str | None:
+    if step is None or is_placeholder(step):
+        return None
+    return shorten(answer_text(payloads.get(step.output_ref)), _EXCERPT) or None
