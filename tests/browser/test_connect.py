@@ -8,11 +8,13 @@ from playwright.sync_api import expect
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.support.arriving_spans import Span, model, request, root, tool
+from tests.support.patience import patience_ms, patience_s
 
 
 def _send(cockpit: Cockpit, span: Span) -> None:
     headers = {"Content-Type": "application/json"}
-    httpx2.post(f"{cockpit.url}/v1/traces", content=request(span), headers=headers).raise_for_status()
+    url, limit_s = f"{cockpit.url}/v1/traces", patience_s(10)
+    httpx2.post(url, content=request(span), headers=headers, timeout=limit_s).raise_for_status()
 
 
 def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockpit) -> None:
@@ -41,5 +43,5 @@ def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockp
     _send(cockpit, root(trace))
     expect(page.get_by_role("treeitem")).to_have_count(3)
     expect(page.get_by_role("heading", name="Step 2 · model chat")).to_be_visible()
-    expect(page.get_by_text("still recording")).to_be_hidden(timeout=20_000)
+    expect(page.get_by_text("still recording")).to_be_hidden(timeout=patience_ms(20_000))
     expect(page.get_by_role("button", name="Fork from this step", exact=True)).to_be_visible()

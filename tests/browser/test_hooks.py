@@ -6,6 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from tests.browser.cockpit import Cockpit
 from tests.browser.demo import Demo
 from tests.services.server import Server
 from tests.support.patience import patience_ms
@@ -39,7 +40,7 @@ def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Pa
 
 
 def _check_pages(browser: Browser, url: str, session: dict[str, str]) -> None:
-    page = browser.new_context(reduced_motion="reduce").new_page()
+    page = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), url).page
     page.goto(f"{url}/replays/{session['id']}")
     decisions = page.get_by_role("region", name="Hooks")
     expect(decisions).to_contain_text("refunds denied the call", timeout=patience_ms(SLOWEST_MS))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect
 
+from tests.browser.cockpit import Cockpit
 from tests.services.server import Server
 
 
@@ -11,7 +12,7 @@ def test_policy_is_tried_and_saved(browser: Browser, tmp_path: Path) -> None:
     server = Server(tmp_path / "home")
     server.start()
     try:
-        page = browser.new_context(reduced_motion="reduce").new_page()
+        page = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), server.url).page
         page.goto(f"{server.url}/settings")
         page.get_by_role("link", name="Edit policies").click()
         page.get_by_role("button", name="Add rule").click()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, ViewportSize, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.demo import Demo
@@ -43,16 +43,17 @@ def test_retriever_answers_trial_and_fork(browser: Browser, tmp_path: Path) -> N
         server.start()
         try:
             session = Demo.finished(server.url)
-            page = browser.new_context(reduced_motion="reduce").new_page()
-            _try(page, server.url)
-            _call(page, server.url)
-            _fork(page, server.url, session)
+            cockpit = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), server.url)
+            _try(cockpit)
+            _call(cockpit)
+            _fork(cockpit, session)
         finally:
             assert server.stop() == 0
 
 
-def _try(page: Page, url: str) -> None:
-    page.goto(f"{url}/tools")
+def _try(cockpit: Cockpit) -> None:
+    cockpit.go("/tools")
+    page = cockpit.page
     page.get_by_text("Retrievers", exact=True).click()
     page.get_by_role("button", name="policies").click()
     dialog = page.get_by_role("dialog", name="policies")
@@ -65,7 +66,6 @@ def _try(page: Page, url: str) -> None:
     expect(result).to_contain_text("1 document")
     expect(result).to_contain_text(CONTENT)
     expect(dialog).to_contain_text("by local")
-    cockpit = Cockpit(page, url)
     screens: tuple[tuple[ViewportSize, Scheme], ...] = ((DESK, "light"), (PHONE, "dark"))
     for viewport, scheme in screens:
         cockpit.show_in(viewport, scheme)
@@ -73,8 +73,9 @@ def _try(page: Page, url: str) -> None:
     cockpit.show_in(DESK, "light")
 
 
-def _call(page: Page, url: str) -> None:
-    page.goto(f"{url}/tools")
+def _call(cockpit: Cockpit) -> None:
+    cockpit.go("/tools")
+    page = cockpit.page
     page.get_by_role("button", name="get_order").click()
     dialog = page.get_by_role("dialog", name="get_order")
     dialog.get_by_label("order_id").fill("A-1042")
@@ -85,8 +86,9 @@ def _call(page: Page, url: str) -> None:
     expect(dialog).to_contain_text("by local without a review")
 
 
-def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
-    page.goto(f"{url}/runs/{session['source_run']}")
+def _fork(cockpit: Cockpit, session: dict[str, Any]) -> None:
+    page, url = cockpit.page, cockpit.url
+    cockpit.go(f"/runs/{session['source_run']}")
     steps = page.get_by_role("tree", name="Steps of the run")
     steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
     page.get_by_role("button", name="Fork from this step").click()
@@ -102,7 +104,7 @@ def _fork(page: Page, url: str, session: dict[str, Any]) -> None:
     state = page.get_by_label("State of the replay")
     expect(state.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(30_000))
     replay = json.loads(page.request.get(f"{url}/api/v1{page.url.removeprefix(url)}").text())
-    page.goto(f"{url}/runs/{replay['run']}")
+    cockpit.go(f"/runs/{replay['run']}")
     steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
     content = page.get_by_label("Content of the step")
     expect(content).to_contain_text("The retriever was queried")

@@ -19,6 +19,7 @@ import psycopg
 from tests.faults import desk, process
 from tests.faults.verdict import broken
 from tests.services.processes import WORKER_OPTIONS, free_port, start, stop
+from tests.support.patience import patience_s
 
 TAKEOVER_S: Final = 1
 _FINAL_STATUSES: Final = ("completed", "failed", "cancelled")
@@ -36,7 +37,7 @@ class Deployment:
         self._fresh: list[str] = preparation["runs"]
         self.session_ids: list[str] = []
         self.questions = 0
-        self.http = httpx2.Client(headers={"authorization": f"Bearer {preparation['token']}"}, timeout=10)
+        self.http = httpx2.Client(headers={"authorization": f"Bearer {preparation['token']}"}, timeout=patience_s(10))
 
     @property
     def nursery(self) -> "Nursery":
@@ -83,12 +84,12 @@ class Deployment:
     def wait(self, seconds: float) -> float:
         """Wait until all sessions have ended, ignoring server errors; returns the time it took."""
         began = time.monotonic()
-        while time.monotonic() < began + seconds:
+        while time.monotonic() < began + patience_s(seconds):
             with contextlib.suppress(AssertionError, httpx2.TransportError):
                 if not self.open_sessions():
                     return time.monotonic() - began
             time.sleep(0.1)
-        raise AssertionError(f"did not end in {seconds:g} s: {ask('report', self.env)}")
+        raise AssertionError(f"did not end in {patience_s(seconds):.0f} s: {ask('report', self.env)}")
 
     def broken(self, request_counts: Counter[str]) -> list[str]:
         """Return what is wrong with the launched sessions; experiment rows share request names."""
@@ -216,10 +217,10 @@ def ask(command: str, env: Mapping[str, str]) -> Any:
 
 
 def wait_until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
-    limit = time.monotonic() + seconds
+    start = time.monotonic()
     while not happens():
-        if time.monotonic() > limit:
-            raise AssertionError(f"it did not happen in {seconds:g} s")
+        if (elapsed_s := time.monotonic() - start) > patience_s(seconds):
+            raise AssertionError(f"it did not happen in {elapsed_s:.0f} s")
         time.sleep(step)
 
 

@@ -1,6 +1,7 @@
 """Waits whose limits grow with the machine's load, so that a busy machine fails no test."""
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -10,8 +11,11 @@ T = TypeVar("T")
 
 
 def patience_s(quiet_s: float) -> float:
-    """Return the current limit for something that takes at most `quiet_s` seconds on an idle core."""
-    return quiet_s * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    """Return the current limit for something that takes at most `quiet_s` seconds on an idle core.
+
+    At least twice as long, because the load average lags behind the load by a minute.
+    """
+    return quiet_s * max(2.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def patience_ms(quiet_ms: float) -> float:
@@ -22,8 +26,7 @@ def patience_ms(quiet_ms: float) -> float:
 def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[[], str] = lambda: "") -> T:
     """Call `check` until it returns a true value, and return it.
 
-    Raises AssertionError with `problem()` at the limit. The limit is computed at every check, because the load
-    average lags behind the load.
+    Raises AssertionError with `problem()` at the limit. The limit is computed at every check, because the load changes.
     """
     start = time.monotonic()
     while not (result := check()):
@@ -32,3 +35,8 @@ def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[
             raise AssertionError(f"no result after {elapsed_s:.0f} s. {problem()}")
         time.sleep(POLL_S)
     return result
+
+
+def join(thread: threading.Thread, quiet_s: float) -> None:
+    """Wait for the end of a thread; raises AssertionError at the limit."""
+    wait_until(lambda: not thread.is_alive(), quiet_s, lambda: f"{thread.name} is still at work")

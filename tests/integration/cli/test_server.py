@@ -13,7 +13,7 @@ import pytest
 from cockpit.demo.agent.record import RECORDINGS
 from cockpit.demo.agent.scenarios import REFUND
 from tests.support.command_line import COMMAND, Shell
-from tests.support.patience import wait_until
+from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
 INDEX_LIMIT_S = 30
@@ -32,7 +32,7 @@ def server(tmp_path: Path) -> Iterator[str]:
         assert "running at http://127.0.0.1:" in line
         yield line.split()[-1]
         process.terminate()
-        assert process.wait(30) == 0
+        assert process.wait(patience_s(30)) == 0
 
 
 def test_commands_work_against_server(server: str, tmp_path: Path) -> None:
@@ -52,7 +52,8 @@ def test_server_indexes_runs_for_search(server: str, tmp_path: Path) -> None:
     [run] = Shell(tmp_path / "unused")("import", FAILED, "--url", server, "--json").json["runs"]
 
     def find_hits() -> list[dict[str, Any]]:
-        hits: list[dict[str, Any]] = httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}).json()["hits"]
+        response = httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}, timeout=patience_s(10))
+        hits: list[dict[str, Any]] = response.json()["hits"]
         return hits
 
     [hit] = wait_until(find_hits, INDEX_LIMIT_S)

@@ -1,6 +1,5 @@
 """`forkpoint watch`: sessions of coding agents, sent while they are written."""
 
-import time
 from pathlib import Path
 
 import httpx2
@@ -9,7 +8,7 @@ import pytest
 from tests.services.server import Server
 from tests.support import importing_fixtures as fixtures
 from tests.support.command_line import Shell
-from tests.support.patience import patience_s
+from tests.support.patience import patience_s, wait_until
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import codex
 
@@ -18,12 +17,12 @@ pytestmark = pytest.mark.own_store
 
 def _runs(server: Server, steps: int) -> list[dict[str, object]]:
     """Return the runs once one of them has this many steps."""
-    deadline = time.monotonic() + patience_s(20)
-    while True:
-        runs: list[dict[str, object]] = httpx2.get(f"{server.url}/api/v1/runs", timeout=10).json()["runs"]
-        if any(run["steps"] == steps for run in runs) or time.monotonic() > deadline:
-            return runs
-        time.sleep(0.1)
+
+    def look() -> list[dict[str, object]]:
+        runs: list[dict[str, object]] = httpx2.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
+        return runs if any(run["steps"] == steps for run in runs) else []
+
+    return wait_until(look, 20)
 
 
 def test_growing_sessions_are_sent_and_resumed(tmp_path: Path) -> None:

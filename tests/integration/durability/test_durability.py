@@ -17,6 +17,7 @@ from tests.faults.follower import Follower
 from tests.faults.verdict import delivery_problems
 from tests.services.processes import scratch_folder
 from tests.services.server import Server
+from tests.support.patience import patience_s
 
 distributed_only = pytest.mark.own_services
 embedded_only = pytest.mark.own_store
@@ -128,7 +129,7 @@ def test_worker_hands_sessions_over_on_shutdown(
     workers.terminate()
     wait_until(lambda: "running" not in deployment.statuses(), seconds=TAKEOVER_S + shutdown.GRACE_S)
     assert deployment.open_sessions(), "it has finished them instead"
-    assert workers.wait(20) == 0
+    assert workers.wait(patience_s(20)) == 0
     deployment.nursery.start()
     deployment.wait(30)
     assert deployment.broken(desk.request_counts) == []

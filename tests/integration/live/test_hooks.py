@@ -168,7 +168,7 @@ def test_invalid_hook_answers_count_as_failures(
     server: ProviderServer, settings: Settings, answer: Callable[[Exchange], None], reason: str
 ) -> None:
     with provider_server(answer) as hook_server:
-        hook(settings, gate={"http": {"url": hook_server.base_url}, "events": ["pre_tool_use"], "timeout_s": 0.5})
+        hook(settings, gate={"http": {"url": hook_server.base_url}, "events": ["pre_tool_use"], "timeout_s": 2})
         assert tool(replay()).reason == "side_effect_blocked"
     ((name, error),) = HookOutcome.objects.get().failures
     assert name == "gate"

@@ -30,7 +30,7 @@ QUESTION: JSONObject = {"messages": [{"role": "user", "content": "Where is order
 def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
     monkeypatch.setenv("TEST_KEY", KEY)
     with provider_server(openai_text("On ", "its way.")) as running:
-        common = {"api_key_env": "TEST_KEY", "timeout_s": 1.0}
+        common = {"api_key_env": "TEST_KEY", "timeout_s": 60.0}
         settings.PROVIDERS = {
             "chat": {"protocol": "openai", "base_url": f"{running.base_url}/v1", **common},
             "claude": {"protocol": "anthropic", "base_url": running.base_url, **common},
@@ -196,8 +196,9 @@ def test_exhausted_quota_is_not_retryable(server: ProviderServer) -> None:
 
 
 @pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_silent_server_times_out(server: ProviderServer, provider: str) -> None:
-    server.respond = lambda exchange: time.sleep(3)
+def test_silent_server_times_out(server: ProviderServer, settings: Settings, provider: str) -> None:
+    settings.PROVIDERS[provider]["timeout_s"] = 0.5
+    server.respond = lambda exchange: time.sleep(600)
     error = failure(provider)
     assert (error.code, error.retryable) == ("timeout", True)
 

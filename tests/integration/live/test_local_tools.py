@@ -215,7 +215,7 @@ def test_hanging_callable_is_killed_on_timeout(
     code: str,
 ) -> None:
     install(tmp_path, monkeypatch, CALLABLE.format(last=last))
-    configure(settings, {"python": "get_order", "timeout_s": 1, "idempotent": idempotent})
+    configure(settings, {"python": "get_order", "timeout_s": 4, "idempotent": idempotent})
     view = replay(two_orders(), retries={"max": 0})
     assert view.status == status
     assert list(Attempt.objects.order_by("id").values_list("error_code", flat=True)) == ["", code]

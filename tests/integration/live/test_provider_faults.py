@@ -18,7 +18,7 @@ from replay.live import providers
 from replay.live.providers import calls
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.sessions import prepare, queries, services
-from tests.support.patience import wait_until
+from tests.support.patience import join, wait_until
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import (
@@ -39,6 +39,11 @@ pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
 MODEL_STEP: Final = 3
 PROTOCOLS: Final = ("openai", "anthropic")
 GOOD: Final = "On its way."
+# A provider that does not answer: longer than every wait of a test.
+HANG_S: Final = 600.0
+# Short enough to be waited for, and long enough for the retry, which has the same limit.
+SHORT_S: Final = 1.5
+ENDLESS_SIGNS: Final = "endless signs of life"
 
 
 def _good(protocol: str) -> Respond:
@@ -174,8 +179,8 @@ class Fault(NamedTuple):
 
 
 FAULTS: Final = (
-    Fault("silence", lambda exchange, protocol: time.sleep(0.8), "timeout"),
-    Fault("silence in the middle", _after_half(lambda exchange: time.sleep(0.8)), "timeout"),
+    Fault("silence", lambda exchange, protocol: time.sleep(HANG_S), "timeout"),
+    Fault("silence in the middle", _after_half(lambda exchange: time.sleep(HANG_S)), "timeout"),
     Fault("reset", lambda exchange, protocol: _reset(exchange), "network"),
     Fault("reset in the middle", _after_half(_reset), "network"),
     Fault("closed in the middle", _after_half(lambda exchange: None), "incomplete_stream"),
@@ -215,7 +220,7 @@ FAULTS: Final = (
     Fault("429, compressed", _compressed_answer(429, retry_after="0.05"), "rate_limited"),
     Fault("one endless line", _forever(b"data: " + b"x" * 4096), "invalid_response", is_retryable=False),
     Fault("an endless page", _forever(b"<p>more</p>" * 400, "text/html"), "invalid_response", is_retryable=False),
-    Fault("endless signs of life", _forever(b": ping\n\n", pause_s=0.05), "invalid_response", is_retryable=False),
+    Fault(ENDLESS_SIGNS, _forever(b": ping\n\n", pause_s=0.05), "invalid_response", is_retryable=False),
     Fault("an error inside the stream", _error_inside("overloaded_error"), "overloaded"),
     Fault("a refusal inside the stream", _error_inside("authentication_error"), "auth", is_retryable=False),
 )
@@ -224,7 +229,6 @@ FAULTS: Final = (
 @pytest.fixture(autouse=True)
 def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "_MOST_BYTES", 300_000)
-    monkeypatch.setattr(calls, "_LONGEST_S", 1.5)
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
@@ -232,8 +236,8 @@ def _small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def server(settings: Settings) -> Iterator[ProviderServer]:
     with provider_server(_good("openai")) as running:
         settings.PROVIDERS = {
-            "openai-like": {"protocol": "openai", "base_url": f"{running.base_url}/v1", "timeout_s": 0.5},
-            "anthropic-like": {"protocol": "anthropic", "base_url": running.base_url, "timeout_s": 0.5},
+            "openai-like": {"protocol": "openai", "base_url": f"{running.base_url}/v1", "timeout_s": 60},
+            "anthropic-like": {"protocol": "anthropic", "base_url": running.base_url, "timeout_s": 60},
         }
         yield running
         providers.close()
@@ -267,7 +271,13 @@ def answered_step(session: ReplaySession) -> Step:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_single_fault_is_retried_or_final(server: ProviderServer, fault: Fault, protocol: str) -> None:
+def test_single_fault_is_retried_or_final(
+    server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, fault: Fault, protocol: str
+) -> None:
+    if fault.code == "timeout":
+        settings.PROVIDERS[f"{protocol}-like"]["timeout_s"] = SHORT_S
+    if fault.name == ENDLESS_SIGNS:
+        monkeypatch.setattr(calls, "_LONGEST_S", SHORT_S)
     server.respond = lambda exchange: (
         fault.respond(exchange, protocol) if len(server.requests) == 1 else _good(protocol)(exchange)
     )
@@ -320,21 +330,16 @@ def test_retry_after_is_respected(server: ProviderServer, retry_after: str) -> N
 
 
 @pytest.mark.parametrize("hangs", [True, False])
-def test_deadline_ends_calls_and_waits(
-    server: ProviderServer, settings: Settings, monkeypatch: pytest.MonkeyPatch, hangs: bool
-) -> None:
+def test_deadline_ends_calls_and_waits(server: ProviderServer, hangs: bool) -> None:
     let_go = threading.Event()
-    monkeypatch.setattr(calls, "_LONGEST_S", 60.0)
-    for entry in settings.PROVIDERS.values():
-        entry["timeout_s"] = 60
 
     def respond(exchange: Exchange) -> None:
         if hangs:
-            let_go.wait(30)
+            let_go.wait(HANG_S)
         exchange.status(429, "later", retry_after="30")
 
     server.respond = respond
-    session = launch("openai", budget={"deadline_s": 2})
+    session = launch("openai", budget={"deadline_s": 4})
     runner.execute(session.id)
     let_go.set()
     view, attempt = queries.session_view(session.id), Attempt.objects.get(session=session)
@@ -364,15 +369,13 @@ def _wait_for_request(server: ProviderServer) -> None:
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("silent", [lambda exchange, protocol: None, _half], ids=["at once", "in the middle"])
 def test_cancel_interrupts_silent_provider(
-    server: ProviderServer, settings: Settings, protocol: str, silent: Callable[[Exchange, str], None]
+    server: ProviderServer, protocol: str, silent: Callable[[Exchange, str], None]
 ) -> None:
     let_go = threading.Event()
-    for entry in settings.PROVIDERS.values():
-        entry["timeout_s"] = 60
 
     def hang(exchange: Exchange) -> None:
         silent(exchange, protocol)
-        let_go.wait(30)
+        let_go.wait(HANG_S)
         exchange.handler.close_connection = True
 
     server.respond = hang
@@ -380,8 +383,7 @@ def test_cancel_interrupts_silent_provider(
     worker = _in_thread(session)
     _wait_for_request(server)
     services.cancel(session.id)
-    worker.join(3)
+    join(worker, 20)
     let_go.set()
-    assert not worker.is_alive()
     assert queries.session_view(session.id).status == "cancelled"
     assert attempts(session) == [("failed", "interrupted")]

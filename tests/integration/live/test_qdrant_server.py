@@ -16,6 +16,7 @@ from replay.live import retrieval
 from replay.live.providers.types import ProviderError
 from tests.services import qdrant_wire
 from tests.services.engines import PACKAGES, qdrant_key, qdrant_url
+from tests.support.patience import patience_s
 from tests.support.servers import retrieval_stores as stores
 
 pytestmark = pytest.mark.own_store
@@ -43,7 +44,7 @@ def ask(method: str, path: str, body: Any = None, **headers: str) -> httpx2.Resp
         **key,
         **{name.replace("_", "-"): value for name, value in headers.items()},
     }
-    return httpx2.request(method, qdrant_url() + path, json=body, headers=all_headers)
+    return httpx2.request(method, qdrant_url() + path, json=body, headers=all_headers, timeout=patience_s(10))
 
 
 def test_official_client_accepts_every_answer(official: Any, name: str) -> None:
@@ -112,11 +113,11 @@ def key() -> str:
 def test_key_is_required_in_either_header(name: str, key: str) -> None:
     place = f"{qdrant_url()}/collections/{quote(name)}"
     for right in ({"api-key": key}, {"authorization": f"Bearer {key}"}):
-        assert httpx2.get(place, headers=right).status_code == 200
+        assert httpx2.get(place, headers=right, timeout=patience_s(10)).status_code == 200
     for wrong, says in (({}, "Must provide an API key"), ({"api-key": "wrong"}, "Invalid API key or JWT")):
-        response = httpx2.get(place, headers=wrong)
+        response = httpx2.get(place, headers=wrong, timeout=patience_s(10))
         assert (response.status_code, says in response.text) == (401, True)
-    assert httpx2.get(f"{qdrant_url()}/healthz").status_code == 200
+    assert httpx2.get(f"{qdrant_url()}/healthz", timeout=patience_s(10)).status_code == 200
 
 
 @pytest.mark.usefixtures("key")

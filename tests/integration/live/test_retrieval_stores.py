@@ -13,6 +13,7 @@ from pytest_django import Settings
 from diffing.content import embeddings
 from replay.live import retrieval
 from replay.live.providers.types import ProviderError
+from tests.support.patience import patience_s
 from tests.support.servers import retrieval_stores as stores
 from tests.support.servers.provider_server import ProviderServer, provider_server
 
@@ -288,7 +289,7 @@ def test_endless_and_compressed_answers_are_rejected(endpoint: ProviderServer, s
         exchange.handler.end_headers()
         exchange.handler.close_connection = True
         with suppress(OSError):  # the other side has left
-            for _ in range(40):
+            for _ in range(600):
                 exchange.handler.wfile.write(b" ")
                 exchange.handler.wfile.flush()
                 time.sleep(0.1)
@@ -299,7 +300,7 @@ def test_endless_and_compressed_answers_are_rejected(endpoint: ProviderServer, s
     started_at = time.monotonic()
     with pytest.raises(ProviderError, match=r"did not answer in 0\.5 s"):
         find(retrieval.configured_retrievers()["search"])
-    assert time.monotonic() - started_at < 3
+    assert time.monotonic() - started_at < patience_s(10)
     endpoint.respond = lambda exchange: exchange.status(200, "x", content_encoding="gzip")
     with pytest.raises(ProviderError, match="compressed"):
         find(endpoint_retriever)

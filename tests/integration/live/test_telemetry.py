@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from replay.live import providers
 from replay.models import TelemetryCount
 from replay.sessions import prepare, services
 from tests.integration.live.test_hooks import OTHER_ORDER, model
+from tests.support.patience import patience_s, wait_until
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
@@ -68,7 +68,7 @@ def test_replay_events_match_krabs(server: ProviderServer, settings: Settings, t
             "file": {"jsonl": f"{tmp_path}/logs/{{session_id}}.jsonl"},
         }
         session = replay()
-        assert telemetry.flush(5)
+        assert telemetry.flush(patience_s(20))
         posted_events = [exchange.body for exchange in collector.requests]
     file_events = [json.loads(line) for line in (tmp_path / "logs" / f"{session}.jsonl").read_text().splitlines()]
     assert file_events == posted_events
@@ -111,7 +111,7 @@ def test_failed_attempts_are_numbered(server: ProviderServer, settings: Settings
     server.respond = respond
     settings.TELEMETRY = {"file": {"jsonl": str(tmp_path / "t.jsonl"), "events": ["live_call"]}}
     replay(retries={"max": 3, "initial_s": 0.01})
-    assert telemetry.flush(5)
+    assert telemetry.flush(patience_s(20))
     payloads = [json.loads(line)["payload"] for line in (tmp_path / "t.jsonl").read_text().splitlines()][:3]
     assert [(payload["attempt"], payload["status"], payload["retries"]) for payload in payloads] == [
         (1, "failed", True),
@@ -123,7 +123,7 @@ def test_failed_attempts_are_numbered(server: ProviderServer, settings: Settings
 def test_event_file_imports_as_krabs_run(server: ProviderServer, settings: Settings, tmp_path: Path) -> None:
     settings.TELEMETRY = {"file": {"jsonl": str(tmp_path / "t.jsonl")}}
     replay()
-    assert telemetry.flush(5)
+    assert telemetry.flush(patience_s(20))
     (run,) = krabs.parse([Source(name="t.jsonl", data=(tmp_path / "t.jsonl").read_bytes())])
     assert [step.type for step in run.steps].count(StepType.TOOL) == 1
     assert run.status == "completed"
@@ -136,7 +136,7 @@ def test_hanging_target_does_not_delay_replay(
     let_go = threading.Event()
 
     def hang(exchange: Exchange) -> None:
-        let_go.wait(20)
+        let_go.wait(600)
         exchange.status(200, {})
 
     with provider_server(hang) as slow:
@@ -158,7 +158,7 @@ class _Place:
         self.open.set()
 
     def send(self, envelopes: Any) -> None:
-        self.open.wait(10)
+        self.open.wait(600)
         if self.failures:
             raise self.failures.pop(0)
         self.received_events += envelopes
@@ -177,7 +177,7 @@ def test_retries_preserve_order() -> None:
     sending = sender(place, batch=3)
     for number in range(20):
         sending.enqueue(event(number))
-    assert sending.flush(10)
+    assert sending.flush(patience_s(20))
     sending.close(1)
     assert [envelope["timestamp_ms"] for envelope in place.received_events] == list(range(20))
 
@@ -187,12 +187,11 @@ def test_full_queue_drops_and_reports_events() -> None:
     place.open.clear()
     sending = sender(place, queue=5)
     sending.enqueue(event(0))
-    while sending._queue:  # until the first is under way
-        time.sleep(0.001)
+    wait_until(lambda: not sending._queue, 20)  # the first is under way
     for number in range(1, 11):
         sending.enqueue(event(number))
     place.open.set()
-    assert sending.flush(10)
+    assert sending.flush(patience_s(20))
     sending.close(1)
     drop_reports = [envelope for envelope in place.received_events if envelope["event_type"] == "events_dropped"]
     assert [envelope["payload"] for envelope in drop_reports] == [{"count": 5}]
@@ -213,7 +212,7 @@ def test_unreachable_targets_are_retried_before_drop() -> None:
     sending = sender(place, retries=2)
     for number in range(3):
         sending.enqueue(event(number))
-    assert sending.flush(10)
+    assert sending.flush(patience_s(20))
     sending.close(1)
     assert [envelope["timestamp_ms"] for envelope in place.received_events if envelope["event_type"] == "turn_end"] == [
         2
@@ -277,7 +276,7 @@ def test_sender_survives_unexpected_errors(tmp_path: Path) -> None:
     sending = sender(place)
     sending.enqueue(event(1))
     sending.enqueue(event(2))
-    assert sending.flush(10)
+    assert sending.flush(patience_s(20))
     sending.close(1)
     assert [envelope["timestamp_ms"] for envelope in place.received_events if envelope["event_type"] == "turn_end"] == [
         2
@@ -299,7 +298,7 @@ def test_counts_survive_database_outage(away: type[Exception], monkeypatch: pyte
     telling = sender(place)
     for number in range(3):
         telling.enqueue(event(number))
-        assert telling.flush(5)
-    assert telling.close(5)
+        assert telling.flush(patience_s(20))
+    assert telling.close(patience_s(20))
     assert [envelope["timestamp_ms"] for envelope in place.received_events] == [0, 1, 2]
     assert TelemetryCount.objects.get().sent == 3

@@ -21,6 +21,7 @@ from tests.services.processes import free_port
 from tests.support.arriving_spans import MODEL, Span, model, protobuf, request, root, tool
 from tests.support.assembler_time import let_pass
 from tests.support.grpc_frames import call, message_frame
+from tests.support.patience import patience_s
 from traces.models import Recording, Run
 from traces.recordings import arrivals
 
@@ -47,7 +48,7 @@ def _send(address: str, *spans: Span) -> ExportTraceServiceResponse:
     """Send spans in one message by gRPC's own client, which follows the flow control of large messages."""
     with grpc.insecure_channel(address) as channel:
         send = channel.unary_unary(TRACES, response_deserializer=ExportTraceServiceResponse.FromString)
-        response: ExportTraceServiceResponse = send(protobuf(request(*spans)), timeout=20)
+        response: ExportTraceServiceResponse = send(protobuf(request(*spans)), timeout=patience_s(20))
         return response
 
 

@@ -27,7 +27,7 @@ from tests.services.processes import free_port
 from tests.services.server import Server
 from tests.support.arriving_spans import model, protobuf, request, root, tool
 from tests.support.assembler_time import let_pass
-from tests.support.patience import wait_until
+from tests.support.patience import patience_s, wait_until
 from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import RunStatus
 from traces.models import Recording, Run
@@ -53,7 +53,7 @@ def address(settings: Settings) -> Iterator[str]:
 
 def _send(address: str, body: bytes, method: str = TRACES, **options: Any) -> bytes:
     with grpc.insecure_channel(address) as channel:
-        response: bytes = channel.unary_unary(method)(body, timeout=20, **options)
+        response: bytes = channel.unary_unary(method)(body, timeout=patience_s(20), **options)
         return response
 
 
@@ -205,4 +205,5 @@ def test_server_that_is_killed_loses_nothing_acknowledged(tmp_path: Path) -> Non
 
 
 def _step_counts(server: Server) -> list[int]:
-    return [run["steps"] for run in httpx2.get(f"{server.url}/api/v1/runs").json()["runs"]]
+    runs = httpx2.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
+    return [run["steps"] for run in runs]

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.services.server import Server
-from tests.support.patience import wait_until
+from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
 AGENT = """
@@ -38,13 +38,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def run_agent(url: str, home: Path) -> list[str]:
     environment = {**os.environ, "FORKPOINT_URL": url, "FORKPOINT_HOME": str(home)}
     arguments = [sys.executable, "-c", AGENT]
-    process = subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    process = subprocess.run(
+        arguments, env=environment, capture_output=True, text=True, timeout=patience_s(60), check=True
+    )
     return process.stdout.split()
 
 
 def stored_run(server: Server, id: str) -> Any:
     def summary() -> Any:
-        response = httpx2.get(f"{server.url}/api/v1/runs/{id}")
+        response = httpx2.get(f"{server.url}/api/v1/runs/{id}", timeout=patience_s(10))
         return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
 
     return wait_until(summary, 30)

@@ -15,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests.services import postgres
 from tests.services.engines import chroma_url, qdrant_key, qdrant_url
+from tests.support.patience import patience_s
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 
 # Each word is one dimension; a text's vector counts its words.
@@ -47,14 +48,15 @@ def chroma(space: str = "cosine", vectors: list[list[float]] | None = None) -> d
     name = f"library-{uuid.uuid4().hex[:12]}"
     url = f"{chroma_url()}/api/v2/tenants/default_tenant/databases/default_database/collections"
     configuration = {"hnsw": {"space": space}}
-    collection = httpx2.post(url, json={"name": name, "configuration": configuration}).raise_for_status().json()
+    definition = {"name": name, "configuration": configuration}
+    collection = httpx2.post(url, json=definition, timeout=patience_s(10)).raise_for_status().json()
     records = {
         "ids": [document["id"] for document in DOCUMENTS],
         "documents": [document["content"] for document in DOCUMENTS],
         "metadatas": [_metadata(document) for document in DOCUMENTS],
         "embeddings": vectors or [vector(document["content"]) for document in DOCUMENTS],
     }
-    httpx2.post(f"{url}/{collection['id']}/add", json=records).raise_for_status()
+    httpx2.post(f"{url}/{collection['id']}/add", json=records, timeout=patience_s(10)).raise_for_status()
     return {"chroma": {"url": chroma_url(), "collection": name}}
 
 
@@ -64,7 +66,7 @@ def qdrant(distance: str = "Cosine") -> dict[str, Any]:
     url = f"{qdrant_url()}/collections/{quote(name)}"
     headers = {"api-key": qdrant_key()} if qdrant_key() else {}
     definition = {"vectors": {"dense": {"size": len(WORDS), "distance": distance}}, "sparse_vectors": {"words": {}}}
-    httpx2.put(url, json=definition, headers=headers).raise_for_status()
+    httpx2.put(url, json=definition, headers=headers, timeout=patience_s(10)).raise_for_status()
     points = [
         {
             "id": number,
@@ -76,7 +78,8 @@ def qdrant(distance: str = "Cosine") -> dict[str, Any]:
         }
         for number, document in enumerate(DOCUMENTS, 1)
     ]
-    httpx2.put(f"{url}/points?wait=true", json={"points": points}, headers=headers).raise_for_status()
+    body = {"points": points}
+    httpx2.put(f"{url}/points?wait=true", json=body, headers=headers, timeout=patience_s(10)).raise_for_status()
     os.environ["LIBRARY_KEY"] = qdrant_key()
     key_header = {"headers_env": {"api-key": "LIBRARY_KEY"}} if qdrant_key() else {}
     return {"qdrant": {"url": qdrant_url(), "collection": name, **key_header}}

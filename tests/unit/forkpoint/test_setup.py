@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 import forkpoint
 from forkpoint import recorder
+from tests.support.patience import wait_until
 from tests.support.servers.event_server import event_server
 
 
@@ -113,11 +113,12 @@ def test_second_configuration_replaces_writer(tmp_path: Path) -> None:
     replaced_writer = weakref.ref(recorder._writer)
     forkpoint.init(sink=tmp_path / "second", instrument=False)
     record_refund()
-    deadline = time.monotonic() + 10
-    while replaced_writer() is not None and time.monotonic() < deadline:
+
+    def is_freed() -> bool:
         gc.collect()
-        time.sleep(0.01)
-    assert replaced_writer() is None
+        return replaced_writer() is None
+
+    wait_until(is_freed, 20)
     assert [len(events(tmp_path / name)) for name in ("first", "second")] == [6, 6]
 
 

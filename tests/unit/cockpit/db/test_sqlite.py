@@ -2,12 +2,12 @@
 
 import signal
 import threading
-import time
 from types import FrameType
 
 import pytest
 
 from cockpit.db.sqlite.base import FifoLock
+from tests.support.patience import join, wait_until
 
 
 def test_writers_come_in_the_order_of_their_arrival() -> None:
@@ -20,13 +20,12 @@ def test_writers_come_in_the_order_of_their_arrival() -> None:
         lock.release()
 
     writers = [threading.Thread(target=write, args=(number,)) for number in range(20)]
-    for at, writer in enumerate(writers, 1):
+    for writer in writers:
         writer.start()
-        while len(lock._waiting) < at:
-            time.sleep(0.001)
+        wait_until(lambda: len(lock._waiting) >= sum(map(threading.Thread.is_alive, writers)), 20)
     lock.release()
     for writer in writers:
-        writer.join(10)
+        join(writer, 20)
     assert came == list(range(20))
 
 
@@ -39,16 +38,19 @@ def test_a_writer_that_is_interrupted_while_it_waits_stops_nobody() -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     lock.acquire()
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
-            lock.acquire()
+            _acquire_with_alarm(lock)
     finally:
         signal.signal(signal.SIGALRM, before)
     lock.release()
     next_writer = threading.Thread(target=lock.acquire, daemon=True)
     next_writer.start()
-    next_writer.join(5)
-    assert not next_writer.is_alive()
+    join(next_writer, 20)
+
+
+def _acquire_with_alarm(lock: FifoLock) -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0.05)
+    lock.acquire()
 
 
 def test_a_writer_that_gives_up_stops_nobody() -> None:

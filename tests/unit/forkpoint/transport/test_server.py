@@ -7,8 +7,7 @@ import socket
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from forkpoint.transport import server as server_module
 from forkpoint.transport.server import ServerSink
 from forkpoint.transport.spill import SpillFolder
 from forkpoint.transport.writer import Line
+from tests.support.patience import patience_s, wait_until
 from tests.support.servers.event_server import EventServer, event_server
 
 
@@ -35,14 +35,6 @@ def spill(tmp_path: Path) -> SpillFolder:
 def line(number: int, text: str = "") -> Line:
     event = {"run_id": "r", "sequence_no": number, "event_type": "output", "text": text}
     return Line("r", json.dumps(event))
-
-
-def wait_for(condition: Callable[[], bool]) -> bool:
-    """Wait up to ten seconds for a condition that a background thread brings about."""
-    deadline = time.monotonic() + 10
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return condition()
 
 
 def numbers(server: EventServer) -> list[int]:
@@ -84,8 +76,8 @@ def test_unreachable_server_gets_events_later(
     assert stat.S_IMODE(spill.path.stat().st_mode) == 0o700
     server.default = (200, {})
     sink.write([line(1)])
-    assert wait_for(lambda: numbers(server) == [0, 1])
-    assert wait_for(lambda: spill.files() == [])
+    wait_until(lambda: numbers(server) == [0, 1], 20)
+    wait_until(lambda: spill.files() == [], 20)
     sink.close(5)
     assert sink.stats() == {"sent": 2, "stored": 1, "rejected": 0, "dropped": 0, "spilled_bytes": 0}
 
@@ -141,7 +133,7 @@ def test_busy_server_is_asked_again(server: EventServer, spill: SpillFolder) -> 
     server.answers = [(429, {"Retry-After": "0"}), (503, {"Retry-After": "0.05"})]
     sink = ServerSink(url=server.url, token="", spill=spill)
     sink.write([line(0)])
-    assert sink.flush(5)
+    assert sink.flush(patience_s(10))
     assert (len(server.tokens), numbers(server), spill.files()) == (3, [0], [])
     sink.close(5)
 
@@ -150,6 +142,7 @@ def test_busy_server_is_given_its_time(server: EventServer, spill: SpillFolder) 
     server.answers = [(429, {"Retry-After": "20"})]
     sink = ServerSink(url=server.url, token="", spill=spill)
     sink.write([line(0)])
+    wait_until(lambda: len(server.tokens) == 1, 20)
     assert not sink.flush(0.3)
     assert len(server.tokens) == 1
     sink.close(0)
@@ -160,7 +153,7 @@ def test_too_large_batches_are_split(server: EventServer, spill: SpillFolder) ->
     server.answers = [(413, {}), (200, {}), (413, {})]
     sink = ServerSink(url=server.url, token="", spill=spill)
     sink.write([line(0), line(1)])
-    assert sink.flush(5)
+    assert sink.flush(patience_s(10))
     assert numbers(server) == [0]
     assert sink.stats()["rejected"] == 1
     [path] = spill.path.iterdir()
@@ -172,7 +165,7 @@ def test_rejected_lines_are_counted(server: EventServer, spill: SpillFolder, cap
     server.rejected_types = frozenset({"output"})
     sink = ServerSink(url=server.url, token="", spill=spill)
     sink.write([line(0)])
-    assert sink.flush(5)
+    assert sink.flush(patience_s(10))
     assert (sink.stats()["sent"], sink.stats()["rejected"]) == (0, 1)
     assert "a test rejects it" in caplog.text
     sink.close(5)

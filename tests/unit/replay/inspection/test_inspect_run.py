@@ -238,9 +238,9 @@ def test_long_run_is_inspected_quickly() -> None:
         question: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
         steps.append(StepContent(no=no, type=StepType.MODEL, name="m", new_inputs=[question], output=answer))
         steps.append(call(no + 1, "get_order", f"s{no}", {"id": f"W-{no}", "total": no}))
-    began = time.process_time()
+    began = time.thread_time()
     inspect(steps, is_write=looks_like_write)
-    assert time.process_time() - began < 0.8
+    assert time.thread_time() - began < 0.8
 
 
 def test_run_without_content_has_no_places() -> None:
