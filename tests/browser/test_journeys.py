@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.cockpit import Cockpit
 from tests.browser.conftest import OpenCockpit
@@ -93,12 +93,16 @@ def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> 
     expect(cockpit.page.get_by_label("Search pages, actions and runs").first).to_be_visible()
 
 
-def test_killed_server_resumes_session(tmp_path: Path) -> None:
-    """The session completes after a restart without repeating finished live calls."""
+def test_session_and_page_survive_a_killed_server(tmp_path: Path, browser: Browser) -> None:
+    """The session completes after a restart without repeating finished live calls, and the open page goes on."""
     server = Server(tmp_path / "home")
     server.start()
     try:
         demo = Demo(server.url)
+        cockpit = Cockpit(browser.new_page(), server.url)
+        cockpit.go("/")
+        rows = cockpit.run_links()
+        expect(rows.first).to_be_visible()
         fork = {
             "run": demo.failed_run,
             "fork_step": demo.session["fork_sequence_no"],
@@ -106,7 +110,17 @@ def test_killed_server_resumes_session(tmp_path: Path) -> None:
         }
         session = demo.ask("/replays", fork)
         server.kill()
+        banner = cockpit.page.get_by_role("status").filter(has_text="Can’t reach the server")
+        expect(banner).to_contain_text(re.compile(r"Retrying in \d s"))
+        expect(banner).to_have_count(1)
+        cockpit.page.get_by_role("link", name="Tools").click()
+        expect(rows.first).to_be_visible()
+        expect(cockpit.page.get_by_role("alert")).to_have_count(0)
         server.start()
+        expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()
+        expect(banner).to_have_count(0)
+        styles = "[...document.querySelectorAll('link[rel=stylesheet]')].every((link) => link.sheet !== null)"
+        assert cockpit.page.evaluate(styles), "a style sheet is missing"
         result = demo.wait_for_end(session["id"])
         assert result["status"].startswith("completed"), result["error"]
         steps = demo.ask(f"/runs/{result['run']}/steps")["steps"]
@@ -114,6 +128,7 @@ def test_killed_server_resumes_session(tmp_path: Path) -> None:
         model_steps = [step for step in steps if (step["type"], step["reason"]) == ("model", "live_model_call")]
         assert model_steps
         assert result["live_calls"] == len(model_steps)
+        cockpit.page.context.close()
     finally:
         server.stop()
 

@@ -1,5 +1,6 @@
 // The live socket: reconnects by itself and resumes after the last message, so none is lost or repeated.
 import { useEffect, useEffectEvent, useState } from "react";
+import { connection } from "./connection/connection";
 import type {
   AttemptMessage,
   BisectionChanged,
@@ -121,7 +122,10 @@ export function useLive(topic: LiveTopic | null, handler: (message: LiveMessage)
       topic: JSON.parse(key) as LiveTopic,
       after: start(),
       onMessage: (message) => onMessage(message),
-      onState: setState,
+      onState: (next) => {
+        if (next === "waiting") void connection.check();
+        setState(next);
+      },
     });
   }, [key]);
   return topic ? state : "closed";

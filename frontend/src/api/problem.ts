@@ -11,6 +11,14 @@ export class ProblemError extends Error {
   }
 }
 
+/** The server could not be reached. */
+export class UnreachableError extends Error {
+  constructor() {
+    super("Can't reach the server.");
+    this.name = "UnreachableError";
+  }
+}
+
 function isProblem(value: unknown): value is Problem {
   return typeof value === "object" && value !== null && "code" in value && "detail" in value;
 }

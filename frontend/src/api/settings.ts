@@ -1,5 +1,5 @@
 import { queryOptions } from "@tanstack/react-query";
-import { answer, api } from "./client";
+import { answer, api, request } from "./client";
 import type { Readiness, TokenRequest } from "./schema";
 
 /** The server's configuration. Visible to administrators only. */
@@ -13,8 +13,8 @@ export const tokensQuery = queryOptions({
   queryFn: ({ signal }) => answer(api.GET("/api/v1/tokens", { signal })),
 });
 
-export function createToken(request: TokenRequest) {
-  return answer(api.POST("/api/v1/tokens", { body: request }));
+export function createToken(body: TokenRequest) {
+  return answer(api.POST("/api/v1/tokens", { body }));
 }
 
 export async function revokeToken(id: string): Promise<void> {
@@ -25,5 +25,5 @@ export async function revokeToken(id: string): Promise<void> {
 export const readinessQuery = queryOptions({
   queryKey: ["ready"],
   // An unreachable dependency answers with an error status that carries data, which the API client would throw.
-  queryFn: async ({ signal }) => (await (await fetch("/api/v1/ready", { signal })).json()) as Readiness,
+  queryFn: async ({ signal }) => (await (await request("/api/v1/ready", { signal })).json()) as Readiness,
 });

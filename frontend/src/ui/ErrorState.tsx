@@ -1,15 +1,15 @@
 import { Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
-import { ProblemError } from "@/api/problem";
+import { ProblemError, UnreachableError } from "@/api/problem";
 import classes from "./States.module.css";
 import { sentence } from "@/ui/format/text";
 
 /** Advice by type of error. */
 function advice(error: unknown): string {
   if (!(error instanceof ProblemError)) {
-    return error instanceof TypeError
-      ? "The server cannot be reached. Check that it is running, then try again."
+    return error instanceof UnreachableError
+      ? "Check that it is running, then try again."
       : "This is a bug in the page. Reload it. If it happens again, report it with the text above.";
   }
   switch (error.problem.code) {

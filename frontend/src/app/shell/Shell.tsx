@@ -17,6 +17,7 @@ import { Link, useNavigate, useRouterState, type LinkProps } from "@tanstack/rea
 import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { accessQuery, logout } from "@/api/access";
 import { paths, serverPaths } from "@/app/paths";
+import { ConnectionBanner } from "./ConnectionBanner";
 import { HelpDialog } from "./HelpDialog";
 import { handleKey, useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Logo } from "./Logo";
@@ -45,9 +46,12 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
         Skip to content
       </a>
       {!bare && <Rail onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />}
-      <main id="main" ref={main} tabIndex={-1} className={classes.main}>
-        {children}
-      </main>
+      <div className={classes.content}>
+        <ConnectionBanner />
+        <main id="main" ref={main} tabIndex={-1} className={classes.main}>
+          {children}
+        </main>
+      </div>
       <HelpDialog opened={help} onClose={() => setHelp(false)} />
       {!bare && <Palette opened={palette} onClose={() => setPalette(false)} />}
     </div>

@@ -1,14 +1,15 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const bisectionsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/bisections",
-  component: lazyRouteComponent(() => import("./BisectionsPage"), "BisectionsPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./BisectionsPage")), "BisectionsPage"),
 });
 
 export const bisectionRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/bisections/$bisection",
-  component: lazyRouteComponent(() => import("./BisectionPage"), "BisectionPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./BisectionPage")), "BisectionPage"),
 });

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseCompareSearch } from "./search";
 
@@ -6,5 +7,5 @@ export const compareRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/compare",
   validateSearch: parseCompareSearch,
-  component: lazyRouteComponent(() => import("./ComparePage"), "ComparePage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./ComparePage")), "ComparePage"),
 });

@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const connectRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/connect",
-  component: lazyRouteComponent(() => import("./ConnectPage"), "ConnectPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./ConnectPage")), "ConnectPage"),
 });

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseDiffSearch } from "./search";
 
@@ -6,12 +7,12 @@ export const diffRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/diffs/$diff",
   validateSearch: parseDiffSearch,
-  component: lazyRouteComponent(() => import("./DiffPage"), "DiffPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./DiffPage")), "DiffPage"),
 });
 
 export const shareRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/share/$token",
   validateSearch: parseDiffSearch,
-  component: lazyRouteComponent(() => import("./sharing/SharePage"), "SharePage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./sharing/SharePage")), "SharePage"),
 });

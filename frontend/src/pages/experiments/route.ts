@@ -1,22 +1,23 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseNewExperimentSearch } from "./search";
 
 export const experimentsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments",
-  component: lazyRouteComponent(() => import("./ExperimentsPage"), "ExperimentsPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./ExperimentsPage")), "ExperimentsPage"),
 });
 
 export const newExperimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/new",
   validateSearch: parseNewExperimentSearch,
-  component: lazyRouteComponent(() => import("./new/NewExperimentPage"), "NewExperimentPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./new/NewExperimentPage")), "NewExperimentPage"),
 });
 
 export const experimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/$experiment",
-  component: lazyRouteComponent(() => import("./results/ExperimentPage"), "ExperimentPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./results/ExperimentPage")), "ExperimentPage"),
 });

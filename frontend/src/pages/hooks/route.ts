@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const hooksRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/hooks",
-  component: lazyRouteComponent(() => import("./HooksPage"), "HooksPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./HooksPage")), "HooksPage"),
 });

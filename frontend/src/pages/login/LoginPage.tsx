@@ -59,7 +59,5 @@ export function LoginPage(): ReactElement {
 function loginProblem(error: Error): string {
   if (error instanceof ProblemError && error.problem.status === 401)
     return "This token is unknown or revoked. Ask the operator for a new one.";
-  return error instanceof TypeError
-    ? "The server cannot be reached. Check that it is running, then try again."
-    : error.message;
+  return error.message;
 }

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseLoginSearch } from "./search";
 
@@ -6,5 +7,5 @@ export const loginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/login",
   validateSearch: parseLoginSearch,
-  component: lazyRouteComponent(() => import("./LoginPage"), "LoginPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./LoginPage")), "LoginPage"),
 });

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseOutcomesSearch } from "./search";
 
@@ -6,5 +7,5 @@ export const outcomesRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/settings/outcomes",
   validateSearch: parseOutcomesSearch,
-  component: lazyRouteComponent(() => import("./OutcomesPage"), "OutcomesPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./OutcomesPage")), "OutcomesPage"),
 });

@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const replaysRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/replays",
-  component: lazyRouteComponent(() => import("./ReplaysPage"), "ReplaysPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./ReplaysPage")), "ReplaysPage"),
 });

@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const retentionRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/settings/retention",
-  component: lazyRouteComponent(() => import("./RetentionPage"), "RetentionPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./RetentionPage")), "RetentionPage"),
 });

@@ -1,6 +1,7 @@
 import { queryClient } from "@/api/client";
 import { runQuery, stepsFromQuery } from "@/api/runs/runs";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseRunSearch } from "./search";
 
@@ -15,5 +16,5 @@ export const runRoute = createRoute({
     queryClient.query(runQuery(params.run)).catch(reportedByPage);
     queryClient.query(stepsFromQuery(params.run, 1)).catch(reportedByPage);
   },
-  component: lazyRouteComponent(() => import("./RunPage"), "RunPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./RunPage")), "RunPage"),
 });

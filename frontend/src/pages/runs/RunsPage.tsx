@@ -4,6 +4,7 @@ import { IconPlugConnected, IconSearch, IconUpload } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo, useRef, useState, type ReactElement } from "react";
+import { useConnection } from "@/api/connection/connection";
 import { facetsQuery, runsQuery } from "@/api/runs/runs";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
@@ -39,6 +40,7 @@ export function RunsPage(): ReactElement {
   const facets = useQuery(facetsQuery);
   const imports = useImport();
   const live = useLiveRuns(filter);
+  const { reachable } = useConnection();
 
   const setSearch = (next: RunsSearch) => void navigate({ ...paths.runs(next), replace: true });
   const setText = (text: string) => {
@@ -70,7 +72,7 @@ export function RunsPage(): ReactElement {
         <span className="muted num" role="status">
           {list.isSuccess && `${totalWords(list.data)}, ${sortWords(search.sort)}`}
         </span>
-        {live === "waiting" && <span className="chip simulated">reconnecting…</span>}
+        {live === "waiting" && reachable && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />
         <Button
           renderRoot={(props) => <Link {...paths.connect()} {...props} />}

@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseRunsSearch } from "./search";
 
@@ -6,5 +7,5 @@ export const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/",
   validateSearch: parseRunsSearch,
-  component: lazyRouteComponent(() => import("./RunsPage"), "RunsPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./RunsPage")), "RunsPage"),
 });

@@ -1,8 +1,9 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
 export const sessionRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/replays/$session",
-  component: lazyRouteComponent(() => import("./SessionPage"), "SessionPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./SessionPage")), "SessionPage"),
 });

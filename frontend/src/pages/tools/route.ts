@@ -1,4 +1,5 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseToolsSearch } from "./search";
 
@@ -6,5 +7,5 @@ export const toolsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/tools",
   validateSearch: parseToolsSearch,
-  component: lazyRouteComponent(() => import("./ToolsPage"), "ToolsPage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./ToolsPage")), "ToolsPage"),
 });

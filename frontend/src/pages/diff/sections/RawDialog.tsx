@@ -1,6 +1,7 @@
 import { Loader, Modal, SegmentedControl } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import type { StepRef } from "@/api/schema";
 import { stepQuery } from "@/api/runs/runs";
 import { ErrorState } from "@/ui/ErrorState";
@@ -8,7 +9,7 @@ import { payloadOf, rawText, type Payload } from "./rawPayloads";
 import classes from "./RawDialog.module.css";
 
 // The editor is large and rarely used, so it is loaded on demand.
-const MergeEditor = lazy(() => import("./MergeEditor"));
+const MergeEditor = lazy(() => loadPart(() => import("./MergeEditor")));
 
 /** The complete recorded payloads of two steps, in one editor. */
 export function RawDialog(props: {

@@ -4,6 +4,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconFlask } from "@tabler/icons-react";
 import { lazy, Suspense, useState, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import { cancelExperiment, experimentQuery } from "@/api/replays/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
@@ -19,7 +20,7 @@ import { ResultsTable } from "./ResultsTable";
 import { useExperiment } from "./useExperiment";
 import classes from "../Experiments.module.css";
 
-const Scatter = lazy(() => import("./Scatter"));
+const Scatter = lazy(() => loadPart(() => import("./Scatter")));
 const route = getRouteApi("/experiments/$experiment");
 
 export function ExperimentPage(): ReactElement {

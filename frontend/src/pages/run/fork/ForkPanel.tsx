@@ -3,6 +3,7 @@ import { IconBraces, IconFlask, IconGitFork, IconPlayerPlay } from "@tabler/icon
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
@@ -19,7 +20,7 @@ import { SavedProfiles } from "./saved/SavedProfiles";
 import type { Fork } from "./useFork";
 import type { ReplayChanges } from "./useReplayChanges";
 
-const OverridesJson = lazy(() => import("./OverridesJson"));
+const OverridesJson = lazy(() => loadPart(() => import("./OverridesJson")));
 
 interface Props {
   run: string;

@@ -3,6 +3,7 @@ import { useClipboard } from "@mantine/hooks";
 import { IconCheck, IconGitFork, IconLink, IconLock } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
@@ -18,7 +19,7 @@ import { StepBody } from "./StepBody";
 import classes from "./Step.module.css";
 import { StepLabel } from "./StepLabel";
 
-const RawJson = lazy(() => import("@/ui/CodeView"));
+const RawJson = lazy(() => loadPart(() => import("@/ui/CodeView")));
 
 const NOT_YET = "The run is still being recorded: it can be forked when it is complete.";
 

@@ -3,6 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import { stepsWithQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
 import { count } from "@/ui/format/numbers";
@@ -26,7 +27,7 @@ import {
   type StepFilter,
 } from "./tree";
 
-const StepGraph = lazy(() => import("./StepGraph"));
+const StepGraph = lazy(() => loadPart(() => import("./StepGraph")));
 
 interface Props {
   run: string;

@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { csrfHeaders } from "@/api/client";
+import { csrfHeaders, request } from "@/api/client";
 import { problemFrom } from "@/api/problem";
 import { applyLine, idle, lines, parseLine, type ImportState } from "./importStream";
 
@@ -49,7 +49,7 @@ async function send(
   const body = new FormData();
   for (const file of files) body.append("file", file, file.name);
   const headers = { ...csrfHeaders(), Accept: "application/x-ndjson", "Idempotency-Key": crypto.randomUUID() };
-  const response = await fetch("/api/v1/runs/import", { method: "POST", body, headers, signal });
+  const response = await request("/api/v1/runs/import", { method: "POST", body, headers, signal });
   if (!response.ok || !response.body) throw await problemFrom(response);
   for await (const text of lines(response.body)) {
     const line = parseLine(text);
