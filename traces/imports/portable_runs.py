@@ -126,7 +126,7 @@ def _store(content: BundleContent) -> RecordResult:
     services.insert_steps(new_run.id, step_rows)
     stored_provenance.insert_edges((new_run.id, EdgeFact(**dict(edge))) for edge in content.edges)
     services.insert_tags(new_run.id, run.tags)
-    judgements_services.begin({new_run.id: RunSource.BUNDLE})
+    judgements_services.begin([new_run.id])
     tool_calls.insert_run(new_run)
     Run.objects.filter(id=new_run.id).update(sealed_at=datetime.now(UTC))
     notify.touch("runs")

@@ -21,7 +21,6 @@ from traces.core.vocabulary import (
     JudgementSource,
     Label,
     Outcome,
-    RunSource,
     RunStatus,
     StepStatus,
     StepType,
@@ -44,7 +43,7 @@ logger = structlog.get_logger("traces")
 _statement_values: Final = attrgetter(*STATEMENT_COLUMNS)
 _COLUMNS: Final = ("id", "run", "key", "created_at", *STATEMENT_COLUMNS)
 _STORED_COLUMNS: Final = ("run_id", "outcome", "basis", "reason")
-_OUTCOME: Final = ("run", "outcome", "basis", "reason", "is_probe")
+_OUTCOME: Final = ("run", "outcome", "basis", "reason")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -54,15 +53,13 @@ class NewRunJudgements:
     run_id: UUID
     app: str
     status: RunStatus
-    source: RunSource
     tags: Sequence[str]
     judgements: Sequence[JudgementRow]
 
 
-def begin(runs: Mapping[UUID, RunSource]) -> None:
+def begin(run_ids: Iterable[UUID]) -> None:
     """Give new runs the outcome *unknown* until their judgements are stored."""
-    rows = [(run_id, Outcome.UNKNOWN, "", "", source is RunSource.PROBE) for run_id, source in runs.items()]
-    bulk.insert(RunOutcome, _OUTCOME, rows)
+    bulk.insert(RunOutcome, _OUTCOME, ((run_id, Outcome.UNKNOWN, "", "") for run_id in run_ids))
 
 
 def insert_judgements(runs: Sequence[NewRunJudgements]) -> None:
@@ -78,7 +75,7 @@ def _outcome_values(run: NewRunJudgements, criteria: OutcomeCriteria, now: datet
     verdicts = [verdict for row in run.judgements if (verdict := verdict_of(row, now))]
     conclusion = _conclusion(run.status, verdicts, run.tags, criteria)
     basis = conclusion.basis or ""
-    return run.run_id, conclusion.outcome, basis, conclusion.reason, run.source is RunSource.PROBE
+    return run.run_id, conclusion.outcome, basis, conclusion.reason
 
 
 def add(judgements: Mapping[UUID, Sequence[JudgementRow]], *, new_runs: Collection[UUID] = ()) -> None:
@@ -185,16 +182,15 @@ def validator_judgements(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRo
 
 def refresh(run_ids: Sequence[UUID]) -> None:
     """Compute the outcomes of locked runs, and store those that changed."""
-    runs = list(Run.objects.filter(id__in=run_ids).values_list("id", "app", "status", "source"))
-    rules = criteria_of({app for _, app, _, _ in runs})
+    runs = list(Run.objects.filter(id__in=run_ids).values_list("id", "app", "status"))
+    rules = criteria_of({app for _, app, _ in runs})
     verdicts, tags = verdicts_of(run_ids), _tags(run_ids, rules.values())
     outcomes = [
         _outcome_row(
             run_id,
-            RunSource(source),
             _conclusion(RunStatus(status), verdicts[run_id], tags[run_id], rules.get(app, DEFAULT_CRITERIA)),
         )
-        for run_id, app, status, source in runs
+        for run_id, app, status in runs
     ]
     stored_outcomes = {
         row[0]: row[1:] for row in RunOutcome.objects.filter(run_id__in=run_ids).values_list(*_STORED_COLUMNS)
@@ -228,13 +224,12 @@ def _tags(run_ids: Sequence[UUID], rules: Iterable[OutcomeCriteria]) -> Mapping[
     return tags
 
 
-def _outcome_row(run_id: UUID, source: RunSource, conclusion: Conclusion) -> RunOutcome:
+def _outcome_row(run_id: UUID, conclusion: Conclusion) -> RunOutcome:
     return RunOutcome(
         run_id=run_id,
         outcome=conclusion.outcome,
         basis=conclusion.basis or "",
         reason=conclusion.reason,
-        is_probe=source is RunSource.PROBE,
     )
 
 

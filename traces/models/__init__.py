@@ -4,6 +4,7 @@ from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignatur
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
 from traces.models.retention import ArtifactUse, AuditEntry, Deletion, LooseFile, RetentionPolicy, RunMark
+from traces.models.run_lists import RunListing
 from traces.models.runs import Artifact, Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
 
@@ -26,6 +27,7 @@ __all__ = [
     "RetentionPass",
     "RetentionPolicy",
     "Run",
+    "RunListing",
     "RunMark",
     "RunOutcome",
     "RunTag",

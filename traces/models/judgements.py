@@ -53,13 +53,6 @@ class RunOutcome(models.Model):
         max_length=9, blank=True, help_text="source of the deciding judgement; empty: the run's status"
     )
     reason = models.CharField(max_length=200, blank=True)
-    is_probe = models.BooleanField(default=False, help_text="lists leave probes out")
-
-    class Meta:
-        indexes = (
-            # filter, sort and count by outcome: failed runs first, the newest of them first
-            models.Index(fields=["is_probe", "outcome", "-run"], name="run_outcome_listed"),
-        )
 
     def __str__(self) -> str:
         return self.outcome

@@ -65,29 +65,9 @@ class Run(models.Model):
         indexes = (
             # The runs list is in order of arrival, which the time-ordered primary key already is.
             models.Index(fields=["app", "id"], name="run_app_newest"),
-            models.Index(fields=["app", "environment", "status", "source"], name="run_facets"),  # counted without rows
             models.Index(fields=["external_id"], name="run_external"),  # permalinks by the user's own ids
-            # all filters of the runs list: read from the index alone, a tenth of the table's size
-            models.Index(
-                fields=[
-                    "id",
-                    "app",
-                    "environment",
-                    "status",
-                    "source",
-                    "started_at",
-                    "cost_usd",
-                    "step_count",
-                    "exact_count",
-                    "cached_count",
-                    "simulated_count",
-                ],
-                name="run_listed",
-            ),
             # the runs that a search finds by their own words only
             models.Index(fields=["id"], name="run_open", condition=models.Q(sealed_at__isnull=True)),
-            # the newest runs with failed steps
-            models.Index(fields=["id", "app"], name="run_failures", condition=models.Q(error_count__gt=0)),
         )
 
     def __str__(self) -> str:

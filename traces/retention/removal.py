@@ -168,4 +168,4 @@ def _insert_empty_run(run: Run) -> None:
     columns = {name: getattr(run, name) for name in _SAME_COLUMNS} | _EMPTY | dict.fromkeys(_ZERO, 0)
     columns |= {"external_id": str(run.id), "revision": 1, "tags": [], "metadata": {}}
     bulk.insert(Run, tuple(columns), [tuple(columns.values())])
-    RunOutcome.objects.create(run_id=run.id, outcome=Outcome.UNKNOWN, is_probe=True)
+    RunOutcome.objects.create(run_id=run.id, outcome=Outcome.UNKNOWN)

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from traces.core.vocabulary import StepStatus
 from traces.errors import InvalidQuery
-from traces.models import Run, Step
+from traces.models import Run, RunListing, Step
 from traces.schemas import FailedStep, FailedStepList
 
 MAX_LIMIT: Final = 200
@@ -37,15 +37,16 @@ def parse_place(query: Mapping[str, str]) -> Place | None:
         raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor") from error
 
 
-def page(runs: QuerySet[Run], *, after: Place | None, limit: int) -> FailedStepList:
+def page(runs: QuerySet[RunListing], *, after: Place | None, limit: int) -> FailedStepList:
     """Return failed steps of these runs: the newest runs first, and in each run the last step first.
 
     Only runs with failures are read, so a page needs at most two more of them than it has steps.
     """
-    runs_with_failures = runs.filter(error_count__gt=0).order_by("-id")
+    runs_with_failures = runs.filter(has_errors=True).order_by("-run")
     if after is not None:
-        runs_with_failures = runs_with_failures.filter(id__lte=after.run_id)
-    apps = {id: (name, app) for id, name, app in runs_with_failures.values_list("id", "name", "app")[: limit + 2]}
+        runs_with_failures = runs_with_failures.filter(run__lte=after.run_id)
+    ids = list(runs_with_failures.values_list("run", flat=True)[: limit + 2])
+    apps = {id: (name, app) for id, name, app in Run.objects.filter(id__in=ids).values_list("id", "name", "app")}
     steps = Step.objects.filter(run_id__in=list(apps), status__in=_FAILURES).order_by("-run_id", "-sequence_no")
     if after is not None:
         steps = steps.exclude(Q(run_id=after.run_id, sequence_no__gte=after.step))

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from traces.models import Run, UnindexedRun
+from traces.models import Run, RunListing, UnindexedRun
 from traces.run_lists.run_filter import RunFilter, SearchCursor, search_cursor_text
 from traces.runs.presenters import run_summary
 from traces.schemas import RunList
@@ -24,7 +24,7 @@ _MAX_MATCHES: Final = sum(_CHUNKS)
 _MAX_UNINDEXED: Final = 1_000
 
 
-def page(run_filter: RunFilter, runs: QuerySet[Run]) -> RunList:
+def page(run_filter: RunFilter, runs: QuerySet[RunListing]) -> RunList:
     """Return the newest of these runs that contain all words, with their hits.
 
     A page may be short, or even empty, although there are more: it looks at a limited number of matches.
@@ -47,28 +47,29 @@ def page(run_filter: RunFilter, runs: QuerySet[Run]) -> RunList:
 def newest_runs(words: Sequence[str]) -> list[UUID]:
     """Return the newest runs that contain all words, up to a limit, for a list in another order."""
     matches = documents.newest_matches(query_words(words), before=None, limit=_MAX_MATCHES)
-    new_runs = [run.id for run in _new_runs(words, Run.objects.all())]
+    new_runs = [run.id for run in _new_runs(words, RunListing.objects.all())]
     return [*new_runs, *dict.fromkeys(match.run_id for match in matches)]
 
 
-def _new_runs(words: Sequence[str], runs: QuerySet[Run]) -> list[Run]:
+def _new_runs(words: Sequence[str], listed_runs: QuerySet[RunListing]) -> list[Run]:
     """Return runs that are not in the index yet, newest first."""
     ids = indexer.unindexed_runs(_MAX_UNINDEXED)
     if not ids:
         return []
+    runs = Run.objects.filter(id__in=listed_runs.filter(run__in=ids).values_list("run", flat=True))
     for word in words:
         runs = runs.filter(search__contains=word)
-    return list(runs.filter(id__in=ids).select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
+    return list(runs.select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
 
 
 def _matches(
-    run_filter: RunFilter, words: Sequence[str], runs: QuerySet[Run], limit: int
+    run_filter: RunFilter, words: Sequence[str], runs: QuerySet[RunListing], limit: int
 ) -> tuple[list[Match], int | None]:
     """Return at most `limit` documents whose runs are in `runs`, each run once, and where the next page starts."""
     matches: dict[UUID, Match] = {}
     last = run_filter.after.document if isinstance(run_filter.after, SearchCursor) else None
     for chunk, is_last in _chunks(words, last):
-        ids = set(runs.filter(id__in=[match.run_id for match in chunk]).values_list("id", flat=True))
+        ids = set(runs.filter(run__in=[match.run_id for match in chunk]).values_list("run", flat=True))
         for match in chunk:
             if match.run_id in ids and match.run_id not in matches:
                 if len(matches) == limit:

@@ -11,27 +11,20 @@ from math import isfinite, nan
 from typing import Final
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils.dateparse import parse_datetime
 
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
 from traces.http.paging import LAST_ID, whole_number
 from traces.http.search_words import words_of
-from traces.models import Deletion, Run
+from traces.models import Run
 
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
 _SEARCH_MARK: Final = "~"
-_LABEL_CONDITIONS: Final = {
-    Label.EXACT: Q(exact_count__gt=0),
-    Label.CACHED: Q(cached_count__gt=0),
-    Label.SIMULATED: Q(simulated_count__gt=0),
-    Label.LIVE: Q(step_count__gt=F("exact_count") + F("cached_count") + F("simulated_count")),
-}
-# Sets that are computed once, rather than a look-up for each run: few runs have later revisions or are deleted.
-OLDER_REVISIONS: Final = Run.objects.filter(supersedes__isnull=False).values("supersedes")
-DELETED_RUNS: Final = Deletion.objects.values("run_id")
+# The list shows the newest revision of a run.
+VISIBLE: Final = Q(is_deleted=False, is_superseded=False)
 _CHOICES: Final = {
     "environment": None,
     "status": frozenset(RunStatus),
@@ -54,14 +47,6 @@ class Cursor:
     run_id: UUID
     outcome: str = ""
 
-    def rest(self, sort: Sort) -> Q:
-        """Return the condition for the runs after it."""
-        if sort is Sort.NEWEST:
-            return Q(id__lt=self.run_id)
-        side = "gt" if sort is Sort.OUTCOME else "lt"
-        same = Q(verdict__outcome=self.outcome, verdict__run_id__lt=self.run_id)
-        return Q(**{f"verdict__outcome__{side}": self.outcome}) | same
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SearchCursor:
@@ -75,7 +60,8 @@ class RunFilter:
     """The runs to list. All conditions must match; of several values of one condition, any."""
 
     words: tuple[str, ...] = ()
-    condition: Q = field(default_factory=Q)
+    condition: Q = VISIBLE
+    outcomes: tuple[str, ...] = tuple(Outcome)
     tags: tuple[str, ...] = ()
     judgement: Q = field(default_factory=Q)
     sort: Sort = Sort.NEWEST
@@ -85,25 +71,22 @@ class RunFilter:
 
 def parse_filter(query: Mapping[str, str]) -> RunFilter:
     """Parse the filter from query parameters; raise `InvalidQuery` with the invalid one."""
-    condition = Q()
+    condition = VISIBLE
     if apps := _values(query, "app"):
         condition &= Q(app__in=apps)
-    sort = _sort(query.get("sort", ""))
     if not _values(query, "source"):
-        condition &= ~Q(source=RunSource.PROBE) if sort is Sort.NEWEST else Q(verdict__is_probe__in=[False])
-    # The list shows the newest revision of a run.
-    condition &= ~Q(id__in=OLDER_REVISIONS) & ~Q(id__in=DELETED_RUNS)
+        condition &= ~Q(source=RunSource.PROBE)
     for name, choices in _CHOICES.items():
         if values := _values(query, name):
             condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
-    if outcomes := _values(query, "outcome"):
-        condition &= Q(verdict__outcome__in=_check_choices("outcome", outcomes, frozenset(Outcome)))
     if labels := _values(query, "label"):
         condition &= _any_label(_check_choices("label", labels, frozenset(Label)))
-    words = words_of(query.get("q", ""))
+    outcomes = _check_choices("outcome", _values(query, "outcome"), frozenset(Outcome))
+    words, sort = words_of(query.get("q", "")), _sort(query.get("sort", ""))
     return RunFilter(
         words=words,
         condition=condition & _ranges(query),
+        outcomes=tuple(dict.fromkeys(outcomes)) or tuple(Outcome),
         tags=tuple(_values(query, "tag")),
         judgement=_judgement(query),
         sort=sort,
@@ -127,7 +110,7 @@ def _check_choices(name: str, values: list[str], choices: frozenset[str] | None)
 def _any_label(labels: list[str]) -> Q:
     condition = Q()
     for label in labels:
-        condition |= _LABEL_CONDITIONS[Label(label)]
+        condition |= Q(**{f"has_{label}": True})
     return condition
 
 

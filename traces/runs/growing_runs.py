@@ -184,7 +184,7 @@ def _insert_contents(drafts: Sequence[_Draft]) -> None:
     provenance = {draft.run.run_id: draft.provenance for draft in drafts if draft.provenance is not None}
     services.insert_contents([draft.run for draft in drafts], provenance)
     growing = [draft.run for draft in drafts if draft.provenance is None]
-    judgements.begin({run.run_id: run.columns["source"] for run in growing})
+    judgements.begin(run.run_id for run in growing)
     judgements.insert_judgements(
         [services.run_judgements(draft.run) for draft in drafts if draft.provenance is not None]
     )

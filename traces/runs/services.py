@@ -123,7 +123,7 @@ def open_run(
         search=_derived_search(name, app, key, source_run),
     )
     insert_tags(run.id, tags)
-    services.begin({run.id: source})
+    services.begin([run.id])
     notify.touch("runs")
     return run
 
@@ -309,7 +309,6 @@ def run_judgements(run: PreparedRun) -> services.NewRunJudgements:
         run_id=run.run_id,
         app=columns["app"],
         status=columns["status"],
-        source=columns["source"],
         tags=columns["tags"],
         judgements=run.judgements,
     )

@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     parser.add_argument("--samples", type=int, default=40)
     parser.add_argument("--only", default="", help="part of a query's name")
+    parser.add_argument("--combinations", type=int, metavar="N", help="measure every Nth pair of the list's filters")
     options = parser.parse_args(arguments)
     folder = options.keep.absolute() if options.keep else scratch_folder("fp-scale-")
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,6 +36,7 @@ def main(arguments: list[str]) -> None:
     django.setup()
     from django.core.management import call_command
 
+    from tests.bench.scale.combinations import measure_combinations
     from tests.bench.scale.latency import measure_all
     from tests.bench.scale.loader import Loader
 
@@ -42,6 +44,9 @@ def main(arguments: list[str]) -> None:
     if not (folder / MARK).exists():
         Loader(runs=options.runs, steps=options.steps_per_run).load()
         (folder / MARK).touch()
+    if options.combinations:
+        measure_combinations(options.combinations)
+        return
     measure_all(samples=options.samples, name_part=options.only)
 
 

@@ -62,7 +62,7 @@ class Loader:
             tags += [(run["id"], tag) for tag in run["tags"]]
             judgements += self._judgements(run)
             outcome = _OUTCOMES.get(run["status"], Outcome.UNKNOWN)
-            outcomes.append((run["id"], outcome, "", "", False))
+            outcomes.append((run["id"], outcome, "", ""))
         parts = self._templates.parts
         new_parts = dict(list(parts.items())[known:])
         with transaction.atomic():
@@ -71,7 +71,7 @@ class Loader:
             bulk.insert(Step, ("run", *COLUMNS), (row for rows in steps for row in rows))
             bulk.insert(RunTag, ("run", "tag"), tags)
             bulk.insert(Judgement, ("id", "run", "key", "created_at", *_STATEMENT), judgements)
-            bulk.insert(RunOutcome, ("run", "outcome", "basis", "reason", "is_probe"), outcomes)
+            bulk.insert(RunOutcome, ("run", "outcome", "basis", "reason"), outcomes)
             seal_recorded(run["id"] for run in runs)
         for digest in new_parts:
             del parts[digest]

@@ -227,7 +227,7 @@ def test_list_uses_constant_queries() -> None:
 def test_probes_are_excluded_from_outcomes() -> None:
     _record("order-1", ("reward", 0.0))
     probe = services.record(replace(order_run("probe"), source=RunSource.PROBE, status=RunStatus.FAILED))
-    assert Run.objects.get(id=probe.run_id).verdict.is_probe
+    assert Run.objects.get(id=probe.run_id).verdict.outcome == "failed"
     assert _list_runs(sort="outcome") == ["order-1"]
     assert Client().get("/api/v1/runs/facets").json()["outcomes"] == [{"value": "failed", "count": 1}]
 
