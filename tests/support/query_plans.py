@@ -13,20 +13,21 @@ _STRIDE: Final = 100
 _PER_ROW: Final = 20
 
 
-def rows_read(call: Callable[[], object]) -> int:
-    """Return how many rows of tables and indexes the queries of a call look at."""
+def rows_read(call: Callable[[], object], *, table: str = "") -> int:
+    """Return how many rows the queries of a call look at; on PostgreSQL, only the queries of `table`."""
     if connection.vendor == "sqlite":
         with _instructions() as counter:
             call()
         return counter[0] // _PER_ROW
-    return sum(_rows_of(plan["Plan"]) for plan in plans(call))
+    return sum(_rows_of(plan["Plan"]) for plan in plans(call, table=table))
 
 
-def plans(call: Callable[[], object]) -> list[Any]:
-    """Return the plans of a call's queries, as the database describes them after running them again."""
+def plans(call: Callable[[], object], *, table: str = "") -> list[Any]:
+    """Return the plans of a call's queries of a table, or of all; PostgreSQL runs them again for it."""
     with CaptureQueriesContext(connection) as queries:
         call()
-    return [_plan(item["sql"]) for item in queries.captured_queries if item["sql"].startswith("SELECT")]
+    statements = [item["sql"] for item in queries.captured_queries if item["sql"].startswith("SELECT")]
+    return [_plan(statement) for statement in statements if f'FROM "{table}' in statement]
 
 
 def _plan(statement: str) -> Any:

@@ -63,7 +63,7 @@ def _requests(every: int) -> Iterator[Parameters]:
 
 def _values() -> Mapping[str, tuple[str, ...]]:
     """Return values of each filter: frequent ones, rare ones, and one without matches."""
-    times = Run.objects.filter(started_at__isnull=False).order_by("id").values_list("started_at", flat=True)
+    times = Run.objects.order_by("id").values_list("created_at", flat=True)
     count = times.count()
     first, middle, last = times[0], times[count // 2], times[count - 100]
     return {

@@ -19,9 +19,10 @@ from traces.storage import bulk
 
 pytestmark = pytest.mark.django_db
 RUNS: Final = 2_000
+LISTING: Final = "traces_runlisting"
 OUTCOMES: Final = (Outcome.PASSED, Outcome.PASSED, Outcome.FAILED, Outcome.UNKNOWN)
-# Rows of a page itself, and of the sets that conditions name.
-ALLOWANCE: Final = 700
+# Rows of the page itself and of the sets that conditions name; on PostgreSQL also those that leave a page by outcome.
+ALLOWANCE: Final = 1_100
 FILTERS: Final[Mapping[str, str]] = {
     "app": "app-3",
     "environment": "none",
@@ -68,7 +69,7 @@ def _insert_runs() -> None:
             "tokens_out": 0,
             "cost_usd": number / 1_000,
             "exact_count": 0,
-            "cached_count": number % 500 == 7,
+            "cached_count": int(number % 500 == 7),
             "simulated_count": 0,
         }
         runs.append(run)
@@ -85,9 +86,10 @@ def _insert_runs() -> None:
         Judgement, ("id", "run", "key", "created_at", "name", "kind", "source", "value", "text", "by"), judgements
     )
     with connection.cursor() as cursor:
-        # PostgreSQL plans by statistics. SQLite's store has none.
+        # PostgreSQL plans by statistics, and reads a table of a few pages from beginning to end. SQLite has none.
         if connection.vendor == "postgresql":
             cursor.execute("ANALYZE")
+            cursor.execute("SET LOCAL enable_seqscan = off")
 
 
 @pytest.mark.parametrize("sort", Sort)
@@ -96,7 +98,8 @@ def test_pages_read_each_run_at_most_once(sort: Sort) -> None:
     excesses: dict[str, Any] = {}
     for query in QUERIES:
         run_filter = parse_filter({**query, "sort": sort, "limit": "20"})
-        if (rows := rows_read(lambda run_filter=run_filter: run_list.page(run_filter))) > RUNS + ALLOWANCE:  # type: ignore[misc]
+        rows = rows_read(lambda run_filter=run_filter: run_list.page(run_filter), table=LISTING)  # type: ignore[misc]
+        if rows > RUNS + ALLOWANCE:
             excesses[str(query)] = rows
     assert not excesses
 
@@ -106,7 +109,7 @@ def test_second_pages_read_what_remains(sort: Sort) -> None:
     _insert_runs()
     first_page = run_list.page(parse_filter({"sort": sort, "limit": "20"}))
     run_filter = parse_filter({"sort": sort, "limit": "20", "cursor": first_page.next or ""})
-    assert rows_read(lambda: run_list.page(run_filter)) < ALLOWANCE
+    assert rows_read(lambda: run_list.page(run_filter), table=LISTING) < ALLOWANCE
     assert first_page.total == 1_000
     assert run_list.page(run_filter).total is None
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 
 from tests.support.recordings import order_run
-from traces.core.vocabulary import Outcome, RunSource, RunStatus
+from traces.core.vocabulary import Label, Outcome, RunSource, RunStatus
 from traces.models import Deletion, Run, RunListing, RunOutcome
 from traces.runs import services
 
@@ -48,7 +48,7 @@ def test_open_run_is_listed_anew_when_it_is_sealed() -> None:
     source = _record("a")
     fork = services.open_run(name="fork", app="desk", source_run=source, fork_sequence_no=3)
     before = RunListing.objects.get(run=fork)
-    services.copy_steps(source_run_id=source.id, run_id=fork.id, first=1, last=5, label="exact", reason="")
+    services.copy_steps(source_run_id=source.id, run_id=fork.id, first=1, last=5, label=Label.EXACT, reason="")
     services.seal_run(fork.id, RunStatus.FAILED)
     _check_listing()
     after = RunListing.objects.get(run=fork)
