@@ -5,8 +5,10 @@ from typing import Final
 
 from django.core.files.storage import storages
 
-from traces.models import Artifact
+from traces.models import Artifact, Pack
 from traces.runs import services
+from traces.storage import artifacts, packs
+from traces.storage.compression import compress
 
 LOSSES: Final = ("deleted", "truncated", "flipped")
 
@@ -14,14 +16,23 @@ LOSSES: Final = ("deleted", "truncated", "flipped")
 def lose(sha256: str, loss: str) -> None:
     """Delete an artifact, or damage its stored bytes."""
     artifact = Artifact.objects.get(sha256=sha256)
-    if artifact.data is None:
+    if sha256 in large_artifacts():
         _lose_file(sha256, loss)
         return
+    data = artifacts.read_one(sha256).data
     with services.retention():
         Artifact.objects.filter(sha256=sha256).delete()
     if loss != "deleted":
-        artifact.data = _damage(bytes(artifact.data), loss)
-        artifact.save(force_insert=True)
+        # Alone in a pack, so that only this one is damaged.
+        pack = Pack.objects.create(encoding="zstd", data=_damage(compress(data), loss))
+        Artifact.objects.create(sha256=sha256, pack_id=pack.id, start=0, size=artifact.size)
+
+
+def large_artifacts() -> dict[str, str]:
+    """Return the artifacts whose bytes lie in files, with the paths of these."""
+    encodings = dict(Pack.objects.filter(data__isnull=True).values_list("id", "encoding"))
+    rows = Artifact.objects.filter(pack_id__in=list(encodings)).values_list("sha256", "pack_id")
+    return {sha256: packs.file_path(sha256, encodings[pack_id]) for sha256, pack_id in rows}
 
 
 def _lose_file(sha256: str, loss: str) -> None:

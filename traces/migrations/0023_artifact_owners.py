@@ -81,7 +81,7 @@ def _parts(artifact_model: type[models.Model], digests: Iterable[str]) -> Iterat
     import zstandard  # noqa: PLC0415
 
     from traces.storage import artifact_files  # noqa: PLC0415
-    from traces.storage.artifacts import file_path  # noqa: PLC0415
+    from traces.storage.packs import file_path  # noqa: PLC0415
 
     names = sorted(digests)
     for start in range(0, len(names), CHUNK):
@@ -92,7 +92,7 @@ def _parts(artifact_model: type[models.Model], digests: Iterable[str]) -> Iterat
                 continue
             if encoding.endswith("zstd"):
                 content = zstandard.ZstdDecompressor().decompress(content, max_output_size=size)
-            for match in re.finditer(rb'\{"\$part":"([0-9a-f]{64})"\}', unpack(content)[0]):
+            for match in re.finditer(rb'\{"\$part":"([0-9a-f]{64})"\}', unpack(content)):
                 yield match[1].decode()
 
 

@@ -1,11 +1,12 @@
 """Models of recordings."""
 
 from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignature, ToolCall
+from traces.models.artifacts import Artifact, ArtifactUse, LooseFile, Pack
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
-from traces.models.retention import ArtifactUse, AuditEntry, Deletion, LooseFile, RetentionPolicy, RunMark
+from traces.models.retention import AuditEntry, Deletion, RetentionPolicy, RunMark
 from traces.models.run_lists import RunListing
-from traces.models.runs import Artifact, Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
+from traces.models.runs import Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Judgement",
     "LooseFile",
     "OutcomeRule",
+    "Pack",
     "PendingProvenance",
     "RecordAddress",
     "Recording",

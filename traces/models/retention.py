@@ -1,32 +1,9 @@
-"""Models of retention and deletion: who uses an artifact, deleted runs, policies, marks, and the audit log."""
+"""Models of retention and deletion: deleted runs, policies, marks, and the audit log."""
 
 from django.db import models
 
 from traces.core.ids import new_id
 from traces.models.runs import Run
-
-
-class ArtifactUse(models.Model):
-    """A run that uses an artifact which another run stored; the run that stored it is the artifact's `owner`.
-
-    Rows of runs that no longer exist are ignored, and deleted together with the artifact.
-    """
-
-    pk = models.CompositePrimaryKey("sha256", "run_id")
-    sha256 = models.CharField(max_length=64)
-    run_id = models.UUIDField()
-
-    def __str__(self) -> str:
-        return f"{self.sha256[:12]} in {self.run_id}"
-
-
-class LooseFile(models.Model):
-    """A file of the artifact storage whose artifact was deleted. It exists until the file is deleted, too."""
-
-    path = models.CharField(primary_key=True, max_length=100)
-
-    def __str__(self) -> str:
-        return self.path
 
 
 class Deletion(models.Model):

@@ -7,21 +7,6 @@ from traces.core.vocabulary import EdgeKind, Label, Reason, RunSource, RunStatus
 from traces.models.vocabulary import choices
 
 
-class Artifact(models.Model):
-    """Immutable bytes named by their SHA-256: the canonical JSON of a payload or of one part of it."""
-
-    sha256 = models.CharField(primary_key=True, max_length=64)
-    size = models.PositiveBigIntegerField(help_text="bytes before encoding")
-    media_type = models.CharField(max_length=80, blank=True, help_text="empty: application/json")
-    encoding = models.CharField(max_length=8, blank=True, help_text="'', 'zstd', 'refs' or both")
-    # before `data`, because SQLite reads a row up to the last column it needs
-    owner = models.BinaryField(null=True, help_text="id of the run that stored it first; others: `ArtifactUse`")
-    data = models.BinaryField(null=True, help_text="null when the bytes lie in the artifact storage")
-
-    def __str__(self) -> str:
-        return self.sha256
-
-
 class Run(models.Model):
     """A recorded end-to-end execution; immutable once `sealed_at` is set."""
 

@@ -31,17 +31,11 @@ def pack(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def unpack(data: bytes) -> tuple[bytes, list[str]]:
-    """Restore packed JSON text; return it with the digests that it refers to directly."""
-    digests: list[str] = []
-
-    def unpack_one(mark: re.Match[bytes]) -> bytes:
-        digest = mark[1].hex()
-        digests.append(digest)
-        return b'{"$part":"%b"}' % digest.encode()
-
-    text = _DIGEST_AFTER_MARK.sub(unpack_one, data)
-    return text, digests if _has_only_references(text) else _parse_references(text)
+def unpack(data: bytes) -> bytes:
+    """Restore packed JSON text."""
+    pieces = _DIGEST_AFTER_MARK.split(data)
+    pieces[1::2] = [b'{"$part":"%b"}' % digest.hex().encode() for digest in pieces[1::2]]
+    return b"".join(pieces)
 
 
 def part_digests(data: bytes) -> list[str]:

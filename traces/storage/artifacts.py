@@ -1,6 +1,8 @@
-"""Content-addressed store: small artifacts in the database, large ones in the artifact storage."""
+"""Content-addressed store: each artifact is stored once, in a pack of the run that stored it first."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -11,35 +13,25 @@ from django.db import connection, transaction
 from traces.core.canonical import digest_bytes
 from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
-from traces.models import Artifact, ArtifactUse, LooseFile
+from traces.models import Artifact, ArtifactUse
+from traces.models.digests import digest_key
 from traces.payloads import missing_parts
-from traces.payloads.digest_packing import pack, unpack
+from traces.payloads.digest_packing import part_digests
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
-from traces.storage import artifact_files, bulk
-from traces.storage.compression import BrokenFrame, compress, decompress
+from traces.storage import bulk, packs
+from traces.storage.packs import UnreadablePack
 
-# In encoded bytes; larger artifacts would slow down every scan of the table.
-INLINE: Final = 64 * 1024
-# Of one artifact, in decoded bytes.
-MAX_SIZE: Final = 256 * 1024 * 1024
-JSON_TYPE: Final = "application/json"
-# Shorter artifacts do not get smaller.
-_COMPRESS_FROM: Final = 128
-# Encodings: one of these, both in this order, or none.
-_PACKED_REFS: Final = "refs"
-_ZSTD: Final = "zstd"
-# Compression must save at least a tenth.
-_MAX_COMPRESSION: Final = 0.9
-_READ_COLUMNS: Final = ("sha256", "size", "media_type", "encoding", "data")
-_COLUMNS: Final = (*_READ_COLUMNS, "owner")
+JSON_TYPE: Final = packs.JSON_TYPE
+_COLUMNS: Final = ("sha256", "pack_id", "start", "size")
 _USE_COLUMNS: Final = ("sha256", "run_id")
 # Artifacts in memory at a time during a full scan.
 _SCAN_BATCH: Final = 500
-_StoredRow = tuple[str, int, str, str, bytes | memoryview | None]
-_NewRow = tuple[str, int, str, str, bytes | None, bytes]
-_NO_REFERENCES: Final[Sequence[str]] = ()
+# A purge may move an artifact to another pack between the look at its row and the look at its pack.
+_ATTEMPTS: Final = 3
+_LOST_PACK: Final = "its pack is missing"
+_Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
 
 
@@ -51,19 +43,18 @@ class StoredBytes(NamedTuple):
     data: bytes
 
 
-def write_many(parts_by_run: dict[UUID, Mapping[str, bytes]], *, media_type: str = JSON_TYPE) -> None:
+class _Overtaken(Exception):
+    """Another writer stored some of the same artifacts meanwhile."""
+
+
+def write_many(parts_by_run: Mapping[UUID, Mapping[str, bytes]], *, media_type: str = JSON_TYPE) -> None:
     """Store the bytes that runs use under their SHA-256, unless they are stored already.
 
-    The first run that stores an artifact becomes its owner; every other run gets an `ArtifactUse`. Both are written in
-    one transaction with the check that the artifact exists, so that a concurrent purge cannot delete it in between.
+    The first run that stores an artifact owns its pack; every other run gets an `ArtifactUse`. Both are written in one
+    transaction with the check that the artifact exists, so that a concurrent purge cannot delete it in between.
     """
-    parts: dict[str, bytes] = {}
-    first_users: dict[str, bytes] = {}
-    for run_id, run_parts in reversed(parts_by_run.items()):
-        parts.update(run_parts)
-        first_users.update(dict.fromkeys(run_parts, run_id.bytes))
     with transaction.atomic(savepoint=False):
-        owners = _insert_missing(parts, first_users, media_type)
+        owners = _insert_missing(parts_by_run, media_type)
         uses: list[tuple[str, UUID]] = []
         for run_id, run_parts in parts_by_run.items():
             key = run_id.bytes
@@ -87,20 +78,35 @@ def save(value: JSONValue, *, run_id: UUID) -> str:
     return digest
 
 
-def _insert_missing(
-    parts: Mapping[str, bytes], first_users: Mapping[str, bytes], media_type: str
-) -> dict[str, bytes | None]:
+def _insert_missing(parts_by_run: Mapping[UUID, Mapping[str, bytes]], media_type: str) -> dict[str, bytes | None]:
     """Insert the artifacts that are not stored yet; return the owners of all."""
+    digests = {sha256 for run_parts in parts_by_run.values() for sha256 in run_parts}
     owners: dict[str, bytes | None] = {}
-    missing = set(parts)
-    while missing:
+    while missing := digests - owners.keys():
         owners |= _lock(missing)
-        missing = parts.keys() - owners.keys()
-        # In one order, as above.
-        rows = (_row(sha256, parts[sha256], media_type, first_users[sha256]) for sha256 in sorted(missing))
-        if bulk.insert(Artifact, _COLUMNS, rows, ignore_conflicts=True) == len(missing):
-            return {**first_users, **owners}
-        # Another writer stored some of them meanwhile: only the next look shows which.
+        try:
+            # On SQLite nothing can go wrong, and inside a savepoint it looks through its changed pages at every insert.
+            with transaction.atomic(savepoint=connection.vendor == "postgresql"):
+                owners |= _insert(digests - owners.keys(), parts_by_run, media_type)
+        except _Overtaken:
+            # Only the next look shows which.
+            continue
+    return owners
+
+
+def _insert(
+    missing: AbstractSet[str], parts_by_run: Mapping[UUID, Mapping[str, bytes]], media_type: str
+) -> dict[str, bytes | None]:
+    """Insert artifacts in packs of the first runs that use them; return these owners, or raise `_Overtaken`."""
+    owners: dict[str, bytes | None] = {}
+    rows: list[packs.Member] = []
+    for run_id, run_parts in parts_by_run.items():
+        new = [part for part in run_parts.items() if part[0] in missing and part[0] not in owners]
+        owners |= dict.fromkeys((sha256 for sha256, _ in new), run_id.bytes)
+        rows += packs.insert(new, run_id.bytes, media_type)
+    # In one order, as above.
+    if bulk.insert(Artifact, _COLUMNS, sorted(rows), ignore_conflicts=True) < len(rows):
+        raise _Overtaken
     return owners
 
 
@@ -110,26 +116,23 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
     On SQLite, the transaction itself excludes other writers.
     """
     owners: dict[str, bytes | None] = {}
-    table = connection.ops.quote_name(Artifact._meta.db_table)
-    ending = " FOR KEY SHARE" if connection.vendor == "postgresql" else ""
+    ending = " FOR KEY SHARE OF artifact" if connection.vendor == "postgresql" else ""
     with connection.cursor() as cursor:
         for chunk in bulk.chunks(digests):
-            places = ", ".join(["%s"] * len(chunk))
             # Runs before every write. The ORM takes longer to build this query than the database to answer it.
-            cursor.execute(f"SELECT sha256, owner FROM {table} WHERE sha256 IN ({places}){ending}", chunk)
-            owners.update(cursor.fetchall())
+            cursor.execute(
+                "SELECT artifact.sha256, pack.owner FROM traces_artifact AS artifact "
+                "LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id "
+                f"WHERE artifact.sha256 IN ({', '.join(['%s'] * len(chunk))}){ending}",
+                [digest_key(sha256) for sha256 in chunk],
+            )
+            owners.update((key.hex(), owner) for key, owner in cursor.fetchall())
     return owners
 
 
 def present(digests: Iterable[str]) -> set[str]:
     """Return those of `digests` that are stored."""
-    existing: set[str] = set()
-    table, name = connection.ops.quote_name(Artifact._meta.db_table), connection.ops.quote_name("sha256")
-    with connection.cursor() as cursor:
-        for chunk in bulk.chunks(digests):
-            cursor.execute(f"SELECT {name} FROM {table} WHERE {name} IN ({', '.join(['%s'] * len(chunk))})", chunk)
-            existing.update(sha256 for (sha256,) in cursor.fetchall())
-    return existing
+    return {sha256 for sha256, *_ in _rows(digests)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -142,36 +145,36 @@ def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
 
 def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
     """Yield the artifacts that exist: their bytes, or the error that makes them unreadable."""
-    for row in _rows(digests):
-        yield _verify(*row)
+    for members in _members(digests):
+        for sha256, start, size in members.places:
+            data = members.content[start : start + size]
+            if digest_bytes(data) == sha256:
+                yield StoredBytes(sha256, members.media_type or JSON_TYPE, data)
+            else:
+                yield ArtifactCorrupt(sha256, members.problem or "its bytes do not match its digest")
 
 
 def references(digests: Iterable[str]) -> dict[str, Sequence[str] | None]:
     """Return by artifact that exists, verified, the digests that it refers to; None for a damaged one."""
-    # A replay verifies tens of thousands of artifacts: most of them are plain bytes, which need no further call.
-    return {
-        sha256: _NO_REFERENCES
-        if not encoding and data is not None and digest_bytes(data) == sha256
-        else _references(sha256, size, encoding, data)
-        for sha256, size, _, encoding, data in _rows(digests)
-    }
-
-
-def _references(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> Sequence[str] | None:
-    try:
-        return _decode(sha256, size, encoding, data).part_digests
-    except ArtifactCorrupt:
-        return None
+    result: dict[str, Sequence[str] | None] = {}
+    for members in _members(digests):
+        content, has_parts = members.content, not members.media_type
+        # A replay verifies tens of thousands of artifacts, one after the other.
+        for sha256, start, size in members.places:
+            data = content[start : start + size]
+            if digest_bytes(data) != sha256:
+                result[sha256] = None
+            else:
+                result[sha256] = part_digests(data) if has_parts else ()
+    return result
 
 
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
-    """Yield every artifact of the store by name: its bytes, or the error that makes it unreadable."""
-    last = ""
-    query = Artifact.objects.order_by("sha256").values_list(*_READ_COLUMNS)
-    while rows := list(query.filter(sha256__gt=last)[:_SCAN_BATCH]):
-        for row in rows:
-            yield _verify(*row)
-        last = rows[-1][0]
+    """Yield every artifact of the store: its bytes, or the error that makes it unreadable."""
+    names = Artifact.objects.order_by("pack_id", "start").values_list("sha256", flat=True)
+    rows = names.iterator(chunk_size=_SCAN_BATCH)
+    while batch := list(islice(rows, _SCAN_BATCH)):
+        yield from verify(batch)
 
 
 def read_one(sha256: str) -> StoredBytes:
@@ -230,89 +233,41 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
         return
 
 
-def _rows(digests: Iterable[str]) -> Iterator[_StoredRow]:
-    table = connection.ops.quote_name(Artifact._meta.db_table)
-    columns = ", ".join(bulk.column_names(Artifact, _READ_COLUMNS))
+def _rows(digests: Iterable[str]) -> Iterator[packs.Member]:
+    """Yield where the artifacts are that exist."""
     for chunk in bulk.chunks(digests):
         places = ", ".join(["%s"] * len(chunk))
+        keys = [digest_key(sha256) for sha256 in chunk]
         with connection.cursor() as cursor:
-            # Raw SQL as in `present`: replays verify tens of thousands of artifacts.
-            cursor.execute(f"SELECT {columns} FROM {table} WHERE sha256 IN ({places})", chunk)
-            yield from cursor.fetchall()
+            # Raw SQL: replays verify tens of thousands of artifacts.
+            cursor.execute(f"SELECT sha256, pack_id, start, size FROM traces_artifact WHERE sha256 IN ({places})", keys)
+            rows = cursor.fetchall()
+        yield from ((key.hex(), pack_id, start, size) for key, pack_id, start, size in rows)
 
 
-def _row(sha256: str, data: bytes, media_type: str, owner: bytes) -> _NewRow:
-    encoding, content = _encode(data, media_type)
-    kind = "" if media_type == JSON_TYPE else media_type
-    if len(content) <= INLINE:
-        return sha256, len(data), kind, encoding, content, owner
-    path = file_path(sha256, encoding)
-    # First, because it waits until a purge that deletes this very file is done.
-    LooseFile.objects.filter(path=path).delete()
-    artifact_files.write(path, content)
-    return sha256, len(data), kind, encoding, None, owner
+class _Members(NamedTuple):
+    """Members of one pack, and its decoded bytes; none, and the problem, if it is unreadable."""
+
+    places: Sequence[_Place]
+    media_type: str
+    content: bytes
+    problem: str = ""
 
 
-def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:
-    """Return the name of the smallest encoding of `data`, and the encoded bytes."""
-    content = pack(data) if media_type == JSON_TYPE else data
-    name = "" if content is data else _PACKED_REFS
-    if len(content) >= _COMPRESS_FROM:
-        zstd = compress(content)
-        if len(zstd) < _MAX_COMPRESSION * len(content):
-            return name + _ZSTD, zstd
-    return name, content
-
-
-def _verify(
-    sha256: str, size: int, kind: str, encoding: str, data: bytes | memoryview | None
-) -> StoredBytes | ArtifactCorrupt:
-    try:
-        content = _decode(sha256, size, encoding, data).data
-    except ArtifactCorrupt as problem:
-        return problem
-    return StoredBytes(sha256, kind or JSON_TYPE, content)
-
-
-class _Content(NamedTuple):
-    """The decoded bytes of an artifact, with the digests that they refer to directly."""
-
-    data: bytes
-    part_digests: Sequence[str]
-
-
-def _decode(sha256: str, size: int, encoding: str, data: bytes | memoryview | None) -> _Content:
-    content = _file(sha256, encoding) if data is None else bytes(data)
-    part_digests: Sequence[str] = ()
-    if encoding:
-        content = _decompress(sha256, content, size) if encoding.endswith(_ZSTD) else content
-        # References are always stored packed.
-        if encoding.startswith(_PACKED_REFS):
-            content, part_digests = unpack(content)
-    if digest_bytes(content) != sha256:
-        raise ArtifactCorrupt(sha256, "its bytes do not match its digest")
-    return _Content(content, part_digests)
-
-
-def _decompress(sha256: str, data: bytes, size: int) -> bytes:
-    if size > MAX_SIZE:
-        raise ArtifactCorrupt(sha256, f"its declared size is {size} bytes")
-    try:
-        return decompress(data, max_size=size)
-    except BrokenFrame as error:
-        raise ArtifactCorrupt(sha256, str(error)) from error
-
-
-def _file(sha256: str, encoding: str) -> bytes:
-    path = file_path(sha256, encoding)
-    data = artifact_files.read(path)
-    if data is None:
-        raise ArtifactCorrupt(sha256, f"the artifact storage has no {path}")
-    return data
-
-
-def file_path(sha256: str, encoding: str) -> str:
-    """Return where the artifact storage contains the bytes of a large artifact."""
-    refs = ".refs" if encoding.startswith(_PACKED_REFS) else ""
-    zstd = ".zst" if encoding.endswith(_ZSTD) else ""
-    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{refs}{zstd}"
+def _members(digests: Iterable[str]) -> Iterator[_Members]:
+    """Yield the artifacts that exist, pack by pack. The reader verifies them."""
+    pending: Iterable[str] = digests
+    for _ in range(_ATTEMPTS):
+        places: dict[int, list[_Place]] = {}
+        for sha256, pack_id, start, size in _rows(pending):
+            places.setdefault(pack_id, []).append((sha256, start, size))
+        for pack in packs.read(sorted(places)):
+            members = places.pop(pack.id)
+            try:
+                yield _Members(members, pack.media_type, packs.decode(pack, members[0][0]))
+            except UnreadablePack as problem:
+                yield _Members(members, pack.media_type, b"", str(problem))
+        if not places:
+            return
+        pending = [sha256 for members in places.values() for sha256, *_ in members]
+    yield from (_Members(members, "", b"", _LOST_PACK) for members in places.values())

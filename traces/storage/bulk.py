@@ -16,6 +16,7 @@ import orjson
 from django.db import connection, models
 
 from traces.core.storable_text import storable
+from traces.models.digests import DigestField, digest_key
 
 # Below every database's limit of variables per statement, and few enough to plan quickly.
 CHUNK: Final = 900
@@ -169,5 +170,6 @@ _SQLITE: Final[dict[type, Callable[[Any], Any]]] = {
     models.DateTimeField: _sqlite_time,
     models.DecimalField: _sqlite_decimal,
     models.JSONField: _json_text,
+    DigestField: digest_key,
 }
-_POSTGRESQL: Final[dict[type, Callable[[Any], Any]]] = {models.JSONField: _json_text}
+_POSTGRESQL: Final[dict[type, Callable[[Any], Any]]] = {models.JSONField: _json_text, DigestField: digest_key}

@@ -2,16 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 from uuid import UUID
-
-from django.db.models import Exists, OuterRef
 
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import ArtifactCorrupt
-from traces.models import Artifact, Step
+from traces.models import Step
 from traces.payloads.digest_packing import part_digests
 from traces.payloads.lost_payloads import Loss, LostPayload, LostPayloads
 from traces.storage import artifacts as artifact_store
@@ -178,12 +176,12 @@ def _find_missing(digests: set[str]) -> dict[str, LostArtifact]:
 
 def _find_missing_roots() -> dict[str, LostArtifact]:
     """Return the artifacts that steps refer to and the store does not contain."""
-    missing: set[str] = set()
+    missing: dict[str, LostArtifact] = {}
     for column in _COLUMNS[3:]:
-        artifacts = Artifact.objects.filter(sha256=OuterRef(column))
-        steps = Step.objects.exclude(**{column: ""}).filter(~Exists(artifacts))
-        missing.update(steps.values_list(column, flat=True).distinct())
-    return _missing_artifacts(missing)
+        refs = Step.objects.exclude(**{column: ""}).values_list(column, flat=True).distinct().iterator()
+        while batch := set(islice(refs, bulk.CHUNK)):
+            missing |= _find_missing(batch)
+    return missing
 
 
 def _users(lost_digests: Iterable[str]) -> dict[str, set[UUID]]:

@@ -11,6 +11,7 @@ from django.test import Client
 
 from tests.support.arriving_events import Event, answer, beginning, lines
 from tests.support.assembler_time import let_pass
+from tests.support.lost_artifacts import large_artifacts
 from tests.support.recordings import conversation, order_run
 from traces.core.ids import new_id
 from traces.models import (
@@ -19,6 +20,7 @@ from traces.models import (
     AuditEntry,
     Deletion,
     Edge,
+    Pack,
     RecordAddress,
     Recording,
     Run,
@@ -48,7 +50,8 @@ def pass_grace() -> None:
 
 
 def used_digests(run_id: UUID) -> set[str]:
-    owned = {row.sha256 for row in Artifact.objects.all() if row.owner and bytes(row.owner) == run_id.bytes}
+    owned_packs = Pack.objects.filter(owner=run_id.bytes).values_list("id", flat=True)
+    owned = set(Artifact.objects.filter(pack_id__in=list(owned_packs)).values_list("sha256", flat=True))
     return owned | set(ArtifactUse.objects.filter(run_id=run_id).values_list("sha256", flat=True))
 
 
@@ -72,7 +75,7 @@ def test_removal_leaves_nothing_but_the_audit_log(client: Client) -> None:
     report = purge.remove_due()
     assert report.runs == 1
     assert report.sweep_report.artifacts > 5
-    for model in (Run, Step, Edge, Artifact, ArtifactUse, Deletion):
+    for model in (Run, Step, Edge, Artifact, ArtifactUse, Pack, Deletion):
         assert not model.objects.exists(), model
     assert [entry.action for entry in AuditEntry.objects.order_by("id")] == ["run_deleted", "run_removed"]
     assert {entry.subject for entry in AuditEntry.objects.all()} == {str(run_id)}
@@ -99,8 +102,7 @@ def test_large_artifacts_lose_their_files() -> None:
     text = "".join(str(new_id()) for _ in range(20_000))
     steps = tuple(replace(step, attributes={"log": text}) for step in order_run().steps)
     run_id = services.record(replace(order_run(), steps=steps)).run_id
-    (row,) = Artifact.objects.filter(data__isnull=True)
-    path = artifacts.file_path(row.sha256, row.encoding)
+    (path,) = large_artifacts().values()
     assert artifact_files.read(path)
     deletions.delete([run_id], by="ann", at_once=True)
     purge.remove_due()
@@ -138,7 +140,7 @@ def test_segments_and_addresses_go_with_their_run(client: Client) -> None:
     assert Run.objects.count() == 1
     pass_grace()
     purge.remove_due()
-    for model in (Run, Recording, Segment, Artifact):
+    for model in (Run, Recording, Segment, Artifact, Pack):
         assert not model.objects.exists(), model
     assert [row.external_id for row in RecordAddress.objects.all()] == ["other"]
 

@@ -11,12 +11,13 @@ from uuid import UUID
 import pytest
 from django.db import connections, transaction
 
+from tests.support.lost_artifacts import large_artifacts
 from tests.support.recordings import order_run
 from traces.core.ids import new_id
 from traces.models import Artifact, Run
 from traces.retention import deletions, purge, removal
 from traces.runs import services
-from traces.storage import artifact_files, artifacts, integrity, sweep
+from traces.storage import artifact_files, integrity, sweep
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECONDS = 3.0
@@ -117,7 +118,7 @@ def test_sweep_skips_artifacts_that_an_open_transaction_reuses() -> None:
 @pytest.mark.own_services
 def test_writer_waits_for_a_sweep_and_stores_again(monkeypatch: pytest.MonkeyPatch) -> None:
     first = record(1)
-    (row,) = Artifact.objects.filter(data__isnull=True)
+    (path,) = large_artifacts().values()
     delete_at_once(first)
     removal.remove_due()
     second: list[UUID] = []
@@ -133,13 +134,12 @@ def test_writer_waits_for_a_sweep_and_stores_again(monkeypatch: pytest.MonkeyPat
     sweep.sweep()
     assert Run.objects.filter(id__in=second).exists()
     assert lost_artifacts() == []
-    assert artifact_files.read(artifacts.file_path(row.sha256, row.encoding)) is not None
+    assert artifact_files.read(path) is not None
 
 
 def test_file_of_a_crashed_sweep_is_deleted_later_or_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = record(1)
-    (row,) = Artifact.objects.filter(data__isnull=True)
-    path = artifacts.file_path(row.sha256, row.encoding)
+    (path,) = large_artifacts().values()
     delete_at_once(run_id)
     monkeypatch.setattr(sweep, "delete_files", _crash)
     with pytest.raises(ConnectionError):

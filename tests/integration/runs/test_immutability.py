@@ -50,7 +50,10 @@ def _delete_and_fail(run: Run) -> None:
         ("UPDATE traces_edge SET evidence = 'x'", "edges of a sealed run cannot be changed"),
         ("DELETE FROM traces_edge", "edges of a sealed run cannot be deleted"),
         ("UPDATE traces_artifact SET size = 0", "an artifact cannot be changed"),
+        ("UPDATE traces_artifact SET pack_id = 0", "an artifact cannot be changed"),
         ("DELETE FROM traces_artifact", "an artifact cannot be deleted"),
+        ("UPDATE traces_pack SET data = NULL", "a pack cannot be changed"),
+        ("DELETE FROM traces_pack", "a pack cannot be deleted"),
     ],
 )
 @pytest.mark.usefixtures("run")

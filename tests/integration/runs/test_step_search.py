@@ -10,7 +10,7 @@ from tests.support.recordings import conversation, order_run
 from traces.core.json_types import JSONValue
 from traces.models import Artifact, Run
 from traces.runs import services
-from traces.storage.artifacts import INLINE
+from traces.storage.packs import INLINE
 
 pytestmark = pytest.mark.django_db
 LONG = "filler " * 30_000  # stored separately, and too large for the database

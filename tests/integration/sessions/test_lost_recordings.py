@@ -19,7 +19,7 @@ from replay.execution import runner, task_names
 from replay.langfuse import run_reader as langfuse_reading
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
-from tests.support.lost_artifacts import LOSSES, lose
+from tests.support.lost_artifacts import LOSSES, large_artifacts, lose
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import CONVERSATION, Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedRun
@@ -82,7 +82,7 @@ def tool_step(run: UUID, tool: str) -> Step:
 def test_lost_outputs_are_never_exact(damage: str, large: bool) -> None:
     run = record(large_desk() if large else order_desk()).run_id
     step = tool_step(run, "search_policy")
-    digest = Artifact.objects.get(data__isnull=True).sha256 if large else step.output_ref
+    digest = next(iter(large_artifacts())) if large else step.output_ref
     lose(digest, damage)
     view = replay(run)
     assert view.status == "completed_mixed"
@@ -169,7 +169,7 @@ def test_store_names_lost_payloads() -> None:
     other_run = record(order_desk(external_id="other", model="m2", parameters={"temperature": 1})).run_id
     whole = integrity.check_store()
     assert (whole.artifacts, whole.lost_artifacts) == (Artifact.objects.count(), ())
-    large = Artifact.objects.get(data__isnull=True).sha256
+    (large,) = large_artifacts()
     asks = Step.objects.filter(run_id=other_run, type="model").order_by("sequence_no")[0].input_ref
     lose(large, "flipped")
     lose(asks, "deleted")
@@ -192,7 +192,7 @@ def test_endpoints_survive_lost_artifacts(damage: str) -> None:
     other_run = record(order_desk(external_id="other", model="m2")).run_id
     view = replay(run, 9, [GOODBYE], allow=[])
     step = Step.objects.filter(run_id=run, type="model").order_by("sequence_no")[0]
-    lost_digests = {step.input_ref, Artifact.objects.get(data__isnull=True).sha256}
+    lost_digests = {step.input_ref, *large_artifacts()}
     lost_digests |= set(Step.objects.filter(run_id=run, type="tool").values_list("output_ref", flat=True))
     for name in lost_digests:
         lose(name, damage)

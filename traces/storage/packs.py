@@ -1,0 +1,149 @@
+"""Packs: the artifacts that a run stores together, encoded as one, because they resemble each other.
+
+Artifacts of JSON on one line are separated by line breaks, so that the members of a pack are known from its bytes. Any
+other artifact is alone in its pack, and so is a large one, whose bytes lie in the artifact storage. A pack is small
+enough that reading one member of it takes no longer than the query.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+from django.db import connection
+
+from traces.core.canonical import digest_bytes
+from traces.models import LooseFile, Pack
+from traces.payloads.digest_packing import pack as pack_references
+from traces.payloads.digest_packing import unpack
+from traces.storage import artifact_files, bulk, statements
+from traces.storage.compression import BrokenFrame, compress, decompress
+
+# In encoded bytes; larger ones would slow down every scan of the table.
+INLINE: Final = 64 * 1024
+# In decoded bytes; a pack is closed when it would exceed them.
+TARGET: Final = 16 * 1024
+JSON_TYPE: Final = "application/json"
+# Shorter bytes do not get smaller.
+_COMPRESS_FROM: Final = 128
+# Encodings: one of these, both in this order, or none.
+_PACKED_REFS: Final = "refs"
+_ZSTD: Final = "zstd"
+# Compression must save at least a tenth.
+_MAX_COMPRESSION: Final = 0.9
+_SEPARATOR: Final = b"\n"
+# Packs in memory at a time.
+_READ_BATCH: Final = 100
+NewMember = tuple[str, bytes]  # digest, bytes
+Member = tuple[str, int, int, int]  # digest, pack, start, size
+
+
+class StoredPack(NamedTuple):
+    """A pack as it is stored."""
+
+    id: int
+    media_type: str
+    encoding: str
+    data: bytes | memoryview | None
+
+
+class UnreadablePack(ValueError):
+    """A pack whose bytes are missing or damaged."""
+
+
+def insert(members: Iterable[NewMember], owner: bytes | memoryview | None, media_type: str) -> Iterator[Member]:
+    """Store artifacts in packs, and yield where each is. Call it in the transaction that inserts their rows."""
+    for group in _groups(members, media_type):
+        data = _SEPARATOR.join(data for _, data in group)
+        pack_id = _insert_pack(group[0][0], data, owner, media_type)
+        start = 0
+        for sha256, part in group:
+            yield sha256, pack_id, start, len(part)
+            start += len(part) + len(_SEPARATOR)
+
+
+def read(ids: Iterable[int]) -> Iterator[StoredPack]:
+    """Yield the packs that exist."""
+    table = connection.ops.quote_name(Pack._meta.db_table)
+    for chunk in bulk.chunks(ids, _READ_BATCH):
+        places = ", ".join(["%s"] * len(chunk))
+        with connection.cursor() as cursor:
+            # Raw SQL: replays read thousands of packs.
+            cursor.execute(f"SELECT id, media_type, encoding, data FROM {table} WHERE id IN ({places})", chunk)
+            rows = cursor.fetchall()
+        yield from (StoredPack(*row) for row in rows)
+
+
+def decode(pack: StoredPack, sha256: str) -> bytes:
+    """Return the decoded bytes of a pack, given the digest of a member; raise `UnreadablePack`."""
+    content = _file(file_path(sha256, pack.encoding)) if pack.data is None else bytes(pack.data)
+    if pack.encoding.endswith(_ZSTD):
+        try:
+            content = decompress(content)
+        except BrokenFrame as error:
+            raise UnreadablePack(str(error)) from error
+    return unpack(content) if pack.encoding.startswith(_PACKED_REFS) else content
+
+
+def members_of(content: bytes) -> dict[str, bytes]:
+    """Return what a decoded pack may contain, by digest: its lines, or all of it."""
+    lines = content.split(_SEPARATOR)
+    return {digest_bytes(data): data for data in (lines if len(lines) == 1 else [content, *lines])}
+
+
+def file_path(sha256: str, encoding: str) -> str:
+    """Return where the artifact storage contains the bytes of a large artifact."""
+    refs = ".refs" if encoding.startswith(_PACKED_REFS) else ""
+    zstd = ".zst" if encoding.endswith(_ZSTD) else ""
+    return f"{sha256[:2]}/{sha256[2:4]}/{sha256}{refs}{zstd}"
+
+
+def _groups(members: Iterable[NewMember], media_type: str) -> Iterator[Sequence[NewMember]]:
+    """Yield the members of one pack after the other, in their order: neighbours belong to the same step."""
+    group: list[NewMember] = []
+    size = 0
+    for member in members:
+        _, data = member
+        if len(data) > TARGET or media_type != JSON_TYPE or _SEPARATOR in data or b"\x00" in data:
+            yield [member]
+            continue
+        if group and size + len(data) > TARGET:
+            yield group
+            group, size = [], 0
+        group.append(member)
+        size += len(data)
+    if group:
+        yield group
+
+
+def _insert_pack(sha256: str, data: bytes, owner: bytes | memoryview | None, media_type: str) -> int:
+    encoding, content = _encode(data, media_type)
+    inline = len(content) <= INLINE
+    if not inline:
+        path = file_path(sha256, encoding)
+        # First, because it waits until a purge that deletes this very file is done.
+        LooseFile.objects.filter(path=path).delete()
+        artifact_files.write(path, content)
+    columns = {
+        "owner": owner,
+        "media_type": "" if media_type == JSON_TYPE else media_type,
+        "encoding": encoding,
+        "data": content if inline else None,
+    }
+    return statements.insert(Pack, columns)
+
+
+def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:
+    """Return the name of the smallest encoding of `data`, and the encoded bytes."""
+    content = pack_references(data) if media_type == JSON_TYPE else data
+    name = "" if content is data else _PACKED_REFS
+    if len(content) >= _COMPRESS_FROM:
+        zstd = compress(content)
+        if len(zstd) < _MAX_COMPRESSION * len(content):
+            return name + _ZSTD, zstd
+    return name, content
+
+
+def _file(path: str) -> bytes:
+    data = artifact_files.read(path)
+    if data is None:
+        raise UnreadablePack(f"the artifact storage has no {path}")
+    return data
