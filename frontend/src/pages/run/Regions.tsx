@@ -20,7 +20,7 @@ interface Props {
   onOpenFork: () => void;
 }
 type Layout = "two" | "three";
-const defaultSizes: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [31, 41, 28] };
+const defaultSizes: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [28, 36, 36] };
 const storage: Record<Layout, string> = { two: "run-regions-2", three: "run-regions-3" };
 
 /** Three resizable regions side by side with remembered sizes. Tabs on small screens. */

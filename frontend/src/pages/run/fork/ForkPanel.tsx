@@ -2,7 +2,7 @@ import { ActionIcon, Button, CloseButton, Tooltip } from "@mantine/core";
 import { IconBraces, IconFlask, IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { lazy, Suspense, useDeferredValue, useState, type ReactElement } from "react";
+import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
@@ -17,6 +17,7 @@ import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
 import { SavedProfiles } from "./saved/SavedProfiles";
+import { useFirstFieldFocus } from "./useFirstFieldFocus";
 import type { Fork } from "./useFork";
 import type { ReplayChanges } from "./useReplayChanges";
 
@@ -54,8 +55,16 @@ export function ForkPanel({
     if (!isBlocked) fork.launch();
   };
   useShortcuts("Fork", [{ keys: "mod+Enter", action: "Start the replay", run: launch, whileTyping: true }]);
+  // In a field, the page's Escape is off. An open list or dialog closes first.
+  const closeByEscape = (event: KeyboardEvent<HTMLElement>) => {
+    const { target, currentTarget } = event;
+    if (event.key !== "Escape" || event.defaultPrevented || !(target instanceof HTMLElement)) return;
+    if (!currentTarget.contains(target) || target.closest("[aria-expanded=true]")) return;
+    event.preventDefault();
+    onClose();
+  };
   return (
-    <section className={classes.panel} aria-label="Fork">
+    <section className={classes.panel} aria-label="Fork" onKeyDown={closeByEscape}>
       <div className={classes.head}>
         <IconGitFork size={16} aria-hidden />
         <h2>Fork from step {forkStep}</h2>
@@ -145,6 +154,8 @@ function Editor({
   onMoveHere,
 }: Pick<Props, "fork" | "forkStep" | "step" | "onMoveHere">): ReactElement {
   const detail = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== null });
+  const editor = useRef<HTMLDivElement>(null);
+  useFirstFieldFocus(editor, detail.data !== undefined);
   if (!step) return <p className="muted">Select a step to change it.</p>;
   if (step.sequence_no < forkStep) {
     return (
@@ -157,5 +168,9 @@ function Editor({
     );
   }
   if (!detail.data) return <p className="muted">Loading the step…</p>;
-  return <StepEditor key={step.id} step={detail.data} draft={fork.draft} onChange={fork.change} />;
+  return (
+    <div ref={editor}>
+      <StepEditor key={step.id} step={detail.data} draft={fork.draft} onChange={fork.change} />
+    </div>
+  );
 }

@@ -5,7 +5,7 @@ import { providersQuery } from "@/api/replays/forks";
 import type { ModelOverride, ProviderView } from "@/api/schema";
 import { systemPrompt, type ModelInput } from "@/domain/steps/content";
 import { setField, entryFor, matchFor, type Scope } from "../edits";
-import { TextField } from "./fields";
+import { TextField } from "./text/TextField";
 import { LazyDetails } from "@/ui/LazyDetails";
 import classes from "../Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";
@@ -15,8 +15,15 @@ import { OutputField } from "./OutputField";
 import { type EditorProps } from "./types";
 
 type NumberName = "temperature" | "top_p" | "max_tokens" | "seed";
-const numbers: { name: NumberName; label: string; max?: number; step: number; isInteger?: boolean }[] = [
-  { name: "temperature", label: "Temperature", max: 2, step: 0.1 },
+interface Parameter {
+  name: NumberName;
+  label: string;
+  max?: number;
+  step: number;
+  isInteger?: boolean;
+}
+const temperature: Parameter = { name: "temperature", label: "Temperature", max: 2, step: 0.1 };
+const numbers: readonly Parameter[] = [
   { name: "top_p", label: "Top p", max: 1, step: 0.05 },
   { name: "max_tokens", label: "Max tokens", step: 100, isInteger: true },
   { name: "seed", label: "Seed", step: 1, isInteger: true },
@@ -34,18 +41,19 @@ export function ModelEditor(props: EditorProps & { request: ModelInput }): React
   const recordedSystem = systemPrompt(request);
   return (
     <>
-      <SegmentedControl
-        fullWidth
-        value={scope}
-        onChange={(value) => setScope(value)}
-        aria-label="Apply to"
-        data={[
-          { value: "type" as const, label: "From here on" },
-          { value: "step" as const, label: `Only step ${step.sequence_no}` },
-        ]}
-      />
       <TextField
         label="System prompt"
+        aside={
+          <SegmentedControl
+            value={scope}
+            onChange={(value) => setScope(value)}
+            aria-label="Apply to"
+            data={[
+              { value: "type" as const, label: "From here on" },
+              { value: "step" as const, label: `Only step ${step.sequence_no}` },
+            ]}
+          />
+        }
         recordedText={recordedSystem ?? ""}
         placeholder="The recording has none"
         value={entry?.prompt?.system ?? undefined}
@@ -87,13 +95,14 @@ interface FieldsProps {
   setModelField: <F extends keyof ModelOverride>(name: F, value: ModelOverride[F] | undefined) => void;
 }
 
-function ModelFields({ step, request, model, setModelField }: FieldsProps): ReactElement {
+function ModelFields({ step, ...fields }: FieldsProps): ReactElement {
+  const { model, setModelField } = fields;
   const providers = useQuery(providersQuery).data?.providers ?? [];
   const provider = model.provider ?? step.provider;
   const knownProvider = providers.find(({ name }) => name === provider);
   return (
     <>
-      <div className={classes.pair}>
+      <div className={classes.three}>
         <Select
           label="Provider"
           data={providerOptions(providers, step.provider)}
@@ -122,6 +131,7 @@ function ModelFields({ step, request, model, setModelField }: FieldsProps): Reac
           data-edited={model.model !== undefined}
           limit={40}
         />
+        <ParameterField {...temperature} {...fields} />
       </div>
       {knownProvider?.description && <p className={classes.hint}>{sentence(knownProvider.description)}</p>}
       {!knownProvider && provider && (
@@ -129,24 +139,44 @@ function ModelFields({ step, request, model, setModelField }: FieldsProps): Reac
           {provider} is not configured on this server. Choose another provider for live calls.
         </p>
       )}
-      <div className={classes.four}>
-        {numbers.map(({ name, label, max, step: increment, isInteger }) => (
-          <NumberInput
-            key={name}
-            label={label}
-            min={name === "seed" ? undefined : 0}
-            max={max}
-            step={increment}
-            allowDecimal={!isInteger}
-            hideControls
-            placeholder={recordedNumber(request, name)}
-            value={model[name] ?? ""}
-            onChange={(value) => setModelField(name, value === "" ? undefined : Number(value))}
-            data-edited={model[name] !== undefined}
-          />
-        ))}
-      </div>
+      <LazyDetails
+        className={classes.more}
+        hasEdits={numbers.some(({ name }) => model[name] !== undefined)}
+        summary="More parameters"
+      >
+        <div className={classes.three}>
+          {numbers.map((parameter) => (
+            <ParameterField key={parameter.name} {...parameter} {...fields} />
+          ))}
+        </div>
+      </LazyDetails>
     </>
+  );
+}
+
+function ParameterField({
+  name,
+  label,
+  max,
+  step,
+  isInteger = false,
+  request,
+  model,
+  setModelField,
+}: Parameter & Pick<FieldsProps, "request" | "model" | "setModelField">): ReactElement {
+  return (
+    <NumberInput
+      label={label}
+      min={name === "seed" ? undefined : 0}
+      max={max}
+      step={step}
+      allowDecimal={!isInteger}
+      hideControls
+      placeholder={recordedNumber(request, name)}
+      value={model[name] ?? ""}
+      onChange={(value) => setModelField(name, value === "" ? undefined : Number(value))}
+      data-edited={model[name] !== undefined}
+    />
   );
 }
 

@@ -1,7 +1,8 @@
 import type { ReactElement } from "react";
 import { isObject } from "@/ui/format/json";
 import { setField, entryFor } from "../edits";
-import { JsonField, TextField } from "./fields";
+import { JsonField } from "./fields";
+import { TextField } from "./text/TextField";
 import { OutputField } from "./OutputField";
 import { type EditorProps } from "./types";
 

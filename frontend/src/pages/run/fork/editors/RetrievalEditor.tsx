@@ -8,7 +8,8 @@ import { isObject } from "@/ui/format/json";
 import type { Document } from "@/domain/steps/content";
 import { addDocument, needsNewSearch, changeDocument, moveDocument, profilesOf } from "./documents";
 import { setField, entryFor } from "../edits";
-import { FieldHead, JsonField, TextField } from "./fields";
+import { FieldHead, JsonField } from "./fields";
+import { TextField } from "./text/TextField";
 import classes from "../Fork.module.css";
 import type { EditorProps } from "./types";
 

@@ -52,7 +52,7 @@ test("retyping the recorded result removes the override", () => {
     <Desk step={aStepDetail({ sequence_no: 6, type: "tool", tool_name: "get_order", output: { total: 420 } })} />,
   );
   type("Result of get_order", '{"total": 1}');
-  fireEvent.click(screen.getByText("as recorded"));
+  fireEvent.click(screen.getByText("Undo"));
   expect(last.overrides).toEqual([]);
 });
 

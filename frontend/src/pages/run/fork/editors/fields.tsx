@@ -1,65 +1,31 @@
 import { Textarea } from "@mantine/core";
+import { IconArrowBackUp } from "@tabler/icons-react";
 import { useId, useState, type ReactElement, type ReactNode } from "react";
 import type { JsonValue } from "@/api/schema";
 import classes from "../Fork.module.css";
 import { indentJson, restoreStyle, styleOf } from "./jsonText";
 
-/** A label with a button that restores the recorded value. */
+/** A label, the size of the edit, and a button that restores the recorded value. */
 export function FieldHead(props: {
   id?: string;
   label: ReactNode;
+  size?: string;
   isEdited: boolean;
   onReset: () => void;
+  aside?: ReactNode;
 }): ReactElement {
   return (
     <div className={classes.fieldHead}>
       <label htmlFor={props.id} className={classes.label}>
         {props.label}
       </label>
+      {props.size && <span className="chip exact num">{props.size}</span>}
       {props.isEdited && (
-        <button type="button" className={classes.link} onClick={props.onReset}>
-          as recorded
+        <button type="button" className={classes.link} title="Restore the recorded value" onClick={props.onReset}>
+          <IconArrowBackUp size={13} aria-hidden /> Undo
         </button>
       )}
-    </div>
-  );
-}
-
-interface TextProps {
-  label: string;
-  recordedText: string;
-  /** `undefined` means "as recorded". */
-  value: string | undefined;
-  onChange: (value: string | undefined) => void;
-  maxRows?: number;
-  placeholder?: string;
-}
-
-/** A text field that starts with the recorded text. Typing that text again removes the edit. */
-export function TextField({
-  label,
-  recordedText,
-  value,
-  onChange,
-  maxRows = 12,
-  placeholder,
-}: TextProps): ReactElement {
-  const id = useId();
-  return (
-    <div className={classes.field}>
-      <FieldHead id={id} label={label} isEdited={value !== undefined} onReset={() => onChange(undefined)} />
-      <Textarea
-        id={id}
-        autosize
-        minRows={2}
-        maxRows={maxRows}
-        placeholder={placeholder}
-        value={value ?? recordedText}
-        data-edited={value !== undefined}
-        onChange={(event) =>
-          onChange(event.currentTarget.value === recordedText ? undefined : event.currentTarget.value)
-        }
-      />
+      {props.aside && <span className={classes.aside}>{props.aside}</span>}
     </div>
   );
 }

@@ -1,10 +1,12 @@
-import { Loader, Tooltip } from "@mantine/core";
+import { Loader, Tooltip, UnstyledButton } from "@mantine/core";
+import { useLocalStorage } from "@mantine/hooks";
+import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { actionMark, reasonSentence } from "@/domain/steps/labels";
+import { actionMark, markWord, reasonSentence, type Mark } from "@/domain/steps/labels";
 import { count, pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
 import classes from "../Fork.module.css";
@@ -15,6 +17,7 @@ import { sentence } from "@/ui/format/text";
 
 /** Blocked steps to list by name. Others are counted. */
 const LISTED_LIMIT = 4;
+const marks: readonly Mark[] = ["exact", "cached", "simulated", "failed", "live"];
 
 interface Props {
   fork: Fork;
@@ -23,24 +26,64 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
 }
 
-/** What a replay would do with every step, and what it would cost, before anything runs. */
+/** What a replay would do with every step, and what it would cost, before anything runs. One line that unfolds. */
 export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
   const { plan, error, stale } = fork;
+  const [opened, setOpened] = useLocalStorage({ key: "fork-plan-open", defaultValue: false });
+  const Chevron = opened ? IconChevronDown : IconChevronRight;
+  const counts = plan && { ...plan.counts, failed: plan.actions.blocked ?? 0 };
   return (
     <section className={classes.plan} aria-label="Plan" aria-busy={stale} tabIndex={0}>
-      <div className="bar">
+      <UnstyledButton className={classes.planHead} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+        <Chevron size={15} aria-hidden />
         <b>Plan</b>
+        {counts && <LabelCounts counts={counts} />}
         {stale && <Loader size={11} role="img" aria-label="Planning" />}
         <span className="grow" />
         {plan && <span className="muted num">{planPrice(plan)}</span>}
-      </div>
+      </UnstyledButton>
+      {counts && <LabelBar counts={counts} />}
+      {plan && opened && <PlanLines plan={plan} onSelect={onSelect} />}
       {error && <Refusal>{sentence(error.message)}</Refusal>}
-      {plan && <PlanSummary plan={plan} orphans={orphans} onSelect={onSelect} />}
+      {plan && <Problems plan={plan} orphans={orphans} onSelect={onSelect} />}
     </section>
   );
 }
 
-function PlanSummary({
+/** "● 3 exact ◐ 1 cached": steps by the label that they would have. */
+function LabelCounts({ counts }: { counts: Partial<Record<Mark, number>> }): ReactElement {
+  const present = marks.filter((mark) => (counts[mark] ?? 0) > 0);
+  return (
+    <span className={classes.counts}>
+      {present.map((mark) => (
+        <span key={mark} className={`num ${mark}`}>
+          <LabelGlyph mark={mark} silent /> {count(counts[mark] ?? 0)} {markWord[mark]}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function PlanLines({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
+  return (
+    <>
+      <ul className={classes.lines}>
+        {planLines(plan).map(({ action, text }) => (
+          <li key={action} className={actionMark[action]}>
+            <LabelGlyph mark={actionMark[action]} silent /> {text}
+          </li>
+        ))}
+      </ul>
+      {plan.assumed > 0 && <AssumedSteps plan={plan} onSelect={onSelect} />}
+      <TypedMessages plan={plan} onSelect={onSelect} />
+      <Kind type={plan.replay_type} determinism={plan.determinism} assumedCount={plan.assumed} />
+      {plan.loop && <Note>{sentence(plan.loop)}</Note>}
+    </>
+  );
+}
+
+/** What needs a decision before the replay. Always in view. */
+function Problems({
   plan,
   orphans,
   onSelect,
@@ -52,16 +95,6 @@ function PlanSummary({
   const blockedSteps = plan.steps.filter((step) => step.action === "blocked");
   return (
     <>
-      <LabelBar counts={{ ...plan.counts, failed: plan.actions.blocked ?? 0 }} />
-      <ul className={classes.lines}>
-        {planLines(plan).map(({ action, text }) => (
-          <li key={action} className={actionMark[action]}>
-            <LabelGlyph mark={actionMark[action]} silent /> {text}
-          </li>
-        ))}
-      </ul>
-      {plan.assumed > 0 && <AssumedSteps plan={plan} onSelect={onSelect} />}
-      <DeterminismTypes plan={plan} onSelect={onSelect} />
       {orphans.map((refusal) => (
         <Refusal key={refusal.code + refusal.where + refusal.detail}>
           {sentence(refusal.detail)}
@@ -78,9 +111,7 @@ function PlanSummary({
       {blockedSteps.length > LISTED_LIMIT && (
         <p className="muted">{pluralize(blockedSteps.length - LISTED_LIMIT, "more blocked step")}</p>
       )}
-      <Kind type={plan.replay_type} determinism={plan.determinism} assumedCount={plan.assumed} />
       <Warnings texts={plan.warnings} />
-      {plan.loop && <Note>{sentence(plan.loop)}</Note>}
     </>
   );
 }
@@ -99,7 +130,7 @@ function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number)
 }
 
 /** Steps with user messages that follow a changed answer. */
-function DeterminismTypes({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
+function TypedMessages({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
   const steps = plan.steps.filter((step) => step.typed.length > 0);
   if (steps.length === 0) return null;
   return (
