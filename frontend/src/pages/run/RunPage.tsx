@@ -117,7 +117,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
           run={run.source_run}
         />
       )}
-      <PlacesPanel run={run} phone={phone} onSelect={select} />
+      <PlacesPanel run={run} onSelect={select} />
       <Regions
         phone={phone}
         region={region}

@@ -9,12 +9,11 @@ import { placesQuery } from "@/api/runs/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
-import { needsPlaces, kindChoices, measurementWords, nearness, placesOfKind, precision } from "./wording";
+import { firstSteps, needsPlaces, kindChoices, measurementWords, nearness, placesOfKind, precision } from "./wording";
 import classes from "./PlacesPanel.module.css";
 
 interface Props {
   run: RunDetail;
-  phone: boolean;
   onSelect: (sequenceNo: number) => void;
 }
 
@@ -23,11 +22,11 @@ export function PlacesPanel(props: Props): ReactElement | null {
   const isShown = needsPlaces(props.run);
   const { data } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
   if (!isShown || !data || (data.places.length === 0 && data.passing.length === 0)) return null;
-  return <Panel {...props} places={data} />;
+  return <Panel onSelect={props.onSelect} places={data} />;
 }
 
-function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }): ReactElement {
-  const [opened, setOpened] = useState(!phone && run.outcome !== "unverified");
+function Panel({ places, onSelect }: Pick<Props, "onSelect"> & { places: RunPlaces }): ReactElement {
+  const [opened, setOpened] = useState(false);
   const Chevron = opened ? IconChevronDown : IconChevronRight;
   const [kind, setKind] = useState<string | null>(null);
   const kinds = new Map(places.kinds.map((kind) => [kind.kind, kind]));
@@ -39,8 +38,9 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
           <Chevron size={15} aria-hidden />
           <IconMapPinSearch size={16} aria-hidden />
           <b>Places to look at</b>
-          <span className="muted ellipsis">{opened ? "none is a proven cause" : summary(places.kinds)}</span>
+          {opened && <span className="muted ellipsis">none is a proven cause</span>}
         </UnstyledButton>
+        {!opened && <FirstPlaces places={places.places} onSelect={onSelect} />}
         {opened && places.kinds.length > 1 && <KindFilter kinds={places.kinds} kind={kind} onFilter={setKind} />}
         <Compare places={places} />
       </div>
@@ -55,6 +55,19 @@ function Panel({ places, phone, run, onSelect }: Props & { places: RunPlaces }):
       )}
       {opened && <Remarks places={places} />}
     </section>
+  );
+}
+
+/** The folded panel: the first steps to look at, in one line. */
+function FirstPlaces({ places, onSelect }: Pick<Props, "onSelect"> & { places: readonly PlaceView[] }): ReactElement {
+  return (
+    <span className={classes.first}>
+      {firstSteps(places).map(({ step, title }) => (
+        <UnstyledButton key={step} className={classes.firstStep} onClick={() => onSelect(step)}>
+          <b className="num">{step}</b> {title}
+        </UnstyledButton>
+      ))}
+    </span>
   );
 }
 
@@ -160,6 +173,3 @@ function Compare({ places }: { places: RunPlaces }): ReactElement | null {
     </Tooltip>
   );
 }
-
-const summary = (kinds: PlaceKindView[]) =>
-  kinds.map((kind) => `${kind.places} ${kind.title.charAt(0).toLowerCase()}${kind.title.slice(1)}`).join(", ");

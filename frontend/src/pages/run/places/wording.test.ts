@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PlaceKindView, PlaceView } from "@/api/schema";
-import { needsPlaces, kindChoices, measurementWords, placesOfKind, precision } from "./wording";
+import { firstSteps, needsPlaces, kindChoices, measurementWords, placesOfKind, precision } from "./wording";
 
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
@@ -34,4 +34,17 @@ test("filters places by kind", () => {
   expect(placesOfKind(places, null)).toHaveLength(2);
   expect(placesOfKind(places, "loop").map((item) => item.kind)).toEqual(["loop"]);
   expect(kindChoices([kind])).toEqual([{ value: "loop", label: "Loops (2)" }]);
+});
+
+test("the folded panel names the first steps, each once", () => {
+  const place = (step: number | null, title: string) => ({ step, title }) as PlaceView;
+  const places = [
+    place(null, "run"),
+    place(8, "refused"),
+    place(8, "again"),
+    place(2, "b"),
+    place(3, "c"),
+    place(4, "d"),
+  ];
+  expect(firstSteps(places).map(({ step, title }) => `${step} ${title}`)).toEqual(["8 refused", "2 b", "3 c"]);
 });

@@ -2,6 +2,8 @@
 import type { PassingRun, PlaceKindView, PlaceView, RunSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 
+const MOST_FIRST = 3;
+
 type RunOutcomeFields = Pick<RunSummary, "outcome" | "status" | "sealed">;
 
 /** Whether a run gets the panel: only if it failed or its checks did not run. */
@@ -12,6 +14,13 @@ export function needsPlaces(run: RunOutcomeFields): boolean {
 /** The places of one kind, or of all kinds. */
 export function placesOfKind(places: readonly PlaceView[], kind: string | null): readonly PlaceView[] {
   return kind === null ? places : places.filter((place) => place.kind === kind);
+}
+
+/** The first places that are steps, each step once. */
+export function firstSteps(places: readonly PlaceView[]): { step: number; title: string }[] {
+  const titles = new Map<number, string>();
+  for (const { step, title } of places) if (step !== null && !titles.has(step)) titles.set(step, title);
+  return [...titles].slice(0, MOST_FIRST).map(([step, title]) => ({ step, title }));
 }
 
 /** The options of the kind filter. */
