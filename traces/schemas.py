@@ -128,7 +128,7 @@ class SearchHit(Schema):
 class RunList(Schema):
     runs: list[RunSummary]
     next: str | None
-    total: int | None  # null if counting would cost more than listing
+    total: int | None  # of all pages, on the first one; null if counting would cost more than listing
     more_than_total: bool = False  # there are more runs than `total`: counting stopped there
     hits: list[SearchHit] = []  # of a search: where the payloads of these runs matched
     unindexed_runs: int = 0  # of a search: sealed runs whose payloads are not searchable yet, counted up to 1,000

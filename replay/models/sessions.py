@@ -62,7 +62,8 @@ class ReplaySession(models.Model):
 
     class Meta:
         indexes = (
-            models.Index(fields=["-created_at"], name="session_newest"),
+            # lists leave probes out, and a proof can have hundreds
+            models.Index(fields=["-created_at"], name="session_newest", condition=models.Q(is_probe=False)),
             # Recovery queries these at start and every few seconds.
             models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_OPEN)),
             models.Index(

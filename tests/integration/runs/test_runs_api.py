@@ -4,7 +4,7 @@ import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.support.recordings import NOON, conversation, order_run
 from traces.core.canonical import digest_bytes
 from traces.core.vocabulary import Label, RunStatus
-from traces.models import Artifact, Run, Step
+from traces.models import Artifact, Deletion, Run, Step
 from traces.origins import stored_provenance
 from traces.runs import services
 from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
@@ -127,6 +127,17 @@ def test_facets_count_values() -> None:
     assert facets["environments"] == [{"value": "test", "count": 1}]
     assert {"value": "orders", "count": 2} in facets["tags"]
     RunFacets.model_validate(facets)
+
+
+def test_facets_count_visible_runs() -> None:
+    _record("a")
+    run = _record("b", app="shop", tags=("vip",))
+    assert {"value": "vip", "count": 1} in _get("runs/facets")["tags"]
+    now = datetime.now(UTC)
+    Deletion.objects.create(run=run, at=now, due_at=now)
+    facets = _get("runs/facets")
+    assert facets["apps"] == [{"value": "desk", "count": 1}]
+    assert "vip" not in [facet["value"] for facet in facets["tags"]]
 
 
 def test_run_shows_its_lineage() -> None:

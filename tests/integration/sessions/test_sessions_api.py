@@ -4,11 +4,15 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from replay.execution import runner, task_names
+from replay.models import ReplaySession
+from tests.support.query_plans import rows_read
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
+from traces.core.ids import new_id
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -38,6 +42,18 @@ def test_preview_lists_steps_from_fork(client: Client, body: dict[str, Any]) -> 
     assert [step["reason"] for step in plan["steps"][:2]] == ["derived"] * 2  # they hold what follows
     assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (0, 2, [])
     assert client.get("/api/v1/replays").json() == {"sessions": []}
+
+
+def test_list_does_not_read_probes(client: Client, body: dict[str, Any]) -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL reads a small table from beginning to end")
+    post(client, "/replays", body)
+    session = ReplaySession.objects.get()
+    columns = {field.attname: getattr(session, field.attname) for field in ReplaySession._meta.concrete_fields}
+    columns |= {"run_id": None, "is_probe": True}
+    ReplaySession.objects.bulk_create(ReplaySession(**columns | {"id": new_id()}) for _ in range(1_000))
+    assert len(client.get("/api/v1/replays").json()["sessions"]) == 1
+    assert rows_read(lambda: client.get("/api/v1/replays")) < 200
 
 
 @pytest.mark.parametrize("entries", [1, 0])
