@@ -74,5 +74,8 @@ def test_rule_of_an_app_decides(open_cockpit: OpenCockpit) -> None:
     expect(page.get_by_role("img", name="Failed: tone 0.2")).to_be_visible()
     page.go_back()
     page.get_by_role("button", name="Use the default").click()
-    page.get_by_role("button", name="Save rule").click()
+    # The page shows the draft, whether it is stored or not.
+    with page.expect_response(lambda response: response.request.method == "PUT") as response_info:
+        page.get_by_role("button", name="Save rule").click()
+    assert response_info.value.ok
     expect(page.get_by_role("listitem", name=re.compile("^Bound"))).to_have_count(0)

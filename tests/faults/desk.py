@@ -21,13 +21,17 @@ LOOKS_UP: Final = "look_up"
 
 @dataclass
 class Desk:
-    """Counts requests; `pause_s` is the duration of each half of an answer."""
+    """Counts requests; `pause_s` is the duration of each half of an answer.
+
+    At `silent_count` requests it clears `may_answer`, so that the next request waits.
+    """
 
     base_url: str = ""
     pause_s: float = 0.02
     request_counts: Counter[str] = field(default_factory=Counter)
     may_answer: threading.Event = field(default_factory=threading.Event)  # cleared, no answer goes out
     waiting: int = 0
+    silent_count: int | None = None
 
     def respond(self, exchange: Exchange) -> None:
         self.waiting += 1
@@ -44,16 +48,21 @@ class Desk:
     def count(self) -> int:
         return sum(self.request_counts.values())
 
+    def _record(self, request: str) -> None:
+        self.request_counts[request] += 1
+        if self.count() == self.silent_count:
+            self.may_answer.clear()
+
     def _tool(self, exchange: Exchange) -> None:
         order = exchange.body["order"]
-        self.request_counts[f"{exchange.path.rpartition('/')[2]} {order}"] += 1
+        self._record(f"{exchange.path.rpartition('/')[2]} {order}")
         time.sleep(self.pause_s)
         exchange.status(200, {"order": order, "done": "live"})
 
     def _model(self, exchange: Exchange) -> None:
         last = exchange.body["messages"][-1]
         question = next(m["content"] for m in reversed(exchange.body["messages"]) if m["role"] == "user")
-        self.request_counts[f"{last['role']} {question}"] += 1
+        self._record(f"{last['role']} {question}")
         exchange.stream()
         if last["role"] == "user":
             session, turn = (int(word) for word in question.rstrip("?").split()[1::2])

@@ -2,18 +2,23 @@
 
 import atexit
 import importlib.util
+import secrets
 import shutil
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
+# As usual on Linux: /proc/sys/net/ipv4/ip_local_port_range.
+_LOWEST_ASSIGNED_PORT = 32_768
+_LOWEST_PORT = 10_000
 # The same as in docker/compose.yml.
 WORKER_OPTIONS = ("--without-mingle", "--without-gossip", "--without-heartbeat")
 
@@ -23,10 +28,12 @@ class CannotStart(Exception):
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port below those that the kernel assigns, so that nobody takes it before the server starts."""
+    while True:
+        port = _LOWEST_PORT + secrets.randbelow(_LOWEST_ASSIGNED_PORT - _LOWEST_PORT)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def package_folder(name: str) -> Path | None:

@@ -11,8 +11,9 @@ from urllib.parse import urlsplit, urlunsplit
 from django.conf import settings
 from django.db import connection
 
-from cockpit.serving.embedded_worker import EmbeddedWorker
+from cockpit.serving.embedded_worker import STOP_LIMIT_S, EmbeddedWorker
 from tests.services.processes import WORKER_OPTIONS, scratch_folder, start, stop
+from tests.support.patience import patience_s
 
 
 def _test_database_url() -> str:
@@ -47,7 +48,7 @@ def running_worker() -> Iterator[None]:
         worker = EmbeddedWorker()
         worker.start()
         yield
-        assert worker.stop(), "the embedded worker did not stop"
+        assert worker.stop(patience_s(STOP_LIMIT_S)), "the embedded worker did not stop"
     else:
         with worker_process():
             yield

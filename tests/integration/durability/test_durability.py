@@ -121,13 +121,16 @@ def test_replays_survive_redis_and_postgresql_failures(
 
 @distributed_only
 def test_worker_hands_sessions_over_on_shutdown(
-    deployment: Deployment, desk: Desk, workers: "subprocess.Popen[bytes]"
+    deployment: Deployment, desk: Desk, workers: "subprocess.Popen[bytes]", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     began = desk.count()
+    # Slow enough that no session ends before the workers do.
+    monkeypatch.setattr(desk, "pause_s", 0.5)
     deployment.launch(3)
     wait_until(lambda: desk.count() > began + 2)
     workers.terminate()
     wait_until(lambda: "running" not in deployment.statuses(), seconds=TAKEOVER_S + shutdown.GRACE_S)
+    monkeypatch.undo()
     assert deployment.open_sessions(), "it has finished them instead"
     assert workers.wait(patience_s(20)) == 0
     deployment.nursery.start()
@@ -146,11 +149,9 @@ def test_killed_server_loses_and_repeats_nothing(desk: Desk, home: Path) -> None
 def _killed_in_the_middle(server: Server, deployment: Deployment, desk: Desk) -> dict[str, int]:
     """Count the requests of a session whose server is killed while it waits for the fourth."""
     before = desk.request_counts.copy()
-    began = desk.count()
+    desk.silent_count = desk.count() + 3
     deployment.launch(1)
-    wait_until(lambda: desk.count() == began + 3)
-    desk.may_answer.clear()
-    wait_until(lambda: desk.waiting > 0)
+    wait_until(lambda: desk.count() == desk.silent_count and desk.waiting > 0)
     server.kill()
     desk.may_answer.set()
     server.start()
