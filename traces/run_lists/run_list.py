@@ -38,7 +38,8 @@ def page(run_filter: RunFilter) -> RunList:
     is_counted = is_first and not (run_filter.words and more)
     return RunList(
         runs=[run_summary(run) for run in runs],
-        next=cursor_text(runs[-1], run_filter.sort) if more else None,
+        # A run may have been deleted between the two queries.
+        next=cursor_text(runs[-1], run_filter.sort) if more and runs else None,
         total=min(len(ids), _MAX_TOTAL) if is_counted else None,
         more_than_total=is_counted and len(ids) > _MAX_TOTAL,
     )
