@@ -2,9 +2,10 @@
 
 from typing import Any, TypeVar
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from traces.core.statuses import Status
+from traces.storage import statements
 
 _Status = TypeVar("_Status", bound=Status)
 
@@ -15,6 +16,11 @@ def move(rows: QuerySet[Any], before: _Status, after: _Status, **columns: Any) -
     Raise `InvalidTransition`, and write nothing, if `after` may not follow.
     """
     return rows.filter(status=before).update(status=before.move_to(after), **columns)
+
+
+def move_row(model: type[Model], id: object, before: _Status, after: _Status, **columns: object) -> bool:
+    """Move one row like `move`, by a plain statement: for rows that change with every live call."""
+    return statements.update(model, {"status": before.move_to(after), **columns}, {"id": id, "status": before})
 
 
 def reach(rows: QuerySet[Any], after: _Status, **columns: Any) -> int:

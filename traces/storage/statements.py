@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import connection, models
 
-from traces.storage.bulk import column_names
+from traces.storage.bulk import column_names, database_values
 
 Columns = Mapping[str, object]
 
@@ -32,6 +32,16 @@ def select(
     columns = ", ".join(column_names(model, names))
     ending = " FOR UPDATE" if lock and connection.features.has_select_for_update else ""
     return _first_row(f"SELECT {columns} FROM {_table(model)} WHERE {_all(tests)}{ending}", keys)
+
+
+def update(model: type[models.Model], columns: Columns, condition: Columns) -> bool:
+    """Write columns of the row that meets a condition; False if there is none."""
+    changes, values = _names_and_values(model, columns)
+    tests, keys = _names_and_values(model, condition)
+    assignments = ", ".join(f"{change} = %s" for change in changes)
+    with connection.cursor() as cursor:
+        cursor.execute(f"UPDATE {_table(model)} SET {assignments} WHERE {_all(tests)}", [*values, *keys])
+        return bool(cursor.rowcount)
 
 
 def increase(model: type[models.Model], name: str, by: int, columns: Columns, condition: Columns) -> int | None:
@@ -60,13 +70,13 @@ def _all(names: Sequence[str]) -> str:
     return " AND ".join(f"{name} = %s" for name in names)
 
 
-def _names_and_values(model: type[models.Model], columns: Columns) -> tuple[list[str], list[Any]]:
+def _names_and_values(model: type[models.Model], columns: Columns) -> tuple[Sequence[str], Sequence[Any]]:
     """Quoted names of columns, and their values for the driver."""
-    names, fields = _names_and_fields(model, tuple(columns), connection.vendor)
-    values = [field.get_db_prep_save(value, connection) for field, value in zip(fields, columns.values(), strict=True)]
-    return names, values
+    names = tuple(columns)
+    values = database_values(model, names, tuple(columns.values()))
+    return _column_names(model, names, connection.vendor), values
 
 
 @lru_cache
-def _names_and_fields(model: type[models.Model], names: tuple[str, ...], vendor: str) -> tuple[list[str], list[Any]]:
-    return column_names(model, names), [model._meta.get_field(name) for name in names]
+def _column_names(model: type[models.Model], names: tuple[str, ...], vendor: str) -> Sequence[str]:
+    return column_names(model, names)

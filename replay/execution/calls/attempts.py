@@ -26,7 +26,7 @@ from traces.core.json_access import member
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.storage import statements
-from traces.transitions import move
+from traces.transitions import move, move_row
 
 # Poll interval at which a running or waiting call checks whether it should stop.
 _POLL_S: Final = 0.2
@@ -182,7 +182,7 @@ class AttemptJournal:
             columns["error"] = self.redaction.text(columns["error"])
         for name, value in {"status": status, **columns}.items():
             setattr(attempt, name, value)
-        if move(Attempt.objects.filter(id=attempt.id), AttemptStatus.INTENDED, status, **columns):
+        if move_row(Attempt, attempt.id, AttemptStatus.INTENDED, status, **columns):
             self._hooks.send_telemetry("live_call", telemetry_payload(attempt))
             return True
         if Attempt.objects.filter(id=attempt.id, status=attempt.status).exists():

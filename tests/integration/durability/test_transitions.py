@@ -1,5 +1,6 @@
 """Status transitions in the database: invalid ones are rejected, final statuses never change."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
@@ -15,7 +16,7 @@ from replay.sessions.schemas import ReplayRequest
 from tests.support.replay_runs import order_desk
 from traces.core.statuses import InvalidTransition
 from traces.runs.services import record
-from traces.transitions import move, reach
+from traces.transitions import move, move_row, reach
 
 pytestmark = pytest.mark.django_db
 
@@ -48,6 +49,24 @@ def test_final_status_never_changes(attempts: list[tuple[TrialStatus, TrialStatu
         now = TrialStatus(rows.get().status)
         assert now is (after if is_moved else was)
         assert now is was or not was.is_final
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from(TrialStatus), st.sampled_from(TrialStatus)), max_size=12))
+def test_one_row_moves_like_many(attempts: list[tuple[TrialStatus, TrialStatus]]) -> None:
+    first, second = _trial(), _trial()
+    for number, (before, after) in enumerate(attempts):
+        over_at = datetime(2026, 1, 1, 12, number, 0, 500, tzinfo=UTC)
+        columns = {"over_at": over_at, "duration_ms": number / 3, "outcome": {"text": f"attempt {number} \u00e9"}}
+        try:
+            is_moved = move(Trial.objects.filter(id=first), before, after, **columns) == 1
+        except InvalidTransition:
+            with pytest.raises(InvalidTransition):
+                move_row(Trial, second, before, after, **columns)
+            continue
+        assert move_row(Trial, second, before, after, **columns) is is_moved
+    rows = Trial.objects.filter(id__in=(first, second)).values_list("status", "over_at", "duration_ms", "outcome")
+    assert rows[0] == rows[1]
 
 
 def test_report_may_fail_before_it_is_made() -> None:
