@@ -48,6 +48,16 @@ class Cockpit:
     def run_links(self, name: str | re.Pattern[str] = re.compile(".")) -> Locator:
         return self.page.locator('main a[href*="/runs/"]').filter(has_text=name)
 
+    def dialog(self) -> Locator:
+        """Return the open dialog or popover once its focus is settled.
+
+        Mantine moves the focus in timers. Until then, it may take it from a field while a test fills that field.
+        """
+        dialog = self.page.get_by_role("dialog")
+        expect(dialog.locator(":focus")).to_have_count(1)
+        self.page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))")
+        return dialog
+
     def drop(self, *files: Path) -> None:
         """Drop files on the page."""
         contents = [{"name": file.name, "text": file.read_text()} for file in files]

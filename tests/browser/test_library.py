@@ -14,10 +14,11 @@ PROMPT = "You are the order desk. Totals are in cents. Answer kindly."
 
 
 def test_saved_profile_is_loaded_and_shown(open_cockpit: OpenCockpit, demo: Demo) -> None:
-    page = open_cockpit(demo.path("fork")).page
+    cockpit = open_cockpit(demo.path("fork"))
+    page = cockpit.page
     page.get_by_role("textbox", name=re.compile("system prompt", re.I)).first.fill(PROMPT)
     page.get_by_role("button", name="Save as profile").click()
-    page.get_by_role("textbox", name="Name").fill("Kind")
+    cockpit.dialog().get_by_role("textbox", name="Name").fill("Kind")
     expect(page.get_by_text("Use lower-case letters")).to_be_visible()
     page.get_by_role("textbox", name="Name").fill("kind")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -78,7 +78,7 @@ def test_policy_shows_its_plan_and_a_pin_keeps_a_run(open_cockpit: OpenCockpit, 
     page.get_by_role("link", name="Edit retention").click()
     expect(page.get_by_text("No policies: all runs are kept forever.")).to_be_visible()
     cockpit.button("Add a policy").click()
-    dialog = page.get_by_role("dialog")
+    dialog = cockpit.dialog()
     dialog.get_by_label("App").fill("parcels")
     dialog.get_by_label("Days since the run arrived").fill("30")
     expect(dialog.get_by_role("status")).to_contain_text("a purge would delete 1 run")

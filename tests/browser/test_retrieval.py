@@ -56,7 +56,8 @@ def _try(cockpit: Cockpit) -> None:
     page = cockpit.page
     page.get_by_text("Retrievers", exact=True).click()
     page.get_by_role("button", name="policies").click()
-    dialog = page.get_by_role("dialog", name="policies")
+    expect(page.get_by_role("dialog", name="policies")).to_be_visible()
+    dialog = cockpit.dialog()
     dialog.get_by_label("Query").fill("large refunds")
     dialog.get_by_label("Filters").fill('{"language": "en"')
     expect(dialog.get_by_role("button", name="Test query")).to_have_attribute("aria-disabled", "true")
@@ -77,7 +78,8 @@ def _call(cockpit: Cockpit) -> None:
     cockpit.go("/tools")
     page = cockpit.page
     page.get_by_role("button", name="get_order").click()
-    dialog = page.get_by_role("dialog", name="get_order")
+    expect(page.get_by_role("dialog", name="get_order")).to_be_visible()
+    dialog = cockpit.dialog()
     dialog.get_by_label("order_id").fill("A-1042")
     expect(dialog.get_by_role("button", name="Test call")).to_have_attribute("aria-disabled", "true")
     dialog.get_by_label("Run it anyway").check()

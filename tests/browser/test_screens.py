@@ -5,11 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
+from tests.support.patience import wait_until
 
 SCREENS = (
     "runs",
@@ -136,20 +137,23 @@ def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> N
     assert answer.ok
     cockpit.go("/?app=order-desk")
     link = cockpit.run_links(name)
+    table = page.locator("main [aria-label=Runs]")
     for width in (720, 768, 834, 1024, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        expect(link).to_be_visible()
-        box = link.bounding_box()
-        assert box is not None
-        assert box["width"] > 180, f"the name has {box['width']} px at {width}"
-        table = page.locator("main [aria-label=Runs]")
-        assert table.evaluate("(element) => element.scrollWidth - element.clientWidth") == 0
+        # The page renders the columns of a width after the browser has changed it.
+        wait_until(lambda: _width(link) > 180, 5, lambda: f"the name has {_width(link)} px of {page.viewport_size}")
+        wait_until(lambda: table.evaluate("(element) => element.scrollWidth === element.clientWidth"), 5)
     for viewport in (DESK, PHONE):
         page.set_viewport_size(viewport)
         cockpit.button("Tag").click()
         expect(page.get_by_role("dialog").get_by_text(re.compile("^run:retail"))).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         page.keyboard.press("Escape")
+
+
+def _width(link: Locator) -> float:
+    box = link.bounding_box()
+    return box["width"] if box else 0
 
 
 def test_bundled_fonts_are_used(open_cockpit: OpenCockpit, demo: Demo) -> None:
