@@ -20,6 +20,7 @@ from diffing.schemas.report import (
     DiffSummary,
     NewerRevision,
     NewerRevisions,
+    RunCaptions,
     RunDeletions,
     RunRef,
     RunVerdict,
@@ -28,6 +29,7 @@ from diffing.schemas.report import (
 )
 from diffing.schemas.report import DiffReport as Report
 from traces.call_index import ignore_lists
+from traces.captions.queries import Captions, captions_of
 from traces.core.schema import Schema
 from traces.core.step_header import STORED_FIELDS, typed_columns
 from traces.errors import NotFound
@@ -114,6 +116,7 @@ def _current_facts(diff_id: UUID) -> dict[str, Schema]:
     sides = {"base": row.base, "candidate": row.candidate}
     return {
         "outcomes": _verdicts(row),
+        "captions": _captions(row, captions_of(sides.values())),
         "deletions": RunDeletions(**{side: _deletion_time(run) for side, run in sides.items()}),
         "newer_revisions": NewerRevisions(**{side: _newer_revision(run) for side, run in sides.items()}),
     }
@@ -126,6 +129,10 @@ def _verdicts(row: DiffReport) -> RunVerdicts:
             for side, run in (("base", row.base), ("candidate", row.candidate))
         }
     )
+
+
+def _captions(row: DiffReport, captions: Captions) -> RunCaptions:
+    return RunCaptions(base=captions[row.base_id].caption, candidate=captions[row.candidate_id].caption)
 
 
 def _deletion_time(run: Run) -> datetime | None:
@@ -184,7 +191,8 @@ def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
     reports = list(rows.order_by("-created_at", "-id")[:limit])
     evidence_summaries = _evidence_summaries([row.id for row in reports])
-    return [_summary(row, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
+    captions = captions_of(run for row in reports for run in (row.base, row.candidate))
+    return [_summary(row, captions, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
 
 
 def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
@@ -200,13 +208,14 @@ def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
     return summaries
 
 
-def _summary(row: DiffReport, sentence: str, confidence: str) -> DiffSummary:
+def _summary(row: DiffReport, captions: Captions, sentence: str, confidence: str) -> DiffSummary:
     return DiffSummary(
         id=row.id,
         created_at=row.created_at,
         base=_ref(row.base),
         candidate=_ref(row.candidate),
         outcomes=_verdicts(row),
+        captions=_captions(row, captions),
         sentence=sentence,
         ars=row.ars or 0.0,
         confidence=confidence or None,

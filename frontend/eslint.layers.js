@@ -35,7 +35,7 @@ const LAYERS = [
   {
     files: "src/app/**",
     ignores: ["src/app/router.tsx", "src/app/paths.ts"],
-    allow: ["app/", "ui/", "api/"],
+    allow: ["app/", "domain/", "ui/", "api/"],
     reason: "Only the router imports pages, and only paths.ts imports their search parameters.",
   },
   {

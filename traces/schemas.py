@@ -5,11 +5,20 @@ from typing import Literal
 from uuid import UUID
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.schema import LabelCounts, Schema
+from traces.core.schema import ForkChange, LabelCounts, Schema
 from traces.core.vocabulary import EdgeKind, JudgementSource, Label, Outcome, RunSource, RunStatus, StepStatus, StepType
 
 
-class RunSummary(Schema):
+class Caption(Schema):
+    """What tells a run from others: what a fork changes, its answer, and the name and the note that users gave it."""
+
+    title: str  # the name that users gave the run; empty: none
+    note: str
+    change: ForkChange | None  # null: not a fork, or not known
+    answer: str  # the beginning of the last answer, in one line; empty: none was recorded
+
+
+class RunSummary(Caption):
     """A row of the list of runs. An unknown cost is null, never 0."""
 
     id: UUID
@@ -39,6 +48,8 @@ class RunSummary(Schema):
     duration_ms: float | None
     labels: LabelCounts
     source_run: UUID | None
+    source_outcome: Outcome | None  # of the run that it was forked from
+    source_answer: str | None
     fork_sequence_no: int | None
     session_id: UUID | None
 

@@ -81,6 +81,21 @@ def outcome(name: str) -> Text:
     return Text(name, style=_OUTCOMES[Outcome(name)])
 
 
+def run_title(run: dict[str, Any]) -> str:
+    """Words by which people recognise a run: the name that users gave it, the change of a fork, or its own name."""
+    change = change_text(run["change"])
+    return " · ".join(filter(None, [run["title"], change, "" if run["title"] and change else run["name"]]))
+
+
+def change_text(change: dict[str, Any] | None) -> str:
+    """What a fork changes: `+ “Order totals are in cents” (system prompt) and 2 more`; empty if it is not known."""
+    if change is None:
+        return ""
+    target = f" ({change['target']})" if change["target"] else ""
+    more = f" and {change['count'] - 1} more" if change["count"] > 1 else ""
+    return f"{change['text']}{target}{more}"
+
+
 def labels(counts: dict[str, int]) -> Text:
     """Number of steps per label: ● 5 ◐ 1 ◌ 3."""
     counts_by_label = [(name, counts.get(name, 0)) for name in ("live", "exact", "cached", "simulated")]

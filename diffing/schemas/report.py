@@ -14,6 +14,7 @@ from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 from traces.core.statuses import Status
 from traces.core.vocabulary import EdgeKind, JudgementSource, Outcome
+from traces.schemas import Caption
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
@@ -291,6 +292,13 @@ class RunVerdicts(Schema):
     candidate: RunVerdict
 
 
+class RunCaptions(Schema):
+    """What tells the two runs from others."""
+
+    base: Caption
+    candidate: Caption
+
+
 class NewerRevision(Schema):
     """The newest revision of a run; `added_steps` counts the steps that the run does not have."""
 
@@ -344,13 +352,15 @@ class DiffReport(Schema):
     # Null only while the report is computed.
     outcomes: RunVerdicts | None = None
     # Null only while the report is computed.
+    captions: RunCaptions | None = None
+    # Null only while the report is computed.
     newer_revisions: NewerRevisions | None = None
     # Null only while the report is computed.
     deletions: RunDeletions | None = None
 
 
 # Fields of a report that follow the current state of its runs, and are not stored with it.
-CURRENT_FIELDS: Final = frozenset({"outcomes", "newer_revisions", "deletions"})
+CURRENT_FIELDS: Final = frozenset({"outcomes", "captions", "newer_revisions", "deletions"})
 
 
 class DiffStatus(Status):
@@ -381,6 +391,7 @@ class DiffSummary(Schema):
     base: RunRef
     candidate: RunRef
     outcomes: RunVerdicts
+    captions: RunCaptions
     sentence: str
     ars: float
     confidence: Confidence | None

@@ -12,10 +12,10 @@ from diffing.models import DiffReport
 from replay.checks.schemas import CheckResult
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import ExperimentRequest
-from replay.fork_tree.core.change_labels import changes
 from replay.fork_tree.core.schemas import Origin, RunTree, TreeRun
 from replay.models import Attempt, BisectionProbe, ExperimentRow, ProofProbe, ReplaySession, UnchangedReplay
-from replay.overrides.profile import OverrideProfile
+from replay.sessions.queries import change_of
+from traces.captions.queries import Captions, captions_of
 from traces.core.schema import LabelCounts
 from traces.models import Run
 
@@ -43,6 +43,7 @@ class _TreeData:
     # By diff.
     scores: Mapping[UUID, tuple[float | None, ...]]
     latencies: Mapping[UUID, float | None]
+    captions: Captions
 
 
 def tree(requested_run: Run) -> RunTree:
@@ -108,6 +109,7 @@ def _load_data(runs: Collection[Run]) -> _TreeData:
         sessions=sessions,
         purposes=_purposes(ids),
         latencies=dict(latencies),
+        captions=captions_of(runs),
         scores={id: tuple(scores) for id, *scores in DiffReport.objects.filter(id__in=diffs).values_list(*columns)},
     )
 
@@ -173,7 +175,12 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
     )
     ars, output, tools = data.scores.get(session.diff_id, (None,) * 3) if session and session.diff_id else (None,) * 3
     counts = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
+    caption = data.captions[run.id].caption
+    if session and caption.change is None:
+        # A probe, or a fork from before changes were stored.
+        caption = caption.model_copy(update={"change": change_of(session)})
     return TreeRun(
+        **dict(caption),
         id=run.id,
         parent=run.source_run_id,
         depth=depth,
@@ -186,7 +193,6 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         steps=run.step_count,
         labels=LabelCounts(live=run.step_count - sum(counts.values()), **counts),
         fork_sequence_no=run.fork_sequence_no,
-        changes=changes(OverrideProfile.model_validate(session.profile.profile)) if session else [],
         origin=purpose.origin,
         origin_id=purpose.id,
         origin_name=purpose.name,

@@ -22,6 +22,7 @@ class ReplaySession(models.Model):
     diff_id = models.UUIDField(null=True)
     fork_sequence_no = models.PositiveIntegerField()
     profile = models.ForeignKey(OverrideProfile, models.PROTECT, related_name="sessions")
+    change = models.JSONField(null=True, help_text="a `ForkChange`; null: a probe, or not known")
     policy = models.JSONField(help_text="as of the launch; later changes of defaults do not affect it")
     stated_policy = models.ForeignKey(
         ReplayPolicy, models.PROTECT, null=True, related_name="sessions", help_text="as the caller wrote it"

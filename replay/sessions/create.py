@@ -16,6 +16,7 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False) -> Re
     return ReplaySession.objects.create(
         source_run=preparation.run,
         fork_sequence_no=preparation.fork,
+        change=None if is_probe else preparation.change.model_dump(),
         profile=library.store_profile(request.overrides),
         stated_policy=library.store_policy(request.policy),
         policy=request.policy.model_dump(mode="json"),

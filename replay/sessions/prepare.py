@@ -12,9 +12,11 @@ from replay.core.applied_profile import changes_anything
 from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
 from replay.core.graph import Graph
 from replay.core.plan import Plan, PlanRefusal
+from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import configuration
 from replay.live import pricing, retrieval, tools
 from replay.live.availability import match_retriever, provider_name
+from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.planning import plan_environment, planner
 from replay.planning.plan_cache import PlanCache
 from replay.planning.structural import refuse_structural
@@ -25,11 +27,13 @@ from replay.store import call_cache
 from replay.store.fork import build_fork
 from replay.store.graph_loader import find_losses, load_first_model, load_graph, load_steps
 from replay.store.payload_reader import Payloads
+from replay.store.recorded_calls import RecordedCalls
 from replay.tool_review import queries as tool_review_queries
 from traces.call_index import ignore_lists
 from traces.core.gc_pause import without_pauses
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
+from traces.core.schema import ForkChange
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.ingest.redaction import block_reason
@@ -47,12 +51,19 @@ _LONG: Final = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedReplay:
-    """A replay request with its source run, fork and plan."""
+    """A replay request with its source, source run, fork and plan."""
+
+    source: "Source"
 
     run: Run
     fork: int
     request: ReplayRequest
     plan: Plan
+
+    @cached_property
+    def change(self) -> ForkChange:
+        """What the fork changes, in a few words."""
+        return self.source.change(self.request)
 
 
 def parse(body: JSONValue) -> ReplayRequest:
@@ -94,7 +105,7 @@ class Source:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
         else:
             plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
-        return PreparedReplay(run=self.run, fork=self.fork, request=request, plan=plan)
+        return PreparedReplay(source=self, run=self.run, fork=self.fork, request=request, plan=plan)
 
     def _plan(self, request: ReplayRequest, *, brief: bool, list_untouched: bool) -> Plan:
         if not list_untouched and not changes_anything(request.overrides, request.policy):
@@ -107,6 +118,11 @@ class Source:
         return planner.plan(
             fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, list_reused=list_untouched
         )
+
+    def change(self, request: ReplayRequest) -> ForkChange:
+        """Describe what a request changes in the recording."""
+        find_call = RecordedCalls(self._graph, self._payloads) if request.overrides.overrides else no_recorded_call
+        return fork_change(request.overrides, request.policy, find_call, SessionRedaction(self.run.app).text)
 
     @cached_property
     def _graph(self) -> Graph:

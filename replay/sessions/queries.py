@@ -11,6 +11,7 @@ from replay.execution.calls.attempts import attempt_view
 from replay.execution.messages import AttemptMessage, OperatorQuestion, StepsMessage, TextMessage
 from replay.live import providers
 from replay.models import Attempt, ReplaySession, SessionMessage
+from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.sessions.schemas import (
@@ -22,7 +23,8 @@ from replay.sessions.schemas import (
     SessionView,
     Takeover,
 )
-from traces.core.schema import LabelCounts
+from traces.captions.queries import NO_CAPTION, Captions, captions_of
+from traces.core.schema import ForkChange, LabelCounts
 from traces.http.paging import Page, cut
 from traces.runs.queries import by_id
 
@@ -52,7 +54,9 @@ def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> Sessi
     sessions = sessions.filter(is_probe=False, run__deletion__isnull=True).order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
-    return SessionList(sessions=[view_of(session) for session in sessions[:limit]])
+    rows = list(sessions[:limit])
+    captions = _captions(rows)
+    return SessionList(sessions=[view_of(session, captions) for session in rows])
 
 
 def messages_after(session_id: UUID, after: int) -> list[Message]:
@@ -89,13 +93,23 @@ def configured_providers() -> ProviderList:
     )
 
 
-def view_of(session: ReplaySession) -> SessionView:
+def view_of(session: ReplaySession, captions: Captions | None = None) -> SessionView:
+    """Return the state of a session; `captions` are those of the runs of a list."""
+    captions = captions or _captions([session])
+    source = captions[session.source_run_id]
+    caption = captions[session.run_id].caption if session.run_id else NO_CAPTION
     counts = LabelCounts(exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count)
     return SessionView(
         id=session.id,
         status=session.status,
         source_run=session.source_run_id,
         source_name=session.source_run.name,
+        source_outcome=source.outcome,
+        source_answer=source.caption.answer,
+        change=change_of(session),
+        title=caption.title,
+        note=caption.note,
+        answer=caption.answer if session.ended_at else "",
         run=session.run_id,
         outcome=session.run.verdict.outcome if session.run and session.ended_at else None,
         diff=session.diff_id,
@@ -126,6 +140,19 @@ def view_of(session: ReplaySession) -> SessionView:
         started_at=session.started_at,
         ended_at=session.ended_at,
     )
+
+
+def _captions(sessions: Iterable[ReplaySession]) -> Captions:
+    runs = (run for session in sessions for run in (session.source_run, session.run) if run is not None)
+    return captions_of(runs)
+
+
+def change_of(session: ReplaySession) -> ForkChange:
+    """Return what a session changes; of a session without a stored change, without the recorded values."""
+    if session.change is not None:
+        return ForkChange.model_validate(session.change)
+    profile = OverrideProfile.model_validate(session.profile.profile)
+    return fork_change(profile, Policy.model_validate(session.policy), no_recorded_call, str)
 
 
 def _sessions() -> QuerySet[ReplaySession]:

@@ -12,8 +12,9 @@ from replay.execution.messages import AttemptMessage, AttemptView, OperatorQuest
 from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
-from traces.core.schema import LabelCounts, Schema
+from traces.core.schema import ForkChange, LabelCounts, Schema
 from traces.core.vocabulary import Outcome, StepStatus
+from traces.schemas import Caption
 
 
 class ReplayRequest(Schema):
@@ -59,11 +60,16 @@ class OperatorAnswer(Schema):
     status: CallEnd = StepStatus.OK
 
 
-class SessionView(Schema):
+class SessionView(Caption):
+    """A replay; its name, note and answer are those of the derived run."""
+
+    change: ForkChange
     id: UUID
     status: SessionStatus
     source_run: UUID
     source_name: str
+    source_outcome: Outcome
+    source_answer: str
     # The derived run.
     run: UUID | None
     # Of the derived run; null before the replay has ended.

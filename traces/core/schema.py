@@ -24,6 +24,14 @@ class LabelCounts(Schema):
     simulated: int = 0
 
 
+class ForkChange(Schema):
+    """What a fork changes: its first change in a few words, what that changes, and the number of all changes."""
+
+    text: str  # such as `+ “Order totals are in cents”` or `gpt-4.1 → gpt-5-mini`
+    target: str  # such as `system prompt`; empty if the text names it
+    count: int
+
+
 ErrorCode = Literal[
     "validation_error",
     "auth_required",

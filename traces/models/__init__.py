@@ -2,6 +2,7 @@
 
 from traces.models.app_rules import IgnoreList, RedactionPolicy, ReducedSignature, ToolCall
 from traces.models.artifacts import Artifact, ArtifactUse, LooseFile, Pack
+from traces.models.captions import RunCaption
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
 from traces.models.retention import AuditEntry, Deletion, RetentionPolicy, RunMark
@@ -29,6 +30,7 @@ __all__ = [
     "RetentionPass",
     "RetentionPolicy",
     "Run",
+    "RunCaption",
     "RunListing",
     "RunMark",
     "RunOutcome",

@@ -11,7 +11,7 @@ from traces.payloads.messages import Documents, Message, ModelAnswer, ModelReque
 MAX_SUMMARY: Final = 200
 MAX_SEARCH: Final = 600
 _ARGUMENT: Final = 40
-_ASKS: Final = "asks "
+REQUEST_PREFIX: Final = "asks "  # of the summary of a model step that requests tool calls
 # Characters of a text that are read: enough for one line.
 _HEAD: Final = 2_000
 
@@ -31,7 +31,7 @@ def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, ou
 
 def is_request(summary: str) -> bool:
     """Return whether the summary of a model step lists requested tool calls."""
-    return summary.startswith(_ASKS)
+    return summary.startswith(REQUEST_PREFIX)
 
 
 def search_text(run: RecordedRun) -> str:
@@ -85,7 +85,7 @@ def _argument(value: JSONValue) -> str:
 
 def _answer(output: JSONValue) -> str:
     names = [_name(call) for call in ModelAnswer(output).calls]
-    return f"{_ASKS}{', '.join(names)}" if names else text_of(output)
+    return f"{REQUEST_PREFIX}{', '.join(names)}" if names else text_of(output)
 
 
 def _name(call: JSONObject) -> str:

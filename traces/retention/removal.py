@@ -23,6 +23,7 @@ from traces.models import (
     RecordAddress,
     Recording,
     Run,
+    RunCaption,
     RunMark,
     RunOutcome,
     RunTag,
@@ -132,8 +133,10 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
             return
         citations.release([run_id])
         _delete_recordings(run)
-        for model in (PendingProvenance, RunTag, ToolCall, Judgement, RunOutcome, RunMark):
+        for model in (PendingProvenance, RunTag, ToolCall, Judgement, RunCaption, RunOutcome, RunMark):
             model.objects.filter(run_id=run_id).delete()
+        # It may quote the deleted run.
+        RunCaption.objects.filter(run__in=forks).update(change=None)
         Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")
         is_cited = bool(citations.find_referenced([run_id]))
         columns = _deletion_columns(deletion)

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from traces.captions.queries import captions_of
 from traces.models import Run, RunListing, UnindexedRun
 from traces.run_lists.run_filter import RunFilter, SearchCursor, search_cursor_text
 from traces.runs.presenters import run_summary
@@ -35,8 +36,9 @@ def page(run_filter: RunFilter, runs: QuerySet[RunListing]) -> RunList:
     rows = Run.objects.filter(id__in=[match.run_id for match in matches]).select_related("verdict", "mark")
     by_id = {run.id: run for run in rows}
     page_runs = [*new_runs, *(by_id[match.run_id] for match in matches if match.run_id in by_id)]
+    captions = captions_of(page_runs)
     return RunList(
-        runs=[run_summary(run) for run in page_runs],
+        runs=[run_summary(run, captions) for run in page_runs],
         next=search_cursor_text(last) if last is not None else None,
         total=len(page_runs) if run_filter.after is None and last is None else None,
         hits=hits.hits(matches, words),

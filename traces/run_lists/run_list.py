@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
+from traces.captions.queries import captions_of
 from traces.core.vocabulary import Outcome, RunSource
 from traces.models import Judgement, Run, RunListing, RunTag
 from traces.run_lists import payload_search
@@ -35,9 +36,10 @@ def page(run_filter: RunFilter) -> RunList:
     by_id = Run.objects.select_related("verdict", "mark").in_bulk(ids[:limit])
     runs = [by_id[id] for id in ids[:limit] if id in by_id]
     more = len(ids) > limit
+    captions = captions_of(runs)
     is_counted = is_first and not (run_filter.words and more)
     return RunList(
-        runs=[run_summary(run) for run in runs],
+        runs=[run_summary(run, captions) for run in runs],
         # A run may have been deleted between the two queries.
         next=cursor_text(runs[-1], run_filter.sort) if more and runs else None,
         total=min(len(ids), _MAX_TOTAL) if is_counted else None,

@@ -9,6 +9,7 @@ import orjson
 from django.db.models import FloatField, QuerySet, TextField
 from django.db.models.functions import Cast
 
+from traces.captions.queries import Captions
 from traces.core.json_access import list_or_single
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
@@ -40,10 +41,12 @@ StepDict = dict[str, Any]
 _TAGS: Final = ("tags", "tag.tags")
 
 
-def run_summary(run: Run) -> RunSummary:
+def run_summary(run: Run, captions: Captions) -> RunSummary:
     """Build a row of the list; select `verdict` and `mark` with the run."""
     verdict, mark = run.verdict, getattr(run, "mark", None)
+    source = captions.get(run.source_run_id) if run.source_run_id else None
     return RunSummary.model_construct(
+        **dict(captions[run.id].caption),
         id=run.id,
         external_id=run.external_id,
         revision=run.revision,
@@ -71,6 +74,8 @@ def run_summary(run: Run) -> RunSummary:
         duration_ms=run.duration_ms,
         labels=label_counts(run),
         source_run=run.source_run_id,
+        source_outcome=source.outcome if source else None,
+        source_answer=source.caption.answer if source else None,
         fork_sequence_no=run.fork_sequence_no,
         session_id=run.session_id,
     )

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
 
+from traces.captions.queries import captions_of
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
@@ -141,9 +142,11 @@ def run_detail(run: Run) -> RunDetail:
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     source_deletion = Deletion.objects.filter(run=run.source_run_id).first() if run.source_run_id else None
     original = originals.original_of(run)
+    derived = [*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED]]
+    captions = captions_of([run, *derived])
     newest = revisions.newest_continuation(run)
     return RunDetail.model_construct(
-        **dict(run_summary(run)),
+        **dict(run_summary(run, captions)),
         metadata=run.metadata,
         revisions=_revisions(run),
         latest=newest.id if newest else None,
@@ -152,7 +155,7 @@ def run_detail(run: Run) -> RunDetail:
         source_removed_at=source_deletion.removed_at if source_deletion else None,
         original=original.id if original else None,
         original_name=original.name if original else None,
-        derived=[run_summary(item) for item in (*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED])],
+        derived=[run_summary(item, captions) for item in derived],
     )
 
 

@@ -38,7 +38,15 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
         labels = output.labels(run["labels"])
         outcome_text = output.outcome(run["outcome"])
         table.add_row(
-            sign, run["id"], run["app"], outcome_text, str(run["steps"]), tokens, cost, labels, Text(run["name"])
+            sign,
+            run["id"],
+            run["app"],
+            outcome_text,
+            str(run["steps"]),
+            tokens,
+            cost,
+            labels,
+            Text(output.run_title(run)),
         )
     output.people().print(table)
 
@@ -65,7 +73,7 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
         scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
         checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
         fork = "" if run["fork_sequence_no"] is None else str(run["fork_sequence_no"])
-        title = run["origin_name"] or ", ".join(run["changes"]) or run["name"]
+        title = run["title"] or run["origin_name"] or output.change_text(run["change"]) or run["name"]
         table.add_row(
             output.glyph("live", run["status"]),
             run["id"],
@@ -115,13 +123,14 @@ def _print_whole(run: dict[str, Any], steps: Iterator[dict[str, Any]]) -> None:
 
 def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     console = output.people()
-    console.print(Text(run["name"], style="bold"), soft_wrap=True)
+    console.print(Text(run["title"] or run["name"], style="bold"), soft_wrap=True)
     counts = f"{run['steps']} steps, {run['errors']} failed"
     origin = f"{run['source_run']} from step {run['fork_sequence_no']}" if run["source_run"] else ""
     outcome = output.outcome(run["outcome"]) + Text(f"  {run['outcome_reason']}".rstrip(), style="bright_black")
     facts: list[tuple[str, Any]] = [("run", run["id"]), ("revision", _revision(run))]
     facts += [("app", run["app"]), ("status", run["status"])]
-    facts += [("outcome", outcome), ("forked from", origin)]
+    facts += [("outcome", outcome), ("forked from", origin), ("change", output.change_text(run["change"]))]
+    facts += [("note", run["note"]), ("answer", run["answer"])]
     facts += [("steps", counts), ("labels", output.labels(run["labels"]))]
     facts += [("cost", output.money(run["cost_usd"])), ("duration", output.duration(run["duration_ms"]))]
     output.facts(console, facts)

@@ -2408,6 +2408,19 @@ export interface components {
             unpriced_calls: number;
         };
         /**
+         * Caption
+         * @description What tells a run from others: what a fork changes, its answer, and the name and the note that users gave it.
+         */
+        Caption: {
+            /** Title */
+            title: string;
+            /** Note */
+            note: string;
+            change: components["schemas"]["ForkChange"] | null;
+            /** Answer */
+            answer: string;
+        };
+        /**
          * Cause
          * @description One possible cause; `category` follows the order of the replay-fork-diff document.
          */
@@ -2859,6 +2872,8 @@ export interface components {
             /** @default null */
             outcomes: components["schemas"]["RunVerdicts"] | null;
             /** @default null */
+            captions: components["schemas"]["RunCaptions"] | null;
+            /** @default null */
             newer_revisions: components["schemas"]["NewerRevisions"] | null;
             /** @default null */
             deletions: components["schemas"]["RunDeletions"] | null;
@@ -2886,6 +2901,7 @@ export interface components {
             base: components["schemas"]["RunRef"];
             candidate: components["schemas"]["RunRef"];
             outcomes: components["schemas"]["RunVerdicts"];
+            captions: components["schemas"]["RunCaptions"];
             /** Sentence */
             sentence: string;
             /** Ars */
@@ -3573,6 +3589,18 @@ export interface components {
              */
             stopped: "" | "budget" | "cancelled";
             cheapest_experiment: components["schemas"]["CheapestExperiment"] | null;
+        };
+        /**
+         * ForkChange
+         * @description What a fork changes: its first change in a few words, what that changes, and the number of all changes.
+         */
+        ForkChange: {
+            /** Text */
+            text: string;
+            /** Target */
+            target: string;
+            /** Count */
+            count: number;
         };
         /**
          * ForkResult
@@ -5778,6 +5806,14 @@ export interface components {
             timeout_s: number;
         };
         /**
+         * RunCaptions
+         * @description What tells the two runs from others.
+         */
+        RunCaptions: {
+            base: components["schemas"]["Caption"];
+            candidate: components["schemas"]["Caption"];
+        };
+        /**
          * RunDeletions
          * @description When the compared runs were deleted; null for a run that exists. Their contents are removed later.
          */
@@ -5795,6 +5831,13 @@ export interface components {
          *     identity, newest first, if there are several; `latest` is the newest revision that continues this run.
          */
         RunDetail: {
+            /** Title */
+            title: string;
+            /** Note */
+            note: string;
+            change: components["schemas"]["ForkChange"] | null;
+            /** Answer */
+            answer: string;
             /**
              * Id
              * Format: uuid
@@ -5850,6 +5893,9 @@ export interface components {
             labels: components["schemas"]["LabelCounts"];
             /** Source Run */
             source_run: string | null;
+            source_outcome: components["schemas"]["Outcome"] | null;
+            /** Source Answer */
+            source_answer: string | null;
             /** Fork Sequence No */
             fork_sequence_no: number | null;
             /** Session Id */
@@ -6016,6 +6062,13 @@ export interface components {
          * @description A row of the list of runs. An unknown cost is null, never 0.
          */
         RunSummary: {
+            /** Title */
+            title: string;
+            /** Note */
+            note: string;
+            change: components["schemas"]["ForkChange"] | null;
+            /** Answer */
+            answer: string;
             /**
              * Id
              * Format: uuid
@@ -6071,6 +6124,9 @@ export interface components {
             labels: components["schemas"]["LabelCounts"];
             /** Source Run */
             source_run: string | null;
+            source_outcome: components["schemas"]["Outcome"] | null;
+            /** Source Answer */
+            source_answer: string | null;
             /** Fork Sequence No */
             fork_sequence_no: number | null;
             /** Session Id */
@@ -6285,8 +6341,18 @@ export interface components {
          * @enum {string}
          */
         SessionStatus: "pending" | "running" | "completed_exact" | "completed_simulated" | "completed_mixed" | "failed_validation" | "failed_execution" | "cancelled" | "awaiting_operator";
-        /** SessionView */
+        /**
+         * SessionView
+         * @description A replay; its name, note and answer are those of the derived run.
+         */
         SessionView: {
+            /** Title */
+            title: string;
+            /** Note */
+            note: string;
+            change: components["schemas"]["ForkChange"];
+            /** Answer */
+            answer: string;
             /**
              * Id
              * Format: uuid
@@ -6300,6 +6366,9 @@ export interface components {
             source_run: string;
             /** Source Name */
             source_name: string;
+            source_outcome: components["schemas"]["Outcome"];
+            /** Source Answer */
+            source_answer: string;
             /** Run */
             run: string | null;
             outcome: components["schemas"]["Outcome"] | null;
@@ -7106,6 +7175,13 @@ export interface components {
          * @description A run of the tree. Scores compare it with the run that it was forked from; null until they are compared.
          */
         TreeRun: {
+            /** Title */
+            title: string;
+            /** Note */
+            note: string;
+            change: components["schemas"]["ForkChange"] | null;
+            /** Answer */
+            answer: string;
             /**
              * Id
              * Format: uuid
@@ -7130,8 +7206,6 @@ export interface components {
             labels: components["schemas"]["LabelCounts"];
             /** Fork Sequence No */
             fork_sequence_no: number | null;
-            /** Changes */
-            changes: string[];
             /**
              * Origin
              * @enum {string}
@@ -7423,6 +7497,7 @@ export type BundleRequest = components['schemas']['BundleRequest'];
 export type CalibrationRequest = components['schemas']['CalibrationRequest'];
 export type CalibrationView = components['schemas']['CalibrationView'];
 export type CallTotals = components['schemas']['CallTotals'];
+export type Caption = components['schemas']['Caption'];
 export type Cause = components['schemas']['Cause'];
 export type CellPlan = components['schemas']['CellPlan'];
 export type CellView = components['schemas']['CellView'];
@@ -7480,6 +7555,7 @@ export type FailedStepList = components['schemas']['FailedStepList'];
 export type FieldRule = components['schemas']['FieldRule'];
 export type FinalAnswers = components['schemas']['FinalAnswers'];
 export type Findings = components['schemas']['Findings'];
+export type ForkChange = components['schemas']['ForkChange'];
 export type ForkResult = components['schemas']['ForkResult'];
 export type ForkStep = components['schemas']['ForkStep'];
 export type FrequencyView = components['schemas']['FrequencyView'];
@@ -7599,6 +7675,7 @@ export type RetrieverList = components['schemas']['RetrieverList'];
 export type RetrieverSetting = components['schemas']['RetrieverSetting'];
 export type RetrieverTrialRequest = components['schemas']['RetrieverTrialRequest'];
 export type RetrieverView = components['schemas']['RetrieverView'];
+export type RunCaptions = components['schemas']['RunCaptions'];
 export type RunDeletions = components['schemas']['RunDeletions'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];

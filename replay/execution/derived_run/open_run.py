@@ -7,6 +7,8 @@ from django.db import transaction
 
 from replay.execution.derived_run import step_rows
 from replay.execution.session_row import SessionRow
+from traces.captions import services as captions
+from traces.core.schema import ForkChange
 from traces.core.vocabulary import RunSource
 from traces.models import Step
 from traces.runs import services as traces
@@ -43,5 +45,7 @@ def _begin(row: SessionRow) -> None:
             metadata=step_rows.metadata(session),
             source=RunSource.PROBE if session.is_probe else RunSource.REPLAY,
         )
+        if session.change is not None:
+            captions.describe_fork(session.run.id, ForkChange.model_validate(session.change))
         row.update(run=session.run)
         row.append_messages("session")

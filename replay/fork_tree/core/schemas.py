@@ -8,11 +8,12 @@ from replay.checks.schemas import CheckResult
 from replay.core.vocabulary import SessionStatus
 from traces.core.schema import LabelCounts, Schema
 from traces.core.vocabulary import Outcome, RunStatus
+from traces.schemas import Caption
 
 Origin = Literal["recorded", "fork", "experiment", "bisection", "proof", "unchanged"]
 
 
-class TreeRun(Schema):
+class TreeRun(Caption):
     """A run of the tree. Scores compare it with the run that it was forked from; null until they are compared."""
 
     id: UUID
@@ -27,8 +28,6 @@ class TreeRun(Schema):
     steps: int
     labels: LabelCounts
     fork_sequence_no: int | None
-    # Changes of the fork, as short texts.
-    changes: list[str]
     origin: Origin
     # Id of the experiment, the bisection or the diff of a proof.
     origin_id: UUID | None

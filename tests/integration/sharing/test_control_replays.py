@@ -166,8 +166,8 @@ class TestTree:
             (refork["run"], 2, model_fork["run"]),
         ]
         root, fork, grandchild = tree["runs"]
-        assert (root["origin"], root["ars"], root["changes"]) == ("recorded", None, [])
-        assert (fork["origin"], fork["changes"], fork["diff"]) == ("fork", ["model other"], model_fork["diff"])
+        assert (root["origin"], root["ars"], root["change"]) == ("recorded", None, None)
+        assert (fork["origin"], fork["change"]["text"], fork["diff"]) == ("fork", "m1 → other", model_fork["diff"])
         scores = client.get(f"/api/v1/diffs/{model_fork['diff']}").json()["scores"]
         names = ("ars", "output_similarity", "tool_accuracy")
         assert [fork[name] for name in names] == [scores[name] for name in names]

@@ -37,9 +37,14 @@ test("a missing word prevents a match", () => {
 
 test("describes a run by app and fork", () => {
   const open = vi.fn();
-  const run = aRun({ fork_sequence_no: 5, started_at: "2026-11-21T10:00:00Z" });
+  const run = aRun({
+    name: "Refund",
+    change: { text: "m1 → m2", target: "model", count: 1 },
+    fork_sequence_no: 5,
+    started_at: "2026-11-21T10:00:00Z",
+  });
   const entry = runEntry(run, open);
-  expect(entry.note).toContain("fork from step 5 · 9 steps");
+  expect(entry.note).toContain("fork of Refund · 9 steps");
   entry.run();
   expect(open).toHaveBeenCalledWith(run);
 });

@@ -1,5 +1,6 @@
 /** Entries of the command palette. */
 import type { RunSummary } from "@/api/schema";
+import { runTitle } from "@/domain/runs/title";
 import { timeAgo, pluralize } from "@/ui/format/numbers";
 
 export interface Entry {
@@ -35,11 +36,15 @@ export function entriesOf(groups: readonly Group[]): Entry[] {
 }
 
 export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entry {
-  const fork = run.fork_sequence_no === null ? "" : `fork from step ${run.fork_sequence_no}`;
-  const note = [fork || run.app, pluralize(run.steps, "step"), timeAgo(run.started_at ?? run.created_at)]
+  const title = runTitle(run);
+  const note = [
+    title === run.name ? run.app : `fork of ${run.name}`,
+    pluralize(run.steps, "step"),
+    timeAgo(run.started_at ?? run.created_at),
+  ]
     .filter(Boolean)
     .join(" · ");
-  return { id: `run ${run.id}`, label: run.name, note, keys: "", run: () => open(run) };
+  return { id: `run ${run.id}`, label: title, note, keys: "", run: () => open(run) };
 }
 
 /** How well `text` matches `query`. Every word must occur; word starts score higher. Null without a match. */

@@ -1,10 +1,20 @@
-import type { DiffReport } from "@/api/schema";
-import { shortId } from "@/ui/format/numbers";
+import type { DiffReport, DiffSummary } from "@/api/schema";
+import { runTitle } from "@/domain/runs/title";
 
-/** The name of a candidate: where it was forked, or its id if it has the same name as the base. */
-export function candidateName({ base, candidate }: Pick<DiffReport, "base" | "candidate">): string {
+type Sides = Pick<DiffReport | DiffSummary, "base" | "candidate" | "captions">;
+
+/** The name of a base: the one that users gave it, what it changes, or its recorded name. */
+export function baseName({ base, captions }: Sides): string {
+  return captions ? runTitle({ ...captions.base, name: base.name }) : base.name;
+}
+
+/** The name of a candidate, which differs from the base's: what it changes, if it has no other. */
+export function candidateName(report: Sides): string {
+  const { base, candidate, captions } = report;
+  const name = captions ? runTitle({ ...captions.candidate, name: candidate.name }) : candidate.name;
+  if (name !== baseName(report)) return name;
   if (candidate.source_run === base.id && candidate.fork_sequence_no !== null) {
     return `fork from step ${candidate.fork_sequence_no}`;
   }
-  return candidate.name === base.name ? `run ${shortId(candidate.id)} of the same name` : candidate.name;
+  return "another run of the same name";
 }

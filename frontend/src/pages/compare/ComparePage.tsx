@@ -5,6 +5,7 @@ import { IconX } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { compare } from "@/api/diffs/diffs";
 import { runQuery } from "@/api/runs/runs";
+import { fullTitle } from "@/domain/runs/title";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { ErrorState } from "@/ui/ErrorState";
 import { ComparisonPending } from "@/features/diffs/ComparisonPending";
@@ -63,7 +64,7 @@ function SelectedRun({ run, onClear }: { run: string; onClear: () => void }): Re
   return (
     <div className={classes.chosen}>
       {data && <RunOutcome run={data} withWord />}
-      <b className="grow">{data?.name ?? (error ? error.message : run)}</b>
+      <b className="grow">{data ? fullTitle(data) : error ? error.message : "…"}</b>
       <button type="button" className={classes.clear} onClick={onClear} aria-label="Choose another run">
         <IconX size={14} />
       </button>

@@ -5,6 +5,8 @@ import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { runsQuery } from "@/api/runs/runs";
 import type { RunSummary } from "@/api/schema";
+import { runTitle } from "@/domain/runs/title";
+import { ForkName } from "@/features/runs/ForkName";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
@@ -54,16 +56,19 @@ function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) =>
     <button type="button" className={classes.run} onClick={() => onChoose(run.id)}>
       <span className={classes.title}>
         <RunOutcome run={run} withWord />
-        <b>{run.name}</b>
+        {run.fork_sequence_no === null ? <b>{runTitle(run)}</b> : <ForkName fork={run} step={run.fork_sequence_no} />}
       </span>
       <span className="muted">
-        {[run.app, pluralize(run.steps, "step"), timeAgo(run.started_at ?? run.created_at)].filter(Boolean).join(" · ")}
+        {[
+          run.fork_sequence_no !== null && `fork of ${run.name}`,
+          run.app,
+          pluralize(run.steps, "step"),
+          timeAgo(run.started_at ?? run.created_at),
+        ]
+          .filter(Boolean)
+          .join(" · ")}
         {run.errors > 0 && ` · ${pluralize(run.errors, "error")}`}
-        {run.fork_sequence_no !== null && ` · fork from step ${run.fork_sequence_no}`}
       </span>
-      <code className={classes.id} title={run.external_id}>
-        {run.external_id || run.id}
-      </code>
     </button>
   );
 }

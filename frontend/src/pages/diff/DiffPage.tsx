@@ -15,7 +15,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ComparisonPending } from "@/features/diffs/ComparisonPending";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { DiffView } from "./DiffView";
-import { candidateName } from "@/domain/diffs/candidateName";
+import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { ShareDialog } from "./sharing/ShareDialog";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
@@ -72,7 +72,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
           <Link {...paths.diffs()}>Diffs</Link> / <span>{report.base.app}</span>
         </nav>
         <h1 className={classes.title}>
-          <Link {...paths.run(report.base.id)}>{report.base.name}</Link>
+          <Link {...paths.run(report.base.id)}>{baseName(report)}</Link>
           <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
           <Link {...paths.run(report.candidate.id)} className={classes.candidate}>
             {candidateName(report)}

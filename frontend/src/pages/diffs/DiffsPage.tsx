@@ -12,7 +12,7 @@ import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { score } from "@/domain/diffs/score";
-import { candidateName } from "@/domain/diffs/candidateName";
+import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import list from "@/ui/ListPage.module.css";
@@ -76,7 +76,7 @@ const COLUMNS: readonly [Column<DiffSummary>, ...Column<DiffSummary>[]] = [
     cell: (diff) => (
       <>
         <Link {...paths.diff(diff.id)} className={list.name}>
-          {diff.base.name}
+          {baseName(diff)}
         </Link>
         <span className={list.sub}>{candidateName(diff)}</span>
       </>

@@ -12,9 +12,8 @@ import { LabelBar } from "@/features/labels/LabelBar";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { ListPage, LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { StateChip } from "@/features/labels/StateChip";
-import { draftOf } from "@/domain/overrides/draft";
-import { describeChanges } from "@/domain/overrides/wording";
 import { hasEnded, statusWords, type Tone } from "@/domain/replays/status";
+import { forkPlace, runTitle } from "@/domain/runs/title";
 import { paths } from "@/app/paths";
 import list from "@/ui/ListPage.module.css";
 
@@ -57,9 +56,6 @@ function NoReplays(): ReactElement {
   );
 }
 
-const changesOf = (session: SessionView): string =>
-  describeChanges(draftOf(session.overrides.overrides, session.policy).overrides);
-
 const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | "accent"> = {
   neutral: "live",
   active: "accent",
@@ -72,14 +68,14 @@ const MARK: Record<Tone, "exact" | "cached" | "simulated" | "failed" | "live" | 
 
 const COLUMNS: readonly [Column<SessionView>, ...Column<SessionView>[]] = [
   {
-    title: "Replay of",
+    title: "Change",
     cell: (session) => (
       <>
         <Link {...paths.replay(session.id)} className={list.name}>
-          {session.source_name}
+          {runTitle({ ...session, name: session.source_name })}
         </Link>
         <span className={list.sub}>
-          from step {session.fork_sequence_no} · {changesOf(session)}
+          {session.source_name} · {forkPlace(session, session.fork_sequence_no)}
         </span>
       </>
     ),

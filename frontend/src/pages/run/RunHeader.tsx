@@ -9,9 +9,11 @@ import type { RunDetail } from "@/api/schema";
 import { timeAgo, pluralize, duration, fullTime, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
-import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { ForkName } from "@/features/runs/ForkName";
+import { RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { fullTitle, runTitle } from "@/domain/runs/title";
 import { originOf } from "@/domain/runs/origin";
 import { Marks } from "@/features/retention/Marks";
 import { RunMenu } from "@/features/retention/RunMenu";
@@ -41,8 +43,8 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
         </nav>
         <div className="bar">
           <RunJudgements run={run} />
-          <h1 className="ellipsis" title={run.name}>
-            {shortenMarkers(run.name)}
+          <h1 className="ellipsis" title={fullTitle(run)}>
+            {shortenMarkers(runTitle(run))}
           </h1>
           <Marks run={run} />
           <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
@@ -108,8 +110,8 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
           >
             <IconGitFork size={14} aria-hidden />
             <span className="ellipsis">
-              {run.source_run === null ? "replay of" : `fork at step ${run.fork_sequence_no ?? 1} of`}{" "}
-              {sourceName === run.name ? "a run of the same name" : (sourceName ?? "its source")}
+              {run.source_run === null ? "replay of" : `fork from step ${run.fork_sequence_no ?? 1} of`}{" "}
+              {sourceName ?? "its source"}
             </span>
           </Link>
           {run.session_id !== null && (
@@ -134,7 +136,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
         </>
       )}
       {run.derived.length > 0 && (
-        <Menu position="bottom-end" shadow="md" width={320}>
+        <Menu position="bottom-end" shadow="md" width={520}>
           <Menu.Target>
             <Button
               variant="default"
@@ -152,7 +154,7 @@ function Lineage({ run }: { run: RunDetail }): ReactElement {
                 rightSection={<span className="muted">{timeAgo(fork.created_at)}</span>}
                 onClick={() => void navigate(paths.run(fork.id))}
               >
-                from step {fork.fork_sequence_no ?? 1} · <OutcomeWord run={fork} />
+                <ForkName fork={fork} step={fork.fork_sequence_no} />
                 <LabelBar counts={fork.labels} height={4} />
               </Menu.Item>
             ))}

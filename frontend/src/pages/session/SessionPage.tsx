@@ -10,6 +10,7 @@ import { runQuery } from "@/api/runs/runs";
 import type { SessionView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths } from "@/app/paths";
+import { forkPlace, runTitle } from "@/domain/runs/title";
 import { newerRevision } from "@/domain/runs/revisions";
 import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
@@ -31,7 +32,7 @@ const route = getRouteApi("/replays/$session");
 export function SessionPage(): ReactElement {
   const { session: id } = route.useParams();
   const { session, error, retry, live, steps, connection } = useSession(id);
-  useDocumentTitle(session ? `Replay of ${session.source_name}` : "Replay");
+  useDocumentTitle(session ? `Replay: ${titleOf(session)}` : "Replay");
   if (error && !session) return <ErrorPage error={error} onRetry={retry} />;
   if (!session) return <SessionSkeleton />;
   return (
@@ -59,16 +60,18 @@ export function SessionPage(): ReactElement {
   );
 }
 
+const titleOf = (session: SessionView): string => runTitle({ ...session, name: session.source_name });
+
 function Header({ session }: { session: SessionView }): ReactElement {
   return (
     <header className={classes.header}>
       <div className={classes.titles}>
         <nav className={classes.crumbs} aria-label="Breadcrumb">
           <Link {...paths.replays()}>Replays</Link> /{" "}
-          <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>source run</Link>
+          <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>{session.source_name}</Link>
         </nav>
         <h1>
-          {session.source_name} <span className={classes.fork}>fork from step {session.fork_sequence_no}</span>
+          {titleOf(session)} <span className={classes.fork}>{forkPlace(session, session.fork_sequence_no)}</span>
         </h1>
       </div>
       <Actions session={session} />

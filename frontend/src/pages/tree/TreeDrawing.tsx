@@ -4,7 +4,7 @@ import type { TreeRun } from "@/api/schema";
 import { score } from "@/domain/diffs/score";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
-import { lastStep, linesOf, runTitle, type Line } from "./tree";
+import { lastStep, linesOf, treeTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
 
 /** Tall enough for touch. */
@@ -32,8 +32,8 @@ export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; cu
         {lines.map(({ run }) => (
           <li key={run.id} data-asked={run.id === currentRun || undefined}>
             <RunOutcome run={run} />
-            <Link {...paths.run(run.id)} className="ellipsis" title={runTitle(run)}>
-              {runTitle(run)}
+            <Link {...paths.run(run.id)} className="ellipsis" title={treeTitle(run)}>
+              {treeTitle(run)}
             </Link>
             <span className="num muted">{run.ars === null ? "" : score(run.ars)}</span>
           </li>

@@ -10,7 +10,7 @@ import { score } from "@/domain/diffs/score";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { ORIGIN, runTitle } from "./tree";
+import { ORIGIN, treeTitle } from "./tree";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Tree.module.css";
 
@@ -60,7 +60,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
                   checked={selection.includes(run.id)}
                   disabled={!run.sealed}
                   onChange={() => onChoose(run.id)}
-                  aria-label={`Choose ${runTitle(run)} for a diff`}
+                  aria-label={`Choose ${treeTitle(run)} for a diff`}
                 />
               </td>
               <Name run={run} isCurrent={run.id === currentRun} />
@@ -88,7 +88,7 @@ function Name({ run, isCurrent }: { run: TreeRun; isCurrent: boolean }): ReactEl
         <RunOutcome run={run} />
         <div>
           <Link {...paths.run(run.id)} className={list.name}>
-            {runTitle(run)}
+            {treeTitle(run)}
           </Link>
           {isCurrent && <span className="chip accent">this run</span>}
           <span className={list.sub} title={fullTime(run.created_at)}>
@@ -118,7 +118,7 @@ function Figures({ run }: { run: TreeRun }): ReactElement {
 }
 
 function Links({ run }: { run: TreeRun }): ReactElement {
-  const runLabel = `of ${runTitle(run)}`;
+  const runLabel = `of ${treeTitle(run)}`;
   return (
     <span className={classes.links}>
       {run.diff && (

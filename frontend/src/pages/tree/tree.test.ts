@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TreeRun } from "@/api/schema";
-import { chooseRun, filterRuns, lastStep, linesOf, runTitle } from "./tree";
+import { chooseRun, filterRuns, lastStep, linesOf, treeTitle } from "./tree";
 
 const root: TreeRun = {
   id: "r",
@@ -15,7 +15,10 @@ const root: TreeRun = {
   steps: 10,
   labels: { live: 10, exact: 0, cached: 0, simulated: 0 },
   fork_sequence_no: null,
-  changes: [],
+  title: "",
+  note: "",
+  change: null,
+  answer: "",
   origin: "recorded",
   origin_id: null,
   origin_name: "",
@@ -74,10 +77,11 @@ describe("the list", () => {
   });
 
   it("titles a fork by change or purpose", () => {
-    expect(runTitle(root)).toBe("refund");
-    expect(runTitle(fork("a", "r", { changes: ["model m2", "temperature 0"] }))).toBe("model m2, temperature 0");
-    expect(runTitle(fork("a", "r"))).toBe("no changes");
-    expect(runTitle(fork("a", "r", { origin: "bisection", origin_name: "probe 3" }))).toBe("bisection: probe 3");
+    expect(treeTitle(root)).toBe("refund");
+    const change = { text: "m1 → m2", target: "model", count: 2 };
+    expect(treeTitle(fork("a", "r", { change }))).toBe("m1 → m2 and 1 more change");
+    expect(treeTitle(fork("a", "r", { change, title: "Other model" }))).toBe("Other model");
+    expect(treeTitle(fork("a", "r", { origin: "bisection", origin_name: "probe 3" }))).toBe("bisection: probe 3");
   });
 
   it("keeps the last two choices", () => {

@@ -1,5 +1,6 @@
 /** The fork tree as drawn and listed. */
 import type { TreeRun } from "@/api/schema";
+import { runTitle } from "@/domain/runs/title";
 import type { Mark } from "@/domain/steps/labels";
 
 export const ORIGIN: Record<TreeRun["origin"], string> = {
@@ -11,12 +12,10 @@ export const ORIGIN: Record<TreeRun["origin"], string> = {
   unchanged: "unchanged replay",
 };
 
-/** The title of a run in its tree: its changes, or its purpose. */
-export function runTitle(run: TreeRun): string {
-  if (run.parent === null) return run.name;
-  if (run.origin_name)
-    return run.origin === "experiment" ? run.origin_name : `${ORIGIN[run.origin]}: ${run.origin_name}`;
-  return run.changes.length > 0 ? run.changes.join(", ") : "no changes";
+/** The title of a run in its tree: the name that users gave it, its purpose, or its change. */
+export function treeTitle(run: TreeRun): string {
+  if (run.title || run.parent === null || !run.origin_name) return runTitle(run);
+  return run.origin === "experiment" ? run.origin_name : `${ORIGIN[run.origin]}: ${run.origin_name}`;
 }
 
 interface Segment {

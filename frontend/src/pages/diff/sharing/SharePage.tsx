@@ -12,7 +12,7 @@ import { ErrorPage } from "@/app/ErrorPage";
 import { fullTime } from "@/ui/format/numbers";
 import { DiffView } from "../DiffView";
 import type { DiffSearch } from "../search";
-import { candidateName } from "@/domain/diffs/candidateName";
+import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { paths } from "@/app/paths";
 import { Logo } from "@/app/shell/Logo";
 import classes from "./SharePage.module.css";
@@ -25,7 +25,7 @@ export function SharePage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: report, error, refetch } = useQuery(sharedDiffQuery(token));
-  useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Shared report");
+  useDocumentTitle(report ? `${candidateName(report)}: what changed and why` : "Shared report");
   useNoIndex();
   if (error) return isGone(error) ? <LinkUnavailable /> : <ErrorPage error={error} onRetry={() => void refetch()} />;
   if (!report) return <ReportSkeleton />;
@@ -45,7 +45,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
       <Logo />
       <div className="grow">
         <h1 className={classes.title}>
-          <span>{report.base.name}</span>
+          <span>{baseName(report)}</span>
           <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
           <span className="muted">{candidateName(report)}</span>
         </h1>

@@ -5,12 +5,13 @@ import type { RunSummary, SearchHit } from "@/api/schema";
 import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
+import { fullTitle } from "@/domain/runs/title";
+import { RunName } from "@/features/runs/RunName";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
 import { Marks } from "@/features/retention/Marks";
 import { RunMenu } from "@/features/retention/RunMenu";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
-import { shortenMarkers } from "@/ui/format/markers";
 import { SearchHitLine } from "./SearchHitLine";
 import { RunRows } from "./columns";
 import classes from "./RunsTable.module.css";
@@ -29,7 +30,7 @@ export function RunCard(props: {
       <div className="bar">
         <RunOutcome run={run} />
         <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
-          {shortenMarkers(run.name)}
+          <RunName run={run} />
         </Link>
         <Marks run={run} />
         <RevisionMark revision={run.revision} />
@@ -37,14 +38,13 @@ export function RunCard(props: {
           size="sm"
           checked={props.isSelected}
           onChange={() => props.onToggle(run.id)}
-          aria-label={`Select ${run.name}`}
+          aria-label={`Select ${fullTitle(run)}`}
         />
         {actions && <RunMenu run={run} actions={actions} />}
       </div>
       <div className={`muted num ${classes.facts}`}>
         <OutcomeWord run={run} />
         <span className="ellipsis">{run.app}</span>
-        {run.fork_sequence_no !== null && <span className="accent">fork at {run.fork_sequence_no}</span>}
         <span>{timeAgo(run.started_at ?? run.created_at)}</span>
         <span>{pluralize(run.steps, "step")}</span>
         {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}

@@ -1,22 +1,22 @@
 import { Checkbox, Tooltip, VisuallyHidden } from "@mantine/core";
-import { IconGitFork } from "@tabler/icons-react";
 import { createColumnHelper, tableFeatures } from "@tanstack/react-table";
 import { Link } from "@tanstack/react-router";
 import { createContext, useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
-import { timeAgo, count, duration, fullTime, money, shortId, tokens } from "@/ui/format/numbers";
+import { timeAgo, count, duration, fullTime, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
+import { RunName } from "@/features/runs/RunName";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { Marks } from "@/features/retention/Marks";
 import { RunMenu } from "@/features/retention/RunMenu";
 import type { RunActions } from "@/features/retention/useRunActions";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
+import { fullTitle } from "@/domain/runs/title";
 import { barShare } from "../listing";
 import { originOf } from "@/domain/runs/origin";
-import { shortenMarkers } from "@/ui/format/markers";
 import classes from "./RunsTable.module.css";
 
 export interface RunRowContext {
@@ -79,7 +79,7 @@ function Choose({ run }: { run: RunSummary }): ReactElement {
     <Checkbox
       checked={selection.includes(run.id)}
       onChange={() => onToggle(run.id)}
-      aria-label={`Select ${run.name}`}
+      aria-label={`Select ${fullTitle(run)}`}
       tabIndex={-1}
     />
   );
@@ -118,15 +118,10 @@ function Name({ run }: { run: RunSummary }): ReactElement {
   return (
     <>
       <Link {...paths.run(run.id)} className={classes.link} title={run.external_id}>
-        {shortenMarkers(run.name) || shortId(run.external_id)}
+        <RunName run={run} />
       </Link>
       <Marks run={run} />
       <RevisionMark revision={run.revision} />
-      {run.fork_sequence_no !== null && (
-        <span className="chip accent">
-          <IconGitFork size={12} aria-hidden /> fork at {run.fork_sequence_no}
-        </span>
-      )}
     </>
   );
 }

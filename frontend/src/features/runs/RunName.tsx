@@ -1,0 +1,12 @@
+import type { ReactElement } from "react";
+import type { RunSummary } from "@/api/schema";
+import { runTitle } from "@/domain/runs/title";
+import { shortenMarkers } from "@/ui/format/markers";
+import { shortId } from "@/ui/format/numbers";
+import { ForkName } from "./ForkName";
+
+/** A run in a list: a fork by its step and its change, any other run by its name. */
+export function RunName({ run }: { run: RunSummary }): ReactElement {
+  if (run.fork_sequence_no !== null) return <ForkName fork={run} step={run.fork_sequence_no} />;
+  return <>{shortenMarkers(runTitle(run)) || shortId(run.external_id)}</>;
+}

@@ -1,0 +1,62 @@
+"""Read the captions of runs, with one query for a whole list."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import OuterRef, Q, Subquery
+
+from traces.core.json_types import JSONValue
+from traces.core.schema import ForkChange
+from traces.core.vocabulary import Outcome, StepType
+from traces.models import Run, Step
+from traces.payloads.step_summaries import REQUEST_PREFIX
+from traces.schemas import Caption
+from traces.storage import bulk
+
+# The answer is among the last steps of a run: a run may have 100,000.
+_LAST_STEPS: Final = 12
+_COLUMNS: Final = ("id", "verdict__outcome", "caption__change", "caption__title", "caption__note", "answer")
+NO_CAPTION: Final = Caption(title="", note="", change=None, answer="")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CaptionedRun:
+    """The caption and the outcome of a run."""
+
+    caption: Caption
+    outcome: Outcome
+
+
+Captions = Mapping[UUID, CaptionedRun]
+
+
+def captions_of(runs: Iterable[Run]) -> Captions:
+    """Return the captions of runs and of the runs that they were forked from."""
+    ids = {id for run in runs for id in (run.id, run.source_run_id) if id is not None}
+    return {row[0]: _captioned_run(*row[1:]) for chunk in bulk.chunks(ids) for row in _rows(chunk)}
+
+
+def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
+    answers = (
+        Step.objects.filter(run=OuterRef("pk"), sequence_no__gt=OuterRef("step_count") - _LAST_STEPS)
+        .filter(type__in=(StepType.OUTPUT, StepType.MODEL))
+        .exclude(Q(summary="") | Q(summary__startswith=REQUEST_PREFIX))
+        # `output` sorts after `model`: an output step repeats the answer, and a model may be called after it.
+        .order_by("-type", "-sequence_no")
+    )
+    runs = Run.objects.filter(id__in=ids).annotate(answer=Subquery(answers.values("summary")[:1]))
+    return runs.values_list(*_COLUMNS)
+
+
+def _captioned_run(
+    outcome: str, change: JSONValue, title: str | None, note: str | None, answer: str | None
+) -> CaptionedRun:
+    caption = Caption(
+        title=title or "",
+        note=note or "",
+        change=None if change is None else ForkChange.model_validate(change),
+        answer=answer or "",
+    )
+    return CaptionedRun(caption=caption, outcome=Outcome(outcome))
