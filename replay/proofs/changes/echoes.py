@@ -1,9 +1,10 @@
-"""Echoes: numbers of a change that recur, converted or formatted, in differences that the agent's code made. Pure.
+"""Echoes: numbers of a change that recur in differences that the agent's code made, or in the final answer. Pure.
 
     tool    "climb_ft": 4100 -> 2300        code    "a climb of 1,250 m" -> "a climb of 701 m"    the same ratio
     tool    "days": 14 -> 30                code    "due 2026-03-17" -> "due 2026-04-02"          the same difference
+    tool    "extra": 24.50 -> 18.20         answer  "you get 20.00" -> "you get 18.20"            the same number
 
-An echo orders changes that no replay could decide between. It is no evidence: two ratios may agree by chance.
+An echo orders changes that no replay could decide between. It is no evidence: two numbers may agree by chance.
 """
 
 import re
@@ -31,13 +32,21 @@ _LEAST_DIFFERENCE: Final = 2.0
 Move = tuple[float, float]
 
 
-def with_echoes(changes: Iterable[tuple[Root, Change]]) -> list[Change]:
-    """Mark the changes whose numbers moved like some number in a difference that code derived."""
+def with_echoes(changes: Iterable[tuple[Root, Change]], answers: tuple[str, str] = ("", "")) -> list[Change]:
+    """Mark the changes whose numbers moved like some number in a difference that code derived, or recur in an answer.
+
+    `answers`: the final answers of both runs.
+    """
     rows = list(changes)
     derived = [move for root, _ in rows if root.origin is Origin.DERIVED for move in _moves(root)]
+    removed, added = _differing_numbers(*answers)
+
+    def is_echo(move: Move) -> bool:
+        return any(_is_echo(move, other) for other in derived) or _recurs(move[0], removed) or _recurs(move[1], added)
+
     return [
         replace(change, atom=replace(change.atom, echoes=True))
-        if change.atom.testable and any(_is_echo(move, other) for move in _moves(root) for other in derived)
+        if change.atom.testable and any(map(is_echo, _moves(root)))
         else change
         for root, change in rows
     ]
@@ -56,9 +65,14 @@ def _moves(root: Root) -> list[Move]:
 
 def number_moves(base: str, candidate: str) -> list[Move]:
     """Pair the numbers that only one of two texts has; none if there are too many of them."""
-    before, after = Counter(_numbers(base)), Counter(_numbers(candidate))
-    removed, added = list((before - after).elements()), list((after - before).elements())
+    removed, added = _differing_numbers(base, candidate)
     return [(old, new) for old in removed for new in added] if max(len(removed), len(added)) <= _MOST else []
+
+
+def _differing_numbers(base: str, candidate: str) -> tuple[list[float], list[float]]:
+    """The numbers that only the base's text has, and those that only the candidate's has."""
+    before, after = Counter(_numbers(base)), Counter(_numbers(candidate))
+    return list((before - after).elements()), list((after - before).elements())
 
 
 def _numbers(text: str) -> Sequence[float]:
@@ -68,6 +82,11 @@ def _numbers(text: str) -> Sequence[float]:
         with suppress(ValueError):
             numbers.append(float(date(int(year), int(month), int(day)).toordinal()))
     return numbers + [float(number.replace(",", "")) for number in _NUMBER.findall(_DATE.sub(" ", text))]
+
+
+def _recurs(number: float, numbers: Sequence[float]) -> bool:
+    """Return whether a number occurs among others; one digit alone is no trace of anything."""
+    return number in numbers and len(f"{number:g}") > 1
 
 
 def _is_echo(move: Move, other: Move) -> bool:

@@ -20,7 +20,7 @@ from replay.proofs.changes.echoes import with_echoes
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.unpaired_steps import lone_steps
-from traces.core.json_access import as_object, as_objects
+from traces.core.json_access import as_object, as_objects, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -45,7 +45,14 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
             order = (*rank, reasoning.PRIORITY.index(change.atom.category), root.places[0], index)
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
             changes.setdefault(atom.id, (root, replace(change, atom=atom)))
-    return _add_requirements(_separate(with_echoes(changes.values())))
+    return _add_requirements(_separate(with_echoes(changes.values(), _answers_of(runs))))
+
+
+def _answers_of(runs: RunPair) -> tuple[str, str]:
+    """The final answers of both runs as text."""
+    final = runs.examination.comparison.final
+    base, candidate = runs.outputs(final) if final is not None else (None, None)
+    return text_or_json(base), text_or_json(candidate)
 
 
 def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:

@@ -24,7 +24,7 @@ class Atom:
     `requires`: the atoms without which this one has no meaning. `why_not`: why no replay can apply it. `follows`: it
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
-    `echoes`: its numbers recur, converted or formatted, in a difference that code made.
+    `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     """
 
     id: str

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import attrgetter
 from typing import Final
 
 from diffing.attribution.difference_origins import ChangedOutputs, Origin
@@ -12,7 +13,7 @@ from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.placeholders import FAILED
 from diffing.compare.run_side import SideStep
-from diffing.sequences.word_hunks import contains_words, hunks
+from diffing.sequences.word_hunks import Hunk, contains_words, hunks, split_words
 from replay.inputs.copied_values import text_of
 from replay.proofs.core.types import Side
 from replay.proofs.counterfactual.derivations import END, Derivations, Output, Product, answer, no_payload
@@ -50,7 +51,7 @@ def derivations(
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
-                is_traced=pair.place not in derived,
+                is_traced=pair.place not in derived and _is_explained(comparison, pair, flow, load),
                 is_copied=pair.place in copies,
             )
             for pair in pairs
@@ -63,6 +64,37 @@ def _takes_values(pair: Pair, flow: Flow) -> bool:
     """Return whether code put values of an earlier step into an input that differs."""
     travels = flow.incoming.get(pair.place, ())
     return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
+
+
+def _is_explained(comparison: Comparison, pair: Pair, flow: Flow, load: Callable[[str], JSONValue]) -> bool:
+    """Return whether values of earlier outputs are all that differs in an input.
+
+    A replay replaces these values only. Whatever else differs, code made of something. The messages of a model have
+    been checked one by one (`diffing.attribution.roots`).
+    """
+    if pair.sides is None or pair.step.type == StepType.MODEL:
+        return True
+    travels = [travel for travel in flow.incoming.get(pair.place, ()) if flow.carries(travel)]
+    sources = [comparison.pairs[place] for place in {travel.producer for travel in travels}]
+    values = [hunk for source in sources for hunk in _hunks(source.step.type, _output_refs(source), load)]
+    own = _hunks(StepType.TOOL, (pair.sides[0].input_ref, pair.sides[1].input_ref), load)
+    return all(
+        {*split_words(text)} <= {word for value in values for word in split_words(words_of(value))}
+        for words_of in (attrgetter("base"), attrgetter("candidate"))
+        for text in map(words_of, own)
+    )
+
+
+def _output_refs(pair: Pair) -> tuple[str, str]:
+    """The outputs of a pair that has both sides."""
+    base, candidate = pair.base, pair.candidate
+    return base.output_ref if base else "", candidate.output_ref if candidate else ""
+
+
+def _hunks(type: str, refs: tuple[str, str], load: Callable[[str], JSONValue]) -> list[Hunk]:
+    """The differing words of two payloads."""
+    base, candidate = (text_of(StepType(type), load(ref) if ref else None) for ref in refs)
+    return hunks(base, candidate)
 
 
 def _unused_outputs(comparison: Comparison, flow: Flow) -> list[Output]:

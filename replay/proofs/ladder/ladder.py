@@ -213,6 +213,8 @@ class Ladder:
         if base.stray() and self.question.kind in _ANSWERS:
             # The outputs differ each time, so no two answers can be expected to be equal.
             self._switch_question(next(filter(self._separates_facts, scale), scale[-1]))
+            if not (noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
+                self._switch_question(scale[-1])
             return False
         if self._gate().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
             return False

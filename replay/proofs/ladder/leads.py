@@ -8,7 +8,7 @@ those of the two recordings at the same steps.
     probe      "severity 15"    not on the way there
 
 Further hints: the first of a list of scores, because code takes it; the last of calls that are repeated until code
-accepts an answer; a call that failed on one side only; a number that recurs in what code made of it.
+accepts an answer; a call that failed on one side only; a number that recurs in what code made of it, or in the answer.
 
 Hints order a list. They decide nothing, and no level of confidence rests on them.
 """
@@ -26,8 +26,8 @@ from replay.proofs.ladder.noise_gate import sides
 _ASSUMPTION_WEIGHT: Final = 0.5
 # The weight for a call that failed on one side only.
 _FAILURE_WEIGHT: Final = 2.5
-# The weight for numbers that recur in what code made.
-_ECHO_WEIGHT: Final = 0.5
+# The weight for numbers that recur in what code made, or in the answer.
+_ECHO_WEIGHT: Final = 1.5
 # A label and its score, as in a list.
 _SCORE: Final = re.compile(r"(?<!\S)([\w-]+): (-?\d+(?:\.\d+)?)(?!\S)")
 # Fewer labels have no order to speak of.

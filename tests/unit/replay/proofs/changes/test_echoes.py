@@ -37,3 +37,21 @@ def test_dates_move_by_days() -> None:
 def test_many_numbers_have_no_counterparts() -> None:
     assert number_moves("1 2 3 4 5", "11 12 13 14 15") == []
     assert number_moves("no date: 2026-99-99", "none") == []
+
+
+def test_number_in_the_final_answer_is_an_echo() -> None:
+    """A model computes with one result and not with the other; of its answer, one number is that of a result."""
+
+    def lease(rent: int, deposit: int, answer: str) -> list[Spec]:
+        return [
+            agent(),
+            model([system("Plan."), user_message("A flat, please.")], reply("rent(flat)")),
+            tool("rent", "", {"id": "flat"}, {"monthly": rent}),
+            tool("deposit", "", {"id": "flat"}, {"kept": deposit}),
+            model([system("Advise."), user_message("Sum it up.")], reply(answer)),
+            output(answer),
+        ]
+
+    changes = roots(examine_runs(lease(840, 31, "10080 a year"), lease(905, 44, "10860 a year, 905 a month")))
+    results = {change.atom.id: change.atom.echoes for change in changes if change.atom.category == "tool"}
+    assert results == {"result-2": True, "result-3": False}

@@ -358,3 +358,21 @@ def test_repeated_calls_are_compared_by_their_last_answer() -> None:
     assert coder.final_refs[0] == coder.final_refs[1] != ""
     [reader] = [entry for entry in found.rounds if entry.numbers != (2, 2)]
     assert reader.final_refs == ("", "")
+
+
+@pytest.mark.parametrize(("grades", "is_traced"), [(("graded", "graded"), True), (("grade B", "grade A"), False)])
+def test_value_is_no_trace_of_words_that_code_adds(grades: tuple[str, str], *, is_traced: bool) -> None:
+    """The final answer contains a value of the essay's mark. The grade beside it is what code made of the mark."""
+
+    def run(rule: str, points: int, grade: str) -> list[Spec]:
+        marker = model([system(f"Mark.{rule}"), user("Essay ES-40731")], reply(f"Essay ES-40731 gets {points} points"))
+        answer = f"ES-40731: {points} points, {grade}"
+        return [agent(), marker, replace(output(answer), input={"text": answer})]
+
+    store = Store()
+    sides = [side_of(run(*row), store) for row in (("", 18, grades[0]), (" Be kind.", 27, grades[1]))]
+    examination = examine(sides[0], sides[1], store.load)
+    found = derivations(
+        examination.comparison, examination.flow, examination.reasoning.atoms, load=lambda ref: store.values.get(ref)
+    )
+    assert [product.is_traced for product in found.products] == [is_traced]

@@ -1,6 +1,7 @@
 """The order of changes while nothing is decided, and model answers whose wording always differs."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
@@ -223,6 +224,38 @@ def test_different_amounts_outweigh_wording() -> None:
     )
     assert (proof.question.kind, proof.confidence) == ("answer_facts", "low")
     assert {atom.id: atom.sufficient for atom in proof.atoms}["b"] is False
+
+
+class FirstRepeatFinishes(Code):
+    """A prober of which one repeat of the base finishes, and the others do not; `stray` if code stops them."""
+
+    answer = ""
+    stray = True
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        if spec.repeat == 1 and not spec.atoms:
+            values = outcomes.values("answer", Result(answer=self.answer))
+            outcome = ProbeOutcome.BASE if self.answer == "It costs 1560." else ProbeOutcome.OTHER
+            return ProbeResult(outcome=outcome, value=values["answer"], values=values, live_calls=1)
+        result = super().probe(spec, allowance)
+        return result if self.stray else replace(result, strays=())
+
+
+@pytest.mark.parametrize(
+    ("answer", "stray", "question"),
+    [
+        ("Sure. It costs 1560.", True, "answer_facts"),
+        ("That is all. It costs 1560.", True, "answer_alike"),
+        ("Sure. It costs 1560.", False, "answer_facts"),
+        ("It costs 1560.", False, "answer"),
+    ],
+)
+def test_single_repeat_in_other_words_coarsens_the_question(answer: str, question: str, *, stray: bool) -> None:
+    """One repeat is too few for a test, but enough to show that equal requests get different answers."""
+    lab = FirstRepeatFinishes({atoms(): ["B"], atoms("a"): ["A"]})
+    lab.answer, lab.stray = answer, stray
+    proof = prove_lab(lab, is_sampled=True, base_answer="It costs 1560.", candidate_answer="It costs 1550.")
+    assert proof.question.kind == question
 
 
 BIKE = [f"{opening} the bike costs 5." for opening in ("sure.", "well.", "thanks.", "see.")]
