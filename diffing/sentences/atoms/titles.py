@@ -154,6 +154,11 @@ def several_steps(title: str, more: int) -> str:
     return f"{title}, and {more} more step{'' if more == 1 else 's'}" if more else title
 
 
+def request_of_step(text: str) -> str:
+    """What a step that only one run has was asked."""
+    return f"It was asked {quote_text(text)}."
+
+
 def made_up_answer(number: int, name: str) -> str:
     return f"The replay itself answered step {number} ({name})"
 

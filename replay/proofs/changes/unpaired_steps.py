@@ -14,7 +14,7 @@ from diffing.compare.comparison import Pair
 from diffing.compare.data_flow import FlowLink
 from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sentences.atoms.obstacles import STAND_IN, Obstacle, step_name
-from diffing.sentences.atoms.titles import several_steps
+from diffing.sentences.atoms.titles import request_of_step, several_steps
 from replay.proofs.changes import message_edits
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.message_edits import Edits
@@ -22,6 +22,7 @@ from replay.proofs.changes.overrides import RunPair, number, override_change, un
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import Message, ModelRequest
 
 _PROMPT: Final = ("template", "template_id", "version", "variables")
 _QUERY: Final = ("query", "top_k", "filters", "embedding_profile")
@@ -103,7 +104,27 @@ def _change(runs: RunPair, group: _Group) -> Change:
     description = change.atom.description
     if change.atom.testable:
         description = f"{description} {STAND_IN}"
+    if request := _own_request(runs, root.pair):
+        description = f"{description} {request_of_step(request)}"
     return replace(change, atom=replace(change.atom, title=title, description=description))
+
+
+def _own_request(runs: RunPair, pair: Pair) -> str:
+    """The last user's message to a model step of one run; empty if the other run's models received it as well.
+
+    Example: an input with one more line is one batch more, for which the agent's code calls a model once more.
+    """
+    side = int(pair.base is None)
+    text = next(reversed(_user_texts(runs, pair, side)), "")
+    other_texts = (text for other in runs.pairs for text in _user_texts(runs, other, 1 - side))
+    return text if text and not any(text in other for other in other_texts) else ""
+
+
+def _user_texts(runs: RunPair, pair: Pair, side: int) -> list[str]:
+    if pair.step.type != StepType.MODEL:
+        return []
+    messages = map(Message, ModelRequest(runs.inputs(pair)[side]).messages)
+    return [message.text for message in messages if message.role == "user"]
 
 
 def _problem(runs: RunPair, group: _Group) -> _Problem | None:

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Final
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
+from diffing.sentences.atoms.titles import request_of_step
 from diffing.sequences.word_hunks import hunks
 from replay.core.applied_profile import apply_profile
 from replay.core.calls import Answer, Call, ToolReview
@@ -220,7 +221,15 @@ class ProgramLab(UnaidedLab):
         return self._change_ids[path]
 
     def _makes(self, change: Change, path: str) -> bool:
-        return _is_step_of(change, path) or any(self._sets(*entry, path) for entry in self._entries(change))
+        is_step = _is_step_of(change, path) or self._is_asked(change, path)
+        return is_step or any(self._sets(*entry, path) for entry in self._entries(change))
+
+    def _is_asked(self, change: Change, path: str) -> bool:
+        """Return whether a change is a step more or less, described by this text of a user that one side lacks."""
+        if change.atom.category != "structure" or path.split(".")[0] not in {"user", "turn"}:
+            return False
+        texts = [str(side.settings.get(path) or "") for side in (self.bench.base, self.bench.candidate)]
+        return any(text and request_of_step(text) in change.atom.description for text in texts) and not all(texts)
 
     def _entries(self, change: Change) -> Iterator[OverrideSource]:
         """Yield the overrides that apply a change, and those that revert it."""

@@ -61,6 +61,7 @@ def part_titles() -> Iterator[str]:
     for before, after in (([], [2]), ([1], []), ([1], [2])):
         yield titles.field_part("amount", before, after)
     yield titles.part_location(0, 2)
+    yield titles.request_of_step("Is it open?")
 
 
 def obstacle_lines() -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Changes between two runs as overrides: of forks from their profiles, of separate recordings from their roots."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 from diffing.report.examination import Examination, examine
@@ -280,3 +281,21 @@ def test_message_is_edited_at_its_first_step() -> None:
     )
     assert (applied_entries["match"], reverted_entry["match"]) == ({"step": 3}, {"step": 3})
     assert applied_entries["messages"][0]["content"] == "I want 10 days."
+
+
+def test_step_of_one_run_is_described_by_its_request() -> None:
+    """Code calls a model for every three letters. A fourth letter makes a second call."""
+
+    def sorted_letters(*batches: tuple[str, str]) -> list[Spec]:
+        calls = [model([system("Sort the letters."), user(letters)], reply(answer)) for letters, answer in batches]
+        answers = "; ".join(answer for _, answer in batches)
+        clerk = model([system("File them."), user(f"Sorted: {answers}")], reply(f"Filed {len(batches)} batches"))
+        return [agent(), *(replace(call, name="sorter") for call in calls), replace(clerk, name="clerk")]
+
+    first = ("Rent due in May\nA greeting from Oslo", "invoices: rent in May")
+    store = Store()
+    runs = sorted_letters(first), sorted_letters(first, ("A claim for hail", "claims: hail"))
+    base, candidate = (side_of(run, store) for run in runs)
+    changes = roots(examine(base, candidate, store.load), store.load)
+    [step] = [change.atom for change in changes if change.atom.category == "structure"]
+    assert step.description.endswith("It was asked “A claim for hail”.")
