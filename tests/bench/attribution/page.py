@@ -57,11 +57,11 @@ had not read the method by then. *Wild* programs were written at the same time, 
 but not the method: twelve agents of kinds in wide use, with the edits that engineers make, changes of code among them.
 In 96 of its 384 cases there is no cause and a model that rewords or decides at random, so that the pairs differ by
 noise only. *Patterns* programs are six common shapes of agents, written last, by the author of the changes that
-followed, who had read the method but none of its failures. At first sight, before anybody had looked at a failure, *unseen* had top-1 93.3 %, *fresh* 89.8 %, *later*
-92.0 %, *field* 90.6 %, *families* 91.1 %, *wild* 92.0 % and *patterns* 92.6 % (`high` right in 86 of 86, 96 of 98, 87
-of 87, 44 of 45, 56 of 57, 90 of 94 and 34 of 34). The failures of all but *patterns* have been examined since. A user's
-text that code passes on as a call's argument, or within a longer message, counts as that change, and so does a step of
-one run only whose description quotes that text.
+followed, who had read the method but none of its failures. At first sight, before anybody had looked at a failure,
+*unseen* had top-1 93.3 %, *fresh* 89.8 %, *later* 92.0 %, *field* 90.6 %, *families* 91.1 %, *wild* 92.0 % and
+*patterns* 92.6 % (`high` right in 86 of 86, 96 of 98, 87 of 87, 44 of 45, 56 of 57, 90 of 94 and 34 of 34). The
+failures of all but *patterns* have been examined since. A user's text that code passes on as a call's argument, or
+within a longer message, counts as that change, and so does a step of one run only whose description quotes that text.
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.
