@@ -30,7 +30,9 @@ export function TextField({
   const id = useId();
   const marks = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
-  const scrollMarks = () => marks.current?.scrollTo({ top: field.current?.scrollTop ?? 0 });
+  const scrollMarks = () => {
+    if (marks.current) marks.current.scrollTop = field.current?.scrollTop ?? 0;
+  };
   // The marks may be a moment late; what is typed may not.
   const text = useDeferredValue(value);
   const pieces = useMemo(() => (text === undefined ? [] : textChanges(recordedText, text)), [recordedText, text]);
