@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from django.db.models import Q
@@ -28,6 +28,7 @@ from diffing.schemas.report import (
     UnchangedLane,
 )
 from diffing.schemas.report import DiffReport as Report
+from diffing.schemas.terms import Confidence
 from traces.call_index import ignore_lists
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import Schema
@@ -51,6 +52,13 @@ _COLUMNS: Final = (
     "error",
     "cost_usd",
 )
+
+
+class Conclusion(NamedTuple):
+    """What a proof has found, and how certain that is."""
+
+    sentence: str
+    confidence: Confidence
 
 
 def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Side:
@@ -181,18 +189,26 @@ def pending(row: DiffReport) -> DiffPending:
     return DiffPending(id=row.id, status=DiffStatus.FAILED if failed else DiffStatus.PENDING, error=row.error)
 
 
-def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
-    """The newest ready reports of runs that are not deleted, of one run or of all runs."""
+def latest(*, run: UUID | None = None, before: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
+    """The newest ready reports of runs that are not deleted, of one run or of all runs; with an id below `before`."""
     rows = DiffReport.objects.filter(
         status=DiffStatus.READY, base__deletion__isnull=True, candidate__deletion__isnull=True
     )
     rows = rows.select_related("base__verdict", "candidate__verdict").defer("body")
     if run is not None:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
-    reports = list(rows.order_by("-created_at", "-id")[:limit])
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    reports = list(rows.order_by("-id")[:limit])
     evidence_summaries = _evidence_summaries([row.id for row in reports])
     captions = captions_of(run for row in reports for run in (row.base, row.candidate))
     return [_summary(row, captions, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
+
+
+def conclusions(evidence_ids: Sequence[UUID]) -> dict[UUID, Conclusion]:
+    """The conclusions of proofs by the id of their evidence."""
+    rows = Evidence.objects.filter(id__in=evidence_ids).values_list("id", "conclusion", "confidence")
+    return {id: Conclusion(sentence, cast(Confidence, confidence)) for id, sentence, confidence in rows}
 
 
 def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:

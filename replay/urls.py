@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from replay.activity import api as activity
 from replay.bisection import api as bisecting
 from replay.calibration import api as calibration
 from replay.control_replays import api as lanes
@@ -18,6 +19,7 @@ from replay.tool_review import api as tool_review_api
 from replay.trials import api as trials
 
 urlpatterns = [
+    path("activity", activity.ActivityView.as_view()),
     path("replays/preview", api.PreviewView.as_view()),
     path("replays", api.SessionsView.as_view()),
     path("replays/<str:id>", api.SessionDetailView.as_view()),

@@ -43,11 +43,13 @@ def view(bisection: Bisection) -> BisectionView:
     )
 
 
-def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:
-    """The newest bisections, of one run or of all."""
-    rows = Bisection.objects.select_related("run").order_by("-created_at", "-id")
+def newest(*, run: UUID | None = None, before: UUID | None = None, limit: int = 50) -> BisectionList:
+    """The newest bisections, of one run or of all, with an id below `before`."""
+    rows = Bisection.objects.select_related("run").order_by("-id")
     if run is not None:
         rows = rows.filter(run_id=run)
+    if before is not None:
+        rows = rows.filter(id__lt=before)
     bisections = list(rows[:limit])
     probes = _probes(bisections)
     results = [conclude(findings.evidence_of(bisection, probes[bisection.id])) for bisection in bisections]

@@ -16,6 +16,14 @@ def find(ref: str | UUID) -> Calibration:
     return by_id(Calibration.objects.select_related("base", "candidate"), ref, "calibration")
 
 
+def newest_rows(*, before: UUID | None, limit: int) -> list[Calibration]:
+    """Return the newest calibrations with an id below `before`, without their findings."""
+    rows = Calibration.objects.select_related("base", "candidate")
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return list(rows.defer("found", "base__metadata", "candidate__metadata").order_by("-id")[:limit])
+
+
 def view(row: Calibration) -> CalibrationView:
     findings: dict[str, Any] = row.found
     current = ignore_lists.active(row.base.app)

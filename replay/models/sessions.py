@@ -65,6 +65,7 @@ class ReplaySession(models.Model):
         indexes = (
             # lists leave probes out, and a proof can have hundreds
             models.Index(fields=["-created_at"], name="session_newest", condition=models.Q(is_probe=False)),
+            models.Index(fields=["-id"], name="session_listed", condition=models.Q(is_probe=False)),
             # Recovery queries these at start and every few seconds.
             models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_OPEN)),
             models.Index(

@@ -49,14 +49,20 @@ def session_view(session_id: UUID) -> SessionView:
 
 def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
     """List the newest sessions, of one source run or of all, without probes and without those of deleted forks."""
-    # Large and not displayed.
-    sessions = _sessions().defer("planned", "answers", "source_run__metadata", "run__metadata")
-    sessions = sessions.filter(is_probe=False, run__deletion__isnull=True).order_by("-created_at", "-id")
+    sessions = _listed().order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
     rows = list(sessions[:limit])
     captions = _captions(rows)
     return SessionList(sessions=[view_of(session, captions) for session in rows])
+
+
+def newest_rows(*, before: UUID | None, limit: int) -> list[ReplaySession]:
+    """Return the newest listed sessions whose id is below `before`, with the outcomes of both runs."""
+    rows = _listed().select_related("source_run__verdict")
+    if before is not None:
+        rows = rows.filter(id__lt=before)
+    return list(rows.defer("planned", "plan", "answers").order_by("-id")[:limit])
 
 
 def messages_after(session_id: UUID, after: int) -> list[Message]:
@@ -153,6 +159,12 @@ def change_of(session: ReplaySession) -> ForkChange:
         return ForkChange.model_validate(session.change)
     profile = OverrideProfile.model_validate(session.profile.profile)
     return fork_change(profile, Policy.model_validate(session.policy), no_recorded_call, str)
+
+
+def _listed() -> QuerySet[ReplaySession]:
+    # Large and not displayed.
+    sessions = _sessions().defer("planned", "answers", "source_run__metadata", "run__metadata")
+    return sessions.filter(is_probe=False, run__deletion__isnull=True)
 
 
 def _sessions() -> QuerySet[ReplaySession]:

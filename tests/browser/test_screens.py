@@ -17,19 +17,16 @@ SCREENS = (
     "run",
     "step",
     "fork",
-    "replays",
+    "activity",
     "replay",
-    "diffs",
     "diff",
     "compare",
     "tools",
     "hooks",
     "settings",
     "share",
-    "experiments",
     "new experiment",
     "experiment",
-    "bisections",
     "outcomes",
     "retention",
     "bisection",
@@ -122,6 +119,30 @@ def test_exported_report_is_accessible_offline(
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
         assert Cockpit(page, "").serious_accessibility_problems() == []
     assert set(requests) == {report.as_uri()}
+
+
+def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(demo.path("activity"))
+    page = cockpit.page
+    places = page.get_by_role("navigation", name="Main").get_by_role("link")
+    for viewport in (DESK, PHONE):
+        page.set_viewport_size(viewport)
+        for place in ("Runs", "Activity", "Tools", "Settings"):
+            expect(places.get_by_text(place, exact=True)).to_be_visible()
+    page.set_viewport_size(DESK)
+    rows = page.get_by_role("row")
+    expect(rows.filter(has_text="Replay from step 5").first).to_contain_text("Failed")
+    expect(rows.filter(has_text="Units").first).to_contain_text("4 of 4 replays done")
+    page.get_by_text("Bisections", exact=True).click()
+    expect(page).to_have_url(re.compile("kind=bisection"))
+    expect(rows.filter(has_text="Units")).to_have_count(0)
+    for former, kind in (("replays", "replay"), ("diffs", "diff"), ("experiments", "experiment")):
+        cockpit.go(f"/{former}")
+        expect(page).to_have_url(re.compile(f"/activity\\?kind={kind}"))
+    cockpit.go(f"/runs/{demo.failed_run}/tree")
+    expect(page).to_have_url(re.compile(f"/tree/{demo.failed_run}"))
+    cockpit.go("/hooks")
+    expect(page).to_have_url(re.compile("/settings/hooks"))
 
 
 def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> None:

@@ -20,6 +20,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List replays, diffs, proofs, experiments, bisections and calibrations, newest first. */
+        get: operations["list_activity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/artifacts/{sha256}": {
         parameters: {
             query?: never;
@@ -1737,6 +1754,61 @@ export interface components {
          * @enum {string}
          */
         Action: "raw" | "redact" | "hash" | "drop";
+        /**
+         * Activity
+         * @description One replay, diff, proof, experiment, bisection or calibration.
+         */
+        Activity: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "replay" | "diff" | "proof" | "experiment" | "bisection" | "calibration";
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "running" | "completed" | "failed" | "cancelled";
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** Candidate Name */
+            candidate_name: string;
+            /** Fork Sequence No */
+            fork_sequence_no: number | null;
+            /** Subject */
+            subject: string;
+            /** Finding */
+            finding: string;
+            base_outcome: components["schemas"]["Outcome"] | null;
+            outcome: components["schemas"]["Outcome"] | null;
+            /** Confidence */
+            confidence: ("high" | "medium" | "low" | "noise") | null;
+            progress: components["schemas"]["Progress"] | null;
+            /** Diff */
+            diff: string | null;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /** ActivityList */
+        ActivityList: {
+            /** Activities */
+            activities: components["schemas"]["Activity"][];
+            /** Next */
+            next: string | null;
+        };
         /**
          * AlignedPair
          * @description Two corresponding steps, or an unpaired one; `changes` names the differing fields.
@@ -4962,6 +5034,13 @@ export interface components {
             /** Profiles */
             profiles: components["schemas"]["StoredProfile"][];
         };
+        /** Progress */
+        Progress: {
+            /** Finished */
+            finished: number;
+            /** Total */
+            total: number;
+        };
         /**
          * PromptOverride
          * @description `system` replaces the system prompt of a model step (empty: removes it).
@@ -7467,6 +7546,8 @@ export type AcceptRequest = components['schemas']['AcceptRequest'];
 export type Access = components['schemas']['Access'];
 export type AccuracyView = components['schemas']['AccuracyView'];
 export type Action = components['schemas']['Action'];
+export type Activity = components['schemas']['Activity'];
+export type ActivityList = components['schemas']['ActivityList'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AppTotals = components['schemas']['AppTotals'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
@@ -7632,6 +7713,7 @@ export type ProbeVerdict = components['schemas']['ProbeVerdict'];
 export type ProbeView = components['schemas']['ProbeView'];
 export type Problem = components['schemas']['Problem'];
 export type ProfileList = components['schemas']['ProfileList'];
+export type Progress = components['schemas']['Progress'];
 export type PromptOverride = components['schemas']['PromptOverride'];
 export type ProofBudget = components['schemas']['ProofBudget'];
 export type ProofList = components['schemas']['ProofList'];
@@ -7776,6 +7858,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Access"];
+                };
+            };
+        };
+    };
+    list_activity: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                before?: string;
+                /** @description Entries of these kinds: replay, diff, proof, experiment, bisection, calibration. Separate several values by commas. */
+                kind?: string;
+                /** @description Entries per page; at most 200. */
+                limit?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };

@@ -1,5 +1,6 @@
 // All links of the cockpit, as options for <Link {...}> and navigate(...).
 import { linkOptions } from "@tanstack/react-router";
+import type { ActivitySearch } from "@/pages/activity/search";
 import type { CompareSearch } from "@/pages/compare/search";
 import type { DiffSearch } from "@/pages/diff/search";
 import type { NewExperimentSearch } from "@/pages/experiments/search";
@@ -12,15 +13,12 @@ import type { ToolsSearch } from "@/pages/tools/search";
 export const paths = {
   runs: (search: RunsSearch = {}) => linkOptions({ to: "/", search }),
   run: (run: string, search: RunSearch = {}) => linkOptions({ to: "/runs/$run", params: { run }, search }),
-  replays: () => linkOptions({ to: "/replays" }),
+  activity: (search: ActivitySearch = {}) => linkOptions({ to: "/activity", search }),
   replay: (session: string) => linkOptions({ to: "/replays/$session", params: { session } }),
-  experiments: () => linkOptions({ to: "/experiments" }),
   experiment: (experiment: string) => linkOptions({ to: "/experiments/$experiment", params: { experiment } }),
   newExperiment: (search: NewExperimentSearch) => linkOptions({ to: "/experiments/new", search }),
-  bisections: () => linkOptions({ to: "/bisections" }),
   bisection: (bisection: string) => linkOptions({ to: "/bisections/$bisection", params: { bisection } }),
   tree: (run: string) => linkOptions({ to: "/tree/$run", params: { run } }),
-  diffs: () => linkOptions({ to: "/diffs" }),
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
@@ -30,7 +28,7 @@ export const paths = {
   redaction: () => linkOptions({ to: "/settings/redaction" }),
   connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),
-  hooks: () => linkOptions({ to: "/hooks" }),
+  hooks: () => linkOptions({ to: "/settings/hooks" }),
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 

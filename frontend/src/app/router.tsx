@@ -2,31 +2,31 @@ import { createRouter } from "@tanstack/react-router";
 import { queryClient } from "@/api/client";
 import { ErrorPage } from "./ErrorPage";
 import { NotFound } from "./NotFound";
-import { bisectionRoute, bisectionsRoute } from "@/pages/bisect/route";
+import { activityRoute, bisectionsRoute, diffsRoute, experimentsRoute, replaysRoute } from "@/pages/activity/route";
+import { bisectionRoute } from "@/pages/bisect/route";
 import { calibrationRoute } from "@/pages/calibrations/route";
 import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, shareRoute } from "@/pages/diff/route";
-import { diffsRoute } from "@/pages/diffs/route";
-import { experimentRoute, experimentsRoute, newExperimentRoute } from "@/pages/experiments/route";
-import { hooksRoute } from "@/pages/hooks/route";
+import { experimentRoute, newExperimentRoute } from "@/pages/experiments/route";
+import { formerHooksRoute, hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
 import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
-import { replaysRoute } from "@/pages/replays/route";
 import { retentionRoute } from "@/pages/retention/route";
 import { runRoute } from "@/pages/run/route";
 import { runsRoute } from "@/pages/runs/route";
 import { sessionRoute } from "@/pages/session/route";
 import { settingsRoute } from "@/pages/settings/route";
 import { toolsRoute } from "@/pages/tools/route";
-import { treeRoute } from "@/pages/tree/route";
+import { runTreeRoute, treeRoute } from "@/pages/tree/route";
 import { rootRoute } from "./root";
 
 // Each page adds one route here. Its code stays in its own lazy chunk.
 const routeTree = rootRoute.addChildren([
   runsRoute,
   runRoute,
+  activityRoute,
   replaysRoute,
   sessionRoute,
   experimentsRoute,
@@ -35,6 +35,7 @@ const routeTree = rootRoute.addChildren([
   bisectionsRoute,
   bisectionRoute,
   treeRoute,
+  runTreeRoute,
   diffsRoute,
   diffRoute,
   compareRoute,
@@ -42,6 +43,7 @@ const routeTree = rootRoute.addChildren([
   calibrationRoute,
   toolsRoute,
   hooksRoute,
+  formerHooksRoute,
   settingsRoute,
   outcomesRoute,
   redactionRoute,

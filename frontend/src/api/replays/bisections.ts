@@ -8,12 +8,6 @@ export type BisectionSubject = { run: string } | { diff: string };
 /** A request without the fields that have defaults. */
 export type SparseBisection = { [Name in keyof BisectRequest]?: unknown } & { checks: object[] };
 
-export const bisectionsQuery = queryOptions({
-  queryKey: ["bisections"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections", { signal })),
-  staleTime: 2_000,
-});
-
 export const bisectionQuery = (id: string) =>
   queryOptions({
     queryKey: ["bisection", id],

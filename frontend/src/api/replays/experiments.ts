@@ -7,12 +7,6 @@ export type SparseExperiment = { [Name in keyof ExperimentRequest]?: unknown } &
 
 const body = (request: SparseExperiment) => request as unknown as ExperimentRequest;
 
-export const experimentsQuery = queryOptions({
-  queryKey: ["experiments"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/experiments", { signal })),
-  staleTime: 2_000,
-});
-
 export const experimentQuery = (id: string) =>
   queryOptions({
     queryKey: ["experiment", id],

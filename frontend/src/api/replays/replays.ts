@@ -2,12 +2,6 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { OperatorAnswer, StepSummary } from "@/api/schema";
 
-export const sessionsQuery = queryOptions({
-  queryKey: ["replays"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/replays", { signal })),
-  staleTime: 2_000,
-});
-
 export const sessionQuery = (session: string) =>
   queryOptions({
     queryKey: ["replay", session],

@@ -1,15 +1,12 @@
 import { Tooltip } from "@mantine/core";
 import {
+  IconActivity,
   IconApi,
-  IconArrowsDiff,
-  IconFlask,
-  IconGitFork,
   IconHelp,
   IconListDetails,
   IconSearch,
   IconSettings,
   IconTool,
-  IconWebhook,
   type Icon,
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
@@ -64,16 +61,17 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
   const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
   const pages = [
     { keys: "1", action: "Go to runs", run: () => void navigate(paths.runs()) },
-    { keys: "2", action: "Go to replays", run: () => void navigate(paths.replays()) },
-    { keys: "3", action: "Go to diffs", run: () => void navigate(paths.diffs()) },
-    { keys: "4", action: "Go to tools", run: () => void navigate(paths.tools()) },
-    { keys: "5", action: "Go to experiments", run: () => void navigate(paths.experiments()) },
-    { keys: "", action: "Go to bisections", run: () => void navigate(paths.bisections()) },
+    { keys: "2", action: "Go to activity", run: () => void navigate(paths.activity()) },
+    { keys: "3", action: "Go to tools", run: () => void navigate(paths.tools()) },
+    { keys: "4", action: "Go to settings", run: () => void navigate(paths.settings()) },
+    { keys: "", action: "Go to replays", run: () => void navigate(paths.activity({ kind: "replay" })) },
+    { keys: "", action: "Go to diffs", run: () => void navigate(paths.activity({ kind: "diff" })) },
+    { keys: "", action: "Go to experiments", run: () => void navigate(paths.activity({ kind: "experiment" })) },
+    { keys: "", action: "Go to bisections", run: () => void navigate(paths.activity({ kind: "bisection" })) },
     { keys: "", action: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
     { keys: "", action: "Connect an agent", run: () => void navigate(paths.connect()) },
-    { keys: "", action: "Go to settings", run: () => void navigate(paths.settings()) },
     { keys: "", action: "Compare two runs", run: () => void navigate(paths.compare()) },
-    { keys: "", action: "API documentation", run: () => window.location.assign(serverPaths.apiDocs) },
+    { keys: "", action: "API documentation", run: () => window.open(serverPaths.apiDocs, "_blank") },
     { keys: "mod+k", action: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
   ];
   const help = { keys: "?", action: "Show keyboard shortcuts", run: props.onHelp };
@@ -94,29 +92,32 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint: go to runs">
         <Logo />
       </Link>
-      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|$)/} />
-      <Page label="Replays" link={paths.replays()} icon={IconGitFork} activeOn={/^\/replays/} />
-      <Page label="Experiments" link={paths.experiments()} icon={IconFlask} activeOn={/^\/(experiments|bisections)/} />
-      <Page label="Diffs" link={paths.diffs()} icon={IconArrowsDiff} activeOn={/^\/(diffs|compare)/} />
+      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|tree\/|$)/} />
+      <Page label="Activity" link={paths.activity()} icon={IconActivity} activeOn={ACTIVITY} />
       <Page label="Tools" link={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
-      <Page label="Hooks" link={paths.hooks()} icon={IconWebhook} activeOn={/^\/hooks/} />
-      <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
+      <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/(settings|connect)/} />
       <span className={classes.space} />
       <Item label="Find pages, actions and runs ( Ctrl K )">
-        <button type="button" className={classes.item} onClick={onPalette} aria-label="Find pages, actions and runs">
+        <button type="button" className={classes.item} onClick={onPalette}>
           <IconSearch size={18} stroke={1.7} />
-          <span>Find</span>
+          <span>Search</span>
         </button>
       </Item>
-      <Item label="API documentation">
-        <a href={serverPaths.apiDocs} className={`${classes.item} ${classes.deskOnly}`} aria-label="API documentation">
-          <IconApi size={19} stroke={1.7} />
+      <Item label="API documentation, in a new tab">
+        <a
+          href={serverPaths.apiDocs}
+          target="_blank"
+          rel="noreferrer"
+          className={`${classes.item} ${classes.deskOnly}`}
+          aria-label="API documentation"
+        >
+          <IconApi size={18} stroke={1.7} />
           <span>API</span>
         </a>
       </Item>
       <Item label="Keyboard shortcuts ( ? )">
         <button type="button" className={classes.item} onClick={onHelp} aria-label="Help: keyboard shortcuts">
-          <IconHelp size={19} stroke={1.7} />
+          <IconHelp size={18} stroke={1.7} />
           <span>Help</span>
         </button>
       </Item>
@@ -124,22 +125,22 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
   );
 }
 
+/** The pages of what the activity lists. */
+const ACTIVITY = /^\/(activity|replays|diffs|compare|experiments|bisections|calibrations)/;
+
 /** A page in the rail. `activeOn` matches the addresses on which it is highlighted. */
 function Page(props: { label: string; link: LinkProps; icon: Icon; activeOn: RegExp }): ReactElement {
   const Shape = props.icon;
   const isActive = useRouterState({ select: (state) => props.activeOn.test(state.location.pathname) });
   return (
-    <Item label={props.label}>
-      <Link
-        {...props.link}
-        className={`${classes.item} ${isActive ? classes.active : ""}`}
-        aria-current={isActive ? "page" : undefined}
-        aria-label={props.label}
-      >
-        <Shape size={18} stroke={1.7} />
-        <span>{props.label}</span>
-      </Link>
-    </Item>
+    <Link
+      {...props.link}
+      className={`${classes.item} ${isActive ? classes.active : ""}`}
+      aria-current={isActive ? "page" : undefined}
+    >
+      <Shape size={18} stroke={1.7} />
+      <span>{props.label}</span>
+    </Link>
   );
 }
 

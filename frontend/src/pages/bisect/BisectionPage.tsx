@@ -69,7 +69,7 @@ function Header({ view }: { view: BisectionView }): ReactElement {
   return (
     <PageHeader
       crumbs={[
-        <Link {...paths.bisections()}>Bisections</Link>,
+        <Link {...paths.activity({ kind: "bisection" })}>Bisections</Link>,
         <Link {...paths.run(view.run)}>{view.run_name}</Link>,
         ...(view.diff === null ? [] : [<Link {...paths.diff(view.diff)}>diff</Link>]),
       ]}

@@ -2,12 +2,6 @@ import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 
-export const bisectionsRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/bisections",
-  component: lazyRouteComponent(() => loadPart(() => import("./BisectionsPage")), "BisectionsPage"),
-});
-
 export const bisectionRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/bisections/$bisection",

@@ -54,7 +54,7 @@ function DeletedReport({ problem }: { problem: ProblemError }): ReactElement {
       isPage
       icon={<IconTrash size={28} stroke={1.5} />}
       title="The source of this report was deleted"
-      action={<Link {...paths.diffs()}>Go to diffs</Link>}
+      action={<Link {...paths.activity({ kind: "diff" })}>Go to diffs</Link>}
     >
       {sentence(problem.message)}
     </EmptyState>
@@ -69,7 +69,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
     <header className={classes.header}>
       <div className={classes.titles}>
         <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.diffs()}>Diffs</Link> / <span>{report.base.app}</span>
+          <Link {...paths.activity({ kind: "diff" })}>Diffs</Link> / <span>{report.base.app}</span>
         </nav>
         <h1 className={classes.title}>
           <Link {...paths.run(report.base.id)}>{baseName(report)}</Link>

@@ -3,12 +3,6 @@ import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
 import { parseNewExperimentSearch } from "./search";
 
-export const experimentsRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/experiments",
-  component: lazyRouteComponent(() => loadPart(() => import("./ExperimentsPage")), "ExperimentsPage"),
-});
-
 export const newExperimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/new",

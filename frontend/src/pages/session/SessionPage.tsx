@@ -67,7 +67,7 @@ function Header({ session }: { session: SessionView }): ReactElement {
     <header className={classes.header}>
       <div className={classes.titles}>
         <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.replays()}>Replays</Link> /{" "}
+          <Link {...paths.activity({ kind: "replay" })}>Replays</Link> /{" "}
           <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>{session.source_name}</Link>
         </nav>
         <h1>

@@ -26,6 +26,8 @@ export function SettingsPage(): ReactElement {
       <OutcomesLink />
       <RedactionLink />
       <RetentionLink />
+      <HooksLink />
+      <ConnectLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
@@ -84,6 +86,36 @@ function RetentionLink(): ReactElement {
         <span className="muted">How long runs are kept, what a purge would delete now, and who deleted what.</span>
         <Link {...paths.retention()} className={classes.link}>
           Edit retention
+        </Link>
+      </header>
+    </section>
+  );
+}
+
+function HooksLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Hooks and telemetry</h2>
+        <span className="muted">
+          What may deny or change the tool calls of a replay, and where its events are sent.
+        </span>
+        <Link {...paths.hooks()} className={classes.link}>
+          Show hooks
+        </Link>
+      </header>
+    </section>
+  );
+}
+
+function ConnectLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Connect</h2>
+        <span className="muted">How your agents send their runs here.</span>
+        <Link {...paths.connect()} className={classes.link}>
+          Connect an agent
         </Link>
       </header>
     </section>

@@ -79,7 +79,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
     <Page>
       <PageHeader
         crumbs={[
-          <Link {...paths.experiments()}>Experiments</Link>,
+          <Link {...paths.activity({ kind: "experiment" })}>Experiments</Link>,
           <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>,
         ]}
         title={`New experiment from step ${fork}`}

@@ -60,7 +60,7 @@ function Header({ view, selection }: { view: ExperimentView; selection: readonly
   return (
     <PageHeader
       crumbs={[
-        <Link {...paths.experiments()}>Experiments</Link>,
+        <Link {...paths.activity({ kind: "experiment" })}>Experiments</Link>,
         <>
           <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link> fork from
           step {view.fork_sequence_no}

@@ -1,0 +1,175 @@
+import { Button, SegmentedControl } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { IconActivity, IconArrowsDiff } from "@tabler/icons-react";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate, type LinkProps } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { useLive } from "@/api/live";
+import { activityQuery } from "@/api/replays/activity";
+import type { Activity } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
+import { StateChip } from "@/features/labels/StateChip";
+import { OutcomeMark } from "@/features/runs/RunOutcome";
+import { EmptyState } from "@/ui/EmptyState";
+import { fullTime, timeAgo } from "@/ui/format/numbers";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { LoadedList, RowTable, type Column } from "@/ui/ListPage";
+import { PageHeader } from "@/ui/Page";
+import classes from "./ActivityPage.module.css";
+import { KindIcon } from "./KindIcon";
+import { KINDS, type Kind } from "./search";
+import { stateWords, subjectWords } from "./wording";
+
+const route = getRouteApi("/activity");
+const ALL = "all";
+
+/** Everything that was done with runs, newest first, updated while it runs. */
+export function ActivityPage(): ReactElement {
+  useDocumentTitle("Activity");
+  const { kind } = route.useSearch();
+  const navigate = useNavigate();
+  const client = useQueryClient();
+  const listing = useInfiniteQuery({
+    ...activityQuery(kind),
+    refetchInterval: ({ state }) => (state.data?.pages.some((page) => page.activities.some(isOpen)) ? 2000 : false),
+  });
+  useLive({ runs: 1 }, () => void client.invalidateQueries({ queryKey: activityQuery(kind).queryKey }));
+  useShortcuts("Activity", [{ keys: "c", action: "Compare two runs", run: () => void navigate(paths.compare()) }]);
+  return (
+    <div className={classes.page}>
+      <PageHeader title="Activity" note="Replays, diffs, proofs and tests of your runs">
+        <Button
+          variant="default"
+          leftSection={<IconArrowsDiff size={15} />}
+          renderRoot={(props) => <Link {...paths.compare()} {...props} />}
+        >
+          Compare two runs
+        </Button>
+      </PageHeader>
+      <KindFilter kind={kind} />
+      <section className={`panel ${classes.list}`} aria-label="Activity">
+        <LoadedList listing={listing}>
+          {({ pages }) => (
+            <RowTable
+              name="Activity"
+              columns={COLUMNS}
+              rows={pages.flatMap((page) => page.activities)}
+              empty={<NoActivity />}
+              onOpen={(entry) => void navigate(linkTo(entry))}
+            />
+          )}
+        </LoadedList>
+        {listing.hasNextPage && (
+          <div className={classes.more}>
+            <Button variant="default" loading={listing.isFetchingNextPage} onClick={() => void listing.fetchNextPage()}>
+              Show older
+            </Button>
+          </div>
+        )}
+      </section>
+    </div>
+  );
+}
+
+const isOpen = ({ state }: Activity) => state === "running" || state === "waiting";
+
+function KindFilter({ kind }: { kind: Kind | undefined }): ReactElement {
+  const navigate = useNavigate();
+  const choose = (value: string) =>
+    void navigate({ ...paths.activity(value === ALL ? {} : { kind: value as Kind }), replace: true });
+  const options = [{ value: ALL, label: "All" }, ...Object.entries(KINDS).map(([value, label]) => ({ value, label }))];
+  return (
+    <div className={classes.filter}>
+      <SegmentedControl aria-label="Kind" value={kind ?? ALL} onChange={choose} data={options} />
+    </div>
+  );
+}
+
+function NoActivity(): ReactElement {
+  return (
+    <EmptyState
+      icon={<IconActivity size={28} stroke={1.5} />}
+      title="Nothing here yet"
+      action={<Link {...paths.runs()}>Go to runs</Link>}
+    >
+      Open a run, pick the step where it went wrong, press <b>f</b>, change one thing and replay.
+    </EmptyState>
+  );
+}
+
+/** Where an entry is shown. A proof is part of its diff. */
+function linkTo({ kind, id, diff }: Activity): LinkProps {
+  switch (kind) {
+    case "replay":
+      return paths.replay(id);
+    case "diff":
+      return paths.diff(id);
+    case "proof":
+      return paths.diff(diff ?? id);
+    case "experiment":
+      return paths.experiment(id);
+    case "bisection":
+      return paths.bisection(id);
+    case "calibration":
+      return paths.calibration(id);
+    default:
+      return kind satisfies never;
+  }
+}
+
+const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
+  {
+    title: "Kind",
+    className: classes.kind,
+    cell: ({ kind }) => <KindIcon kind={kind} />,
+  },
+  {
+    title: "Change and finding",
+    className: classes.subject,
+    cell: (entry) => (
+      <span className={classes.text}>
+        <Link {...linkTo(entry)} className={classes.link}>
+          {subjectWords(entry)}
+        </Link>
+        {entry.finding && <span className="muted"> → {entry.finding}</span>}
+      </span>
+    ),
+    hint: ({ finding }) => finding,
+  },
+  { title: "Run", className: classes.run, cell: ({ run_name }) => run_name, hint: ({ run_name }) => run_name },
+  { title: "State", className: classes.state, cell: (entry) => <State entry={entry} /> },
+  { title: "Outcome", className: classes.outcome, cell: (entry) => <Outcomes entry={entry} /> },
+  {
+    title: "Confidence",
+    className: classes.confidence,
+    cell: ({ confidence }) => (confidence ? <ConfidenceChip confidence={confidence} short /> : "–"),
+  },
+  {
+    title: "When",
+    className: classes.when,
+    cell: ({ created_at }) => timeAgo(created_at),
+    hint: ({ created_at }) => fullTime(created_at),
+  },
+];
+
+function State({ entry }: { entry: Activity }): ReactElement {
+  const { mark, words } = stateWords(entry);
+  return entry.state === "completed" ? (
+    <span className="muted">{words}</span>
+  ) : (
+    <StateChip mark={mark}>{words}</StateChip>
+  );
+}
+
+/** The outcome before and after. */
+function Outcomes({ entry }: { entry: Activity }): ReactElement {
+  if (!entry.outcome) return <>–</>;
+  return (
+    <span className={classes.pair}>
+      {entry.base_outcome && <OutcomeMark outcome={entry.base_outcome} />}
+      {entry.base_outcome && <span className="muted">→</span>}
+      <OutcomeMark outcome={entry.outcome} />
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import type { Activity } from "@/api/schema";
+import { stateWords, subjectWords } from "./wording";
+
+const entry: Activity = {
+  kind: "replay",
+  id: "1",
+  state: "completed",
+  run: "r",
+  run_name: "Refund",
+  candidate_name: "",
+  fork_sequence_no: 5,
+  subject: "",
+  finding: "",
+  base_outcome: "failed",
+  outcome: "passed",
+  confidence: null,
+  progress: null,
+  diff: null,
+  created_at: "2026-11-23T10:00:00Z",
+};
+
+test("says what an entry does", () => {
+  expect(subjectWords(entry)).toBe("Replay from step 5");
+  expect(subjectWords({ ...entry, subject: "+ “cents”" })).toBe("+ “cents”");
+  expect(subjectWords({ ...entry, kind: "diff" })).toBe("Compared with fork from step 5");
+  const foreign = { ...entry, candidate_name: "Other", fork_sequence_no: null };
+  expect(subjectWords({ ...foreign, kind: "diff" })).toBe("Compared with “Other”");
+  expect(subjectWords({ ...foreign, kind: "proof" })).toBe("What made the candidate different");
+});
+
+test("says how far it is", () => {
+  expect(stateWords({ ...entry, state: "running", progress: { finished: 2, total: 9 } }).words).toBe("Running: 2 of 9");
+  expect(stateWords(entry).words).toBe("Done");
+});
