@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from diffing.compare.run_side import Link, RunFacts, Side, SideStep
 from diffing.errors import ReportDeleted
@@ -189,17 +189,27 @@ def pending(row: DiffReport) -> DiffPending:
     return DiffPending(id=row.id, status=DiffStatus.FAILED if failed else DiffStatus.PENDING, error=row.error)
 
 
-def latest(*, run: UUID | None = None, before: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
-    """The newest ready reports of runs that are not deleted, of one run or of all runs; with an id below `before`."""
+def latest(*, run: UUID | None = None, cursor: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
+    """The newest ready reports of runs that are not deleted, of one run or of all runs; with an id below the cursor."""
     rows = DiffReport.objects.filter(
         status=DiffStatus.READY, base__deletion__isnull=True, candidate__deletion__isnull=True
     )
     rows = rows.select_related("base__verdict", "candidate__verdict").defer("body")
     if run is not None:
         rows = rows.filter(Q(base=run) | Q(candidate=run))
-    if before is not None:
-        rows = rows.filter(id__lt=before)
-    reports = list(rows.order_by("-id")[:limit])
+    if cursor is not None:
+        rows = rows.filter(id__lt=cursor)
+    return _summaries(rows.order_by("-id")[:limit])
+
+
+def summary(diff_id: UUID) -> DiffSummary | None:
+    """The summary of a ready report; None: there is none."""
+    rows = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY)
+    return next(iter(_summaries(rows.select_related("base__verdict", "candidate__verdict").defer("body"))), None)
+
+
+def _summaries(rows: QuerySet[DiffReport]) -> list[DiffSummary]:
+    reports = list(rows)
     evidence_summaries = _evidence_summaries([row.id for row in reports])
     captions = captions_of(run for row in reports for run in (row.base, row.candidate))
     return [_summary(row, captions, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]

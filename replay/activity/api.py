@@ -23,7 +23,7 @@ class ActivityView(APIView):
         operation_id="list_activity",
         parameters=[
             query("kind", f"Entries of these kinds: {', '.join(queries.KINDS)}. Separate several values by commas."),
-            query("before", "`next` of the previous page."),
+            query("cursor", "`next` of the previous page."),
             query("limit", f"Entries per page; at most {_MAX_LIMIT}."),
         ],
         responses={200: ActivityList, **PROBLEMS},
@@ -31,7 +31,7 @@ class ActivityView(APIView):
     def get(self, request: Request) -> Response:
         """List replays, diffs, proofs, experiments, bisections and calibrations, newest first."""
         limit = whole_number(request.query_params, "limit", default=50, maximum=_MAX_LIMIT)
-        return Response(queries.page(_kinds(request), before=_place(request), limit=limit))
+        return Response(queries.page(_kinds(request), cursor=_place(request), limit=limit))
 
 
 def _kinds(request: Request) -> list[Kind]:
@@ -43,8 +43,8 @@ def _kinds(request: Request) -> list[Kind]:
 
 
 def _place(request: Request) -> UUID | None:
-    text = request.query_params.get("before", "")
+    text = request.query_params.get("cursor", "")
     place = as_uuid(text) if text else None
     if text and place is None:
-        raise InvalidQuery(f"before is {text!r}: it must be `next` of a page", where="/before")
+        raise InvalidQuery(f"cursor is {text!r}: it must be `next` of a page", where="/cursor")
     return place

@@ -26,16 +26,16 @@ from replay.sessions import queries as sessions
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
-def page(kinds: Sequence[Kind], *, before: UUID | None, limit: int) -> ActivityList:
-    """Return the newest entries of these kinds whose id is below `before`."""
-    lists = (_READERS[kind](before, limit + 1) for kind in kinds)
+def page(kinds: Sequence[Kind], *, cursor: UUID | None, limit: int) -> ActivityList:
+    """Return the newest entries of these kinds whose id is below the cursor."""
+    lists = (_READERS[kind](cursor, limit + 1) for kind in kinds)
     entries = list(islice(merge(*lists, key=lambda entry: entry.id, reverse=True), limit + 1))
     more = len(entries) > limit
     return ActivityList(activities=entries[:limit], next=entries[limit - 1].id if more else None)
 
 
-def _replays(before: UUID | None, limit: int) -> list[Activity]:
-    return [_replay(session) for session in sessions.newest_rows(before=before, limit=limit)]
+def _replays(cursor: UUID | None, limit: int) -> list[Activity]:
+    return [_replay(session) for session in sessions.newest_rows(cursor=cursor, limit=limit)]
 
 
 def _replay(session: ReplaySession) -> Activity:
@@ -69,8 +69,8 @@ def _session_state(status: str) -> State:
     return "cancelled" if status == SessionStatus.CANCELLED else "running"
 
 
-def _diffs(before: UUID | None, limit: int) -> list[Activity]:
-    return [_diff(summary) for summary in diffs.latest(before=before, limit=limit)]
+def _diffs(cursor: UUID | None, limit: int) -> list[Activity]:
+    return [_diff(summary) for summary in diffs.latest(cursor=cursor, limit=limit)]
 
 
 def _diff(summary: DiffSummary) -> Activity:
@@ -93,8 +93,8 @@ def _diff(summary: DiffSummary) -> Activity:
     )
 
 
-def _proofs(before: UUID | None, limit: int) -> list[Activity]:
-    rows = proofs.newest_rows(before=before, limit=limit)
+def _proofs(cursor: UUID | None, limit: int) -> list[Activity]:
+    rows = proofs.newest_rows(cursor=cursor, limit=limit)
     conclusions = diffs.conclusions([row.evidence_id for row in rows if row.evidence_id])
     return [_proof(row, conclusions) for row in rows]
 
@@ -121,8 +121,8 @@ def _proof(row: Proof, conclusions: Mapping[UUID, diffs.Conclusion]) -> Activity
     )
 
 
-def _experiments(before: UUID | None, limit: int) -> list[Activity]:
-    return [_experiment(summary) for summary in experiments.newest(before=before, limit=limit).experiments]
+def _experiments(cursor: UUID | None, limit: int) -> list[Activity]:
+    return [_experiment(summary) for summary in experiments.newest(cursor=cursor, limit=limit).experiments]
 
 
 def _experiment(summary: ExperimentSummary) -> Activity:
@@ -152,8 +152,8 @@ def _replay_counts(summary: ExperimentSummary) -> str:
     return f"{combinations}, {summary.finished} of {summary.rows} replays done{failures}"
 
 
-def _bisections(before: UUID | None, limit: int) -> list[Activity]:
-    return [_bisection(summary) for summary in bisections.newest(before=before, limit=limit).bisections]
+def _bisections(cursor: UUID | None, limit: int) -> list[Activity]:
+    return [_bisection(summary) for summary in bisections.newest(cursor=cursor, limit=limit).bisections]
 
 
 def _bisection(summary: BisectionSummary) -> Activity:
@@ -176,8 +176,8 @@ def _bisection(summary: BisectionSummary) -> Activity:
     )
 
 
-def _calibrations(before: UUID | None, limit: int) -> list[Activity]:
-    return [_calibration(row) for row in calibrations.newest_rows(before=before, limit=limit)]
+def _calibrations(cursor: UUID | None, limit: int) -> list[Activity]:
+    return [_calibration(row) for row in calibrations.newest_rows(cursor=cursor, limit=limit)]
 
 
 def _calibration(row: Calibration) -> Activity:

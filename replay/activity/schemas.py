@@ -45,5 +45,5 @@ class Activity(Schema):
 
 class ActivityList(Schema):
     activities: list[Activity]
-    # `before` of the next page; null: this is the last page.
+    # `cursor` of the next page; null: this is the last page.
     next: UUID | None

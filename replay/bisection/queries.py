@@ -43,13 +43,13 @@ def view(bisection: Bisection) -> BisectionView:
     )
 
 
-def newest(*, run: UUID | None = None, before: UUID | None = None, limit: int = 50) -> BisectionList:
-    """The newest bisections, of one run or of all, with an id below `before`."""
+def newest(*, run: UUID | None = None, cursor: UUID | None = None, limit: int = 50) -> BisectionList:
+    """The newest bisections, of one run or of all, with an id below the cursor."""
     rows = Bisection.objects.select_related("run").order_by("-id")
     if run is not None:
         rows = rows.filter(run_id=run)
-    if before is not None:
-        rows = rows.filter(id__lt=before)
+    if cursor is not None:
+        rows = rows.filter(id__lt=cursor)
     bisections = list(rows[:limit])
     probes = _probes(bisections)
     results = [conclude(findings.evidence_of(bisection, probes[bisection.id])) for bisection in bisections]

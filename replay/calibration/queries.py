@@ -16,11 +16,11 @@ def find(ref: str | UUID) -> Calibration:
     return by_id(Calibration.objects.select_related("base", "candidate"), ref, "calibration")
 
 
-def newest_rows(*, before: UUID | None, limit: int) -> list[Calibration]:
-    """Return the newest calibrations with an id below `before`, without their findings."""
+def newest_rows(*, cursor: UUID | None, limit: int) -> list[Calibration]:
+    """Return the newest calibrations with an id below the cursor, without their findings."""
     rows = Calibration.objects.select_related("base", "candidate")
-    if before is not None:
-        rows = rows.filter(id__lt=before)
+    if cursor is not None:
+        rows = rows.filter(id__lt=cursor)
     return list(rows.defer("found", "base__metadata", "candidate__metadata").order_by("-id")[:limit])
 
 

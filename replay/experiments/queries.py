@@ -47,13 +47,13 @@ def view(experiment: Experiment) -> ExperimentView:
     )
 
 
-def newest(*, source_run: UUID | None = None, before: UUID | None = None, limit: int = 50) -> ExperimentList:
-    """The newest experiments, of one source run or of all, with an id below `before`."""
+def newest(*, source_run: UUID | None = None, cursor: UUID | None = None, limit: int = 50) -> ExperimentList:
+    """The newest experiments, of one source run or of all, with an id below the cursor."""
     rows_of_source = Experiment.objects.select_related("source_run").order_by("-id")
     if source_run is not None:
         rows_of_source = rows_of_source.filter(source_run_id=source_run)
-    if before is not None:
-        rows_of_source = rows_of_source.filter(id__lt=before)
+    if cursor is not None:
+        rows_of_source = rows_of_source.filter(id__lt=cursor)
     experiments = list(rows_of_source[:limit])
     rows = _rows(experiments)
     return ExperimentList(experiments=[_summary(experiment, rows[experiment.id]) for experiment in experiments])

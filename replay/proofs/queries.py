@@ -21,13 +21,13 @@ def of_diff(diff_id: UUID) -> ProofList:
     )
 
 
-def newest_rows(*, before: UUID | None, limit: int) -> list[Proof]:
-    """Return the newest proofs about runs that are not deleted, with an id below `before`."""
+def newest_rows(*, cursor: UUID | None, limit: int) -> list[Proof]:
+    """Return the newest proofs about runs that are not deleted, with an id below the cursor."""
     runs = [f"diff__{side}" for side in ("base", "candidate")]
     rows = Proof.objects.filter(**{f"{run}__deletion__isnull": True for run in runs})
     rows = rows.select_related(*(f"{run}__verdict" for run in runs))
-    if before is not None:
-        rows = rows.filter(id__lt=before)
+    if cursor is not None:
+        rows = rows.filter(id__lt=cursor)
     large_fields = ("request", "progress", "findings", "diff__body", *(f"{run}__metadata" for run in runs))
     return list(rows.defer(*large_fields).order_by("-id")[:limit])
 

@@ -57,11 +57,11 @@ def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> Sessi
     return SessionList(sessions=[view_of(session, captions) for session in rows])
 
 
-def newest_rows(*, before: UUID | None, limit: int) -> list[ReplaySession]:
-    """Return the newest listed sessions whose id is below `before`, with the outcomes of both runs."""
+def newest_rows(*, cursor: UUID | None, limit: int) -> list[ReplaySession]:
+    """Return the newest listed sessions whose id is below the cursor, with the outcomes of both runs."""
     rows = _listed().select_related("source_run__verdict")
-    if before is not None:
-        rows = rows.filter(id__lt=before)
+    if cursor is not None:
+        rows = rows.filter(id__lt=cursor)
     return list(rows.defer("planned", "plan", "answers").order_by("-id")[:limit])
 
 

@@ -7866,7 +7866,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description `next` of the previous page. */
-                before?: string;
+                cursor?: string;
                 /** @description Entries of these kinds: replay, diff, proof, experiment, bisection, calibration. Separate several values by commas. */
                 kind?: string;
                 /** @description Entries per page; at most 200. */

@@ -98,7 +98,7 @@ def test_pages_follow_each_other_without_gaps(client: Client) -> None:
         ids += [entry["id"] for entry in page["activities"]]
         if page["next"] is None:
             break
-        page = activity(client, f"?limit=2&before={page['next']}")
+        page = activity(client, f"?limit=2&cursor={page['next']}")
     assert whole["next"] is None
     assert ids == [entry["id"] for entry in whole["activities"]]
 
@@ -107,7 +107,7 @@ def test_entries_are_filtered_by_kind(client: Client) -> None:
     do_everything(client, str(record(order_desk()).run_id))
     entries = activity(client, "?kind=proof,bisection")["activities"]
     assert [entry["kind"] for entry in entries] == ["bisection", "proof"]
-    for query, place in (("?kind=proof,run", "/kind"), ("?before=soon", "/before")):
+    for query, place in (("?kind=proof,run", "/kind"), ("?cursor=soon", "/cursor")):
         refusal = client.get(f"/api/v1/activity{query}")
         assert (refusal.status_code, refusal.json()["where"]) == (400, place)
 

@@ -1,6 +1,8 @@
 """Share links over REST."""
 
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.core.cache import cache, caches
@@ -51,6 +53,25 @@ class TestShareLinks:
     def test_link_opens_as_html(self, diff: DiffReport) -> None:
         token, _ = share_diff(diff.id)
         assert CONFIRMATION.encode() in Client().get(f"/api/v1/share/{token}", {"format": "html"}).content
+
+    def test_pasted_link_has_a_preview_without_payloads(
+        self, diff: DiffReport, settings: Settings, tmp_path: Path
+    ) -> None:
+        (tmp_path / "index.html").write_text("<head><title>Forkpoint</title></head>")
+        settings.FRONTEND_DIST = tmp_path
+        token, _ = share_diff(diff.id)
+        page = Client().get(f"/share/{token}").content.decode()
+        title = 'og:title" content="Unknown → unknown: what changed and why"'
+        assert title in page
+        assert "confidence in the cause" in page
+        assert CONFIRMATION not in page
+        share = Client().get(f"/api/v1/diffs/{diff.id}/shares").json()["shares"][0]
+        assert share["views"] == 0
+        unknown = Client().get("/share/fps_unknown").content.decode()
+        sharing.revoke_link(UUID(share["id"]))
+        assert Client().get(f"/share/{token}").content.decode() == unknown
+        assert 'og:title" content="Shared report"' in unknown
+        assert "og:" not in Client().get("/").content.decode()
 
     def test_tokens_are_stored_as_hashes(self, diff: DiffReport) -> None:
         tokens = {share_diff(diff.id)[0] for _ in range(20)}

@@ -7,7 +7,7 @@ export const activityQuery = (kind: Activity["kind"] | undefined) =>
   infiniteQueryOptions({
     queryKey: ["activity", kind ?? "all"],
     queryFn: ({ pageParam, signal }) => {
-      const query = { ...(kind && { kind }), ...(pageParam && { before: pageParam }) };
+      const query = { ...(kind && { kind }), ...(pageParam && { cursor: pageParam }) };
       return answer(api.GET("/api/v1/activity", { params: { query }, signal }));
     },
     initialPageParam: "",

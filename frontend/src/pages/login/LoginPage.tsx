@@ -5,6 +5,7 @@ import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import { login } from "@/api/access";
 import { ProblemError } from "@/api/problem";
+import { ProductLine } from "@/features/product/ProductLine";
 import { Logo } from "@/app/shell/Logo";
 import classes from "./LoginPage.module.css";
 
@@ -34,6 +35,9 @@ export function LoginPage(): ReactElement {
     >
       <Logo />
       <h1>Log in to Forkpoint</h1>
+      <p>
+        <ProductLine />
+      </p>
       <p className="muted">
         Paste an API token. The operator of this server creates one with <code>forkpoint token create</code>.
       </p>

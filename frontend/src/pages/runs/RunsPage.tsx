@@ -96,7 +96,7 @@ export function RunsPage(): ReactElement {
           }}
         />
       </header>
-      <FirstVisit runs={runs} />
+      <FirstVisit />
       <div className={classes.filters}>
         <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
         <Filters search={search} facets={facets.data} onChange={setSearch} />

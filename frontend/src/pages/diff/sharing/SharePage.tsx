@@ -14,6 +14,7 @@ import { DiffView } from "../DiffView";
 import type { DiffSearch } from "../search";
 import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { paths } from "@/app/paths";
+import { ProductLine } from "@/features/product/ProductLine";
 import { Logo } from "@/app/shell/Logo";
 import classes from "./SharePage.module.css";
 
@@ -35,6 +36,9 @@ export function SharePage(): ReactElement {
     <div className={classes.page}>
       <Header report={report} />
       <DiffView report={report} hasLinks={false} search={search} onSearch={onSearch} />
+      <footer className={classes.note}>
+        <ProductLine />
+      </footer>
     </div>
   );
 }
