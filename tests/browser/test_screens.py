@@ -131,7 +131,7 @@ def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo
             expect(places.get_by_text(place, exact=True)).to_be_visible()
     page.set_viewport_size(DESK)
     rows = page.get_by_role("row")
-    expect(rows.filter(has_text="Replay from step 5").first).to_contain_text("Failed")
+    expect(rows.filter(has_text="+ “Order totals are in cents").first).to_contain_text("Failed")
     expect(rows.filter(has_text="Units").first).to_contain_text("4 of 4 replays done")
     page.get_by_text("Bisections", exact=True).click()
     expect(page).to_have_url(re.compile("kind=bisection"))
@@ -143,6 +143,18 @@ def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo
     expect(page).to_have_url(re.compile(f"/tree/{demo.failed_run}"))
     cockpit.go("/hooks")
     expect(page).to_have_url(re.compile("/settings/hooks"))
+
+
+def test_tour_is_closed_and_opened_again(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit(demo.path("runs")).page
+    fork = page.get_by_role("link", name="Fork the failed run at step 5")
+    expect(page.get_by_role("heading", name="Forkpoint replays a recorded agent run")).to_be_visible()
+    page.get_by_role("button", name="Close the tour").click()
+    expect(fork).to_have_count(0)
+    page.keyboard.press("t")
+    fork.click()
+    expect(page).to_have_url(re.compile("fork=5.*from_session="))
+    expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("Order totals are in cents")
 
 
 def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> None:
