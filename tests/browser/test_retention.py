@@ -123,11 +123,19 @@ def test_deletion_is_undone(open_cockpit: OpenCockpit, server: Server) -> None:
 
     cockpit.go(f"/runs/{run_id}")
     cockpit.button("Actions of Where is parcel 3?").click()
+    page.get_by_role("menuitem", name="Name and note").click()
+    dialog = cockpit.dialog()
+    dialog.get_by_role("textbox", name="Name").fill("Parcel in Oslo")
+    dialog.get_by_role("textbox", name="Note").fill("Ask the carrier.")
+    cockpit.button("Save").click()
+    expect(page.get_by_role("heading", name="Parcel in Oslo", exact=True)).to_be_visible()
+    expect(page.get_by_text("Ask the carrier.")).to_be_visible()
+    cockpit.button("Actions of Where is parcel 3?").click()
     page.get_by_role("menuitem", name="Delete").click()
-    expect(page.get_by_role("heading", name="“Where is parcel 3?” was deleted")).to_be_visible()
+    expect(page.get_by_role("heading", name="“Parcel in Oslo” was deleted")).to_be_visible()
     _check_looks(cockpit)
     page.get_by_role("main").get_by_role("button", name="Restore").click()
-    expect(page.get_by_role("heading", name="Where is parcel 3?", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name="Parcel in Oslo", exact=True)).to_be_visible()
 
 
 def test_held_run_cannot_be_deleted(open_cockpit: OpenCockpit, server: Server) -> None:

@@ -166,6 +166,7 @@ class AuditAction(StrEnum):
     RUN_RESTORED = "run_restored"
     RUN_REMOVED = "run_removed"
     RUN_MARKED = "run_marked"
+    RUN_RENAMED = "run_renamed"
     DELETION_REFUSED = "deletion_refused"
     PURGE = "purge"
     POLICY_SET = "retention_policy_set"

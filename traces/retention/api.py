@@ -13,7 +13,7 @@ from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path, query, require_admin
 from traces.models import Deletion, RunMark
-from traces.retention import deletions, holds, purge
+from traces.retention import deletions, holds, marks, purge
 from traces.retention.citations import Citation
 from traces.retention.deletions import Refusal
 from traces.retention.schemas import (
@@ -24,15 +24,27 @@ from traces.retention.schemas import (
     DeletionResult,
     DeletionView,
     RefusedRun,
+    RenameRequest,
     RestoredRun,
 )
 from traces.runs import api as runs_api
-from traces.runs.queries import as_uuid, find_run
+from traces.runs.queries import as_uuid, find_run, run_detail
+from traces.schemas import RunDetail
 
 _RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
 
 
 class RunView(runs_api.RunView):
+    @extend_schema(
+        operation_id="rename_run", parameters=[_RUN], request=RenameRequest, responses={200: RunDetail, **PROBLEMS}
+    )
+    def patch(self, request: Request, id: str) -> Response:
+        """Give a run a name and a note. Its recording does not change."""
+        naming = parse_body(RenameRequest, request.data)
+        run = find_run(id)
+        marks.rename(run.id, title=naming.title, note=naming.note, by=caller_of(request))
+        return Response(run_detail(run))
+
     @extend_schema(
         operation_id="delete_run",
         parameters=[

@@ -13,7 +13,7 @@ from traces import notify
 from traces.core.json_access import as_string
 from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound, NotSealed, ProblemError, RunInUse
-from traces.models import AuditEntry, Deletion, Run
+from traces.models import AuditEntry, Deletion, Run, RunCaption
 from traces.retention import audit, citations, holds
 from traces.retention.citations import Citation
 from traces.retention.families import find_families, with_relatives
@@ -73,13 +73,18 @@ def find_refusals(run_ids: Sequence[UUID], scopes: Iterable[holds.Scope]) -> dic
     return _refusals(find_families(run_ids), list(scopes), includes_citations=False)
 
 
+def _display_name(run: Run) -> str:
+    caption: RunCaption | None = getattr(run, "caption", None)
+    return (caption.title if caption else "") or run.name
+
+
 def find_deletion(run_id: UUID) -> DeletionView:
     """Return the deletion of a run, from the audit log once its row is gone; raise `NotFound`."""
-    row = Deletion.objects.select_related("run").filter(run_id=run_id).first()
+    row = Deletion.objects.select_related("run__caption").filter(run_id=run_id).first()
     if row is not None:
         return DeletionView(
             id=run_id,
-            name="" if row.removed_at else row.run.name,
+            name="" if row.removed_at else _display_name(row.run),
             by=row.by,
             reason=row.reason,
             at=row.at,

@@ -1,10 +1,11 @@
-"""Pins and legal holds of runs."""
+"""Pins, legal holds and names of runs."""
 
 from uuid import UUID
 
 from django.db import transaction
 
 from traces import notify
+from traces.captions import services as captions
 from traces.core.vocabulary import AuditAction
 from traces.models import RunMark
 from traces.retention import audit
@@ -18,3 +19,11 @@ def mark(run_id: UUID, *, is_pinned: bool | None, is_held: bool | None, by: str)
         audit.append(AuditAction.RUN_MARKED, run_id, by=by, **columns)
         notify.touch(f"run.{run_id}")
     return row
+
+
+def rename(run_id: UUID, *, title: str | None, note: str | None, by: str) -> None:
+    """Change the name or the note that users gave a run; None leaves it as it is. The log does not repeat the words."""
+    columns = {name: value for name, value in (("title", title), ("note", note)) if value is not None}
+    with transaction.atomic():
+        captions.rename(run_id, **columns)
+        audit.append(AuditAction.RUN_RENAMED, run_id, by=by)

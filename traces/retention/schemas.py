@@ -29,6 +29,13 @@ class CitationList(Schema):
     is_held: bool
 
 
+class RenameRequest(Schema):
+    """The name and the note that users give a run; a missing field stays as it is, an empty text removes it."""
+
+    title: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120)] | None = None
+    note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] | None = None
+
+
 class DeletedRun(Schema):
     """A deleted run. Until `due_at` it can be restored; then its contents are removed."""
 

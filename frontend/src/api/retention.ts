@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { DeletionRequest, MarkRequest, RetentionTerms } from "./schema";
+import type { DeletionRequest, MarkRequest, PatchedRenameRequest, RetentionTerms } from "./schema";
 
 export const retentionQuery = queryOptions({
   queryKey: ["retention", "policies"],
@@ -37,6 +37,11 @@ export function purge() {
 export function markRun(run: string, change: Partial<MarkRequest>) {
   const body = { is_pinned: null, is_held: null, ...change };
   return answer(api.PUT("/api/v1/runs/{id}/mark", { params: { path: { id: run } }, body }));
+}
+
+/** Change the name and the note that users gave a run. */
+export function renameRun(run: string, body: PatchedRenameRequest) {
+  return answer(api.PATCH("/api/v1/runs/{id}", { params: { path: { id: run } }, body }));
 }
 
 /** Delete runs. The answer names those that were refused, and why. */

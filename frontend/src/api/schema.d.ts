@@ -1099,7 +1099,8 @@ export interface paths {
         delete: operations["delete_run"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** @description Give a run a name and a note. Its recording does not change. */
+        patch: operations["rename_run"];
         trace?: never;
     };
     "/api/v1/runs/{id}/bisect": {
@@ -4670,6 +4671,22 @@ export interface components {
             created_at: string;
         };
         /**
+         * RenameRequest
+         * @description The name and the note that users give a run; a missing field stays as it is, an empty text removes it.
+         */
+        PatchedRenameRequest: {
+            /**
+             * Title
+             * @default null
+             */
+            title: string | null;
+            /**
+             * Note
+             * @default null
+             */
+            note: string | null;
+        };
+        /**
          * PathLink
          * @description One link from cause to effect, with the text that was passed on.
          */
@@ -7696,6 +7713,7 @@ export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type Passage = components['schemas']['Passage'];
 export type PassingRun = components['schemas']['PassingRun'];
+export type PatchedRenameRequest = components['schemas']['PatchedRenameRequest'];
 export type PathLink = components['schemas']['PathLink'];
 export type PersonalData = components['schemas']['PersonalData'];
 export type PlaceKind = components['schemas']['PlaceKind'];
@@ -10309,6 +10327,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeletedRun"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rename_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchedRenameRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
                 };
             };
             default: {

@@ -12,6 +12,7 @@ from replay.execution import runner, task_names
 from replay.models import ReplaySession
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
+from traces.models import Run
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,3 +81,22 @@ def test_session_from_before_changes_were_stored(client: Client, source: str) ->
     ReplaySession.objects.update(change=None)
     change = {"text": "step 4 replaced", "target": "tool answer", "count": 1}
     assert get(client, f"replays/{session['id']}")["change"] == change
+
+
+def test_run_gets_a_name_and_a_note(client: Client, source: str) -> None:
+    digest = Run.objects.get(id=source).content_digest
+    naming = {"title": " Cents fix ", "note": "Try it on B-2001, too."}
+    renamed = client.patch(f"/api/v1/runs/{source}", naming, content_type="application/json")
+    assert (renamed.status_code, renamed.json()["title"], renamed.json()["name"]) == (200, "Cents fix", "order desk")
+    client.patch(f"/api/v1/runs/{source}", {"note": ""}, content_type="application/json")
+    [row] = get(client, "runs")["runs"]
+    assert (row["title"], row["note"]) == ("Cents fix", "")
+    assert Run.objects.get(id=source).content_digest == digest
+    assert [entry["action"] for entry in get(client, "retention/audit")["entries"]] == ["run_renamed"] * 2
+    client.delete(f"/api/v1/runs/{source}")
+    assert get(client, f"runs/{source}/deletion")["name"] == "Cents fix"
+
+
+def test_too_long_name_is_refused(client: Client, source: str) -> None:
+    answer = client.patch(f"/api/v1/runs/{source}", {"title": "x" * 121}, content_type="application/json")
+    assert (answer.status_code, answer.json()["where"]) == (422, "/title")

@@ -3,8 +3,8 @@ import type { CitationView, RefusedRun, RunSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 
-/** A run as far as pinning, holding and deleting need it. */
-export type ActionRun = Pick<RunSummary, "id" | "name" | "sealed" | "is_pinned" | "is_held">;
+/** A run as far as renaming, pinning, holding and deleting need it. */
+export type ActionRun = Pick<RunSummary, "id" | "name" | "title" | "note" | "sealed" | "is_pinned" | "is_held">;
 
 const IN_PROGRESS = " in progress";
 

@@ -1,10 +1,10 @@
 import { ActionIcon, Menu } from "@mantine/core";
-import { IconDots, IconGavel, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
+import { IconDots, IconGavel, IconPencil, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { ActionRun } from "@/domain/retention/refusals";
 import type { RunActions } from "./useRunActions";
 
-/** The menu of one run: pin, legal hold, delete. A disabled entry states why. */
+/** The menu of one run: name, pin, legal hold, delete. A disabled entry states why. */
 export function RunMenu({ run, actions }: { run: ActionRun; actions: RunActions }): ReactElement {
   return (
     <Menu position="bottom-end" shadow="md" width={270}>
@@ -25,6 +25,14 @@ function RunMenuItems({ run, actions }: { run: ActionRun; actions: RunActions })
   const obstacle = deletionObstacle(run, mayChange);
   return (
     <>
+      <Menu.Item
+        leftSection={<IconPencil size={15} />}
+        disabled={!mayChange}
+        rightSection={!mayChange && <Reason>needs the debugger role</Reason>}
+        onClick={() => actions.rename(run)}
+      >
+        Name and note
+      </Menu.Item>
       <Menu.Item
         leftSection={run.is_pinned ? <IconPinnedOff size={15} /> : <IconPin size={15} />}
         disabled={!mayChange}

@@ -7,6 +7,7 @@ import type { DeletionResult, MarkRequest } from "@/api/schema";
 import type { ActionRun } from "@/domain/retention/refusals";
 import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
+import { RenameDialog } from "./RenameDialog";
 import { RefusalDialog } from "./RefusalDialog";
 
 // Steps never change, and those of a deleted run cannot be read.
@@ -19,7 +20,8 @@ export interface RunActions {
   isPending: boolean;
   mark: (runs: readonly ActionRun[], change: Partial<MarkRequest>) => void;
   remove: (runs: readonly ActionRun[]) => void;
-  /** Explains what was not deleted. Render it once. */
+  rename: (run: ActionRun) => void;
+  /** Asks for a name, or explains what was not deleted. Render it once. */
   dialog: ReactElement | null;
 }
 
@@ -28,6 +30,7 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
   const client = useQueryClient();
   const { data: access } = useQuery(accessQuery);
   const [refusal, setRefusal] = useState<{ runs: readonly ActionRun[]; result: DeletionResult } | null>(null);
+  const [namedRun, setNamedRun] = useState<ActionRun | null>(null);
   const mark = useMutation({
     mutationFn: ({ runs, change }: { runs: readonly ActionRun[]; change: Partial<MarkRequest> }) =>
       Promise.all(runs.map(({ id }) => markRun(id, change))),
@@ -58,15 +61,24 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
     isPending: mark.isPending || remove.isPending,
     mark: (runs, change) => mark.mutate({ runs, change }),
     remove: (runs) => remove.mutate({ runs, includesCitations: false }),
-    dialog: refusal && (
-      <RefusalDialog
-        runs={refusal.runs}
-        result={refusal.result}
-        isAdmin={isAdmin}
-        isPending={remove.isPending}
-        onDeleteAnyway={(runs) => remove.mutate({ runs, includesCitations: true })}
-        onClose={() => setRefusal(null)}
+    rename: setNamedRun,
+    dialog: namedRun ? (
+      <RenameDialog
+        run={namedRun}
+        onClose={() => setNamedRun(null)}
+        onSaved={() => void client.invalidateQueries(ALL_BUT_STEPS)}
       />
+    ) : (
+      refusal && (
+        <RefusalDialog
+          runs={refusal.runs}
+          result={refusal.result}
+          isAdmin={isAdmin}
+          isPending={remove.isPending}
+          onDeleteAnyway={(runs) => remove.mutate({ runs, includesCitations: true })}
+          onClose={() => setRefusal(null)}
+        />
+      )
     ),
   };
 }

@@ -12,6 +12,8 @@ export function auditWords({ action, detail }: AuditEntryView): string {
       return "Contents removed";
     case "run_marked":
       return markWords(detail);
+    case "run_renamed":
+      return "Name or note changed";
     case "deletion_refused":
       return `Kept after all: ${text(detail["problem"])}`;
     case "purge":

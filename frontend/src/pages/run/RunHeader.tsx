@@ -51,6 +51,7 @@ export function RunHeader({ run }: { run: RunDetail }): ReactElement {
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
       </div>
+      {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
       <Facts run={run} />
       <Lineage run={run} />
     </header>
