@@ -135,6 +135,8 @@ class ProbeEvidence(Schema):
     # The live call that the replay would have needed.
     missing: str
     repeats: int
+    # Of each repeat; empty in evidence that was stored without them.
+    outcomes: list[ProbeOutcome] = []
     executed_steps: int
     cached_calls: int
     live_calls: int

@@ -4953,6 +4953,11 @@ export interface components {
             missing: string;
             /** Repeats */
             repeats: number;
+            /**
+             * Outcomes
+             * @default []
+             */
+            outcomes: components["schemas"]["ProbeOutcome"][];
             /** Executed Steps */
             executed_steps: number;
             /** Cached Calls */

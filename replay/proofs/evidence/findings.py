@@ -256,6 +256,7 @@ def _probe(ladder: Ladder, number: int, probes: list[Probe]) -> ProbeEvidence:
         said=wording.outcomes(results) if len(results) > 1 else last.summary,
         missing=last.missing,
         repeats=len(results),
+        outcomes=[result.outcome for result in results],
         executed_steps=sum(result.executed_steps for result in results),
         cached_calls=sum(result.cached_calls for result in results),
         live_calls=sum(result.live_calls for result in results),

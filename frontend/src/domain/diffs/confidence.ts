@@ -22,3 +22,6 @@ export const CONFIDENCE: Record<Confidence, { words: string; means: string; mark
     mark: "live",
   },
 };
+
+/** How many of three bars a confidence fills. */
+export const STRENGTHS: Record<Confidence, number> = { high: 3, medium: 2, low: 1, noise: 0 };

@@ -1,8 +1,8 @@
-import { Button, Menu, Skeleton } from "@mantine/core";
+import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
 import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconArrowRight, IconDownload, IconShare2, IconStethoscope, IconTrash } from "@tabler/icons-react";
+import { IconArrowRight, IconDots, IconDownload, IconShare2, IconStethoscope, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { ProblemError } from "@/api/problem";
@@ -80,13 +80,22 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </h1>
       </div>
       <div className={classes.actions}>
-        <Button variant="default" leftSection={<IconStethoscope size={14} />} onClick={bisectDialog.open}>
-          Bisect
-        </Button>
-        <ExportMenu diff={report.id} />
-        <Button leftSection={<IconShare2 size={14} stroke={2} />} onClick={share.open}>
+        <Button variant="default" leftSection={<IconShare2 size={14} stroke={2} />} onClick={share.open}>
           Share
         </Button>
+        <ExportMenu diff={report.id} />
+        <Menu position="bottom-end" shadow="md">
+          <Menu.Target>
+            <ActionIcon variant="default" aria-label="More actions">
+              <IconDots size={16} />
+            </ActionIcon>
+          </Menu.Target>
+          <Menu.Dropdown>
+            <Menu.Item leftSection={<IconStethoscope size={14} />} onClick={bisectDialog.open}>
+              Bisect the candidate…
+            </Menu.Item>
+          </Menu.Dropdown>
+        </Menu>
       </div>
       {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
       {isBisecting && (

@@ -5,13 +5,13 @@ import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { SourceNotice } from "@/features/retention/SourceNotice";
 import { AlignedSteps } from "./steps/AlignedSteps";
 import { AttributionPanel } from "./overview/Attribution";
-import { ProofPanel } from "./proof/ProofPanel";
 import { ReportContext } from "./reportContext";
 import { deletionNotices, revisionNotices } from "./runNotices";
-import { SectionTabs } from "./sections/SectionTabs";
+import { SectionIndex } from "./sections/SectionIndex";
+import { SectionPanels } from "./sections/SectionPanels";
 import type { DiffSearch } from "./search";
 import { ControlReplay } from "./overview/ControlReplay";
-import { Verdict } from "./overview/Verdict";
+import { Verdict } from "./verdict/Verdict";
 import classes from "./DiffView.module.css";
 
 interface Props {
@@ -46,12 +46,12 @@ export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactEl
         />
       ))}
       <Verdict />
+      <SectionIndex search={search} onSearch={onSearch} />
       <div className={classes.two}>
         <AlignedSteps search={search} onSearch={onSearch} />
         <AttributionPanel />
       </div>
-      <SectionTabs search={search} onSearch={onSearch} />
-      <ProofPanel />
+      <SectionPanels search={search} onSearch={onSearch} />
       {/* A deleted run cannot be replayed. */}
       {deletions.length === 0 && <ControlReplay />}
     </ReportContext>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Section, SectionItem, Sections, StepRef } from "@/api/schema";
-import { openSection, parseDiffSearch, visibleItems } from "./search";
+import { parseDiffSearch, visibleItems } from "./search";
 
 const step = (sequence_no: number): StepRef => ({
   id: String(sequence_no),
@@ -51,22 +51,6 @@ describe("parseDiffSearch", () => {
     });
     expect(parseDiffSearch({ section: "secrets", pair: "5" })).toEqual({});
     expect(parseDiffSearch({ pair: -8 })).toEqual({ pair: "-8" });
-  });
-});
-
-describe("openSection", () => {
-  it("opens with the answer", () => {
-    expect(openSection(sections, {})).toBe("output");
-    expect(openSection({ ...sections, output: section("output") }, {})).toBe("prompt");
-  });
-
-  it("stays on the selected section", () => {
-    expect(openSection(sections, { section: "retrieval" })).toBe("retrieval");
-  });
-
-  it("moves to a section with the selected steps", () => {
-    expect(openSection(sections, { section: "output", pair: "6-6" })).toBe("tool");
-    expect(openSection(sections, { section: "model", pair: "5-5" })).toBe("model");
   });
 });
 

@@ -1,5 +1,5 @@
 /** The state of the diff page that its address stores. */
-import type { SectionItem, Sections } from "@/api/schema";
+import type { SectionItem } from "@/api/schema";
 import { concerns } from "./steps/pairs";
 
 export const SECTION_NAMES = ["prompt", "retrieval", "tool", "model", "output", "run"] as const;
@@ -38,14 +38,6 @@ export function visibleItems(items: readonly SectionItem[], pair: string | undef
   return pair === undefined ? [...items] : items.filter((item) => concerns(item, pair));
 }
 
-/** The section to show: the selected one if it has items, else the first that has, starting with the answer. */
-export function openSection(sections: Sections, search: DiffSearch): SectionName {
-  const hasItems = (name: SectionName) => visibleItems(sections[name].items, search.pair).length > 0;
-  if (search.section && (hasItems(search.section) || search.pair === undefined)) return search.section;
-  const order: SectionName[] = search.pair === undefined ? ["output", ...SECTION_NAMES] : [...SECTION_NAMES];
-  return order.find(hasItems) ?? search.section ?? "output";
-}
-
 export const SECTION_TITLES: Record<SectionName, string> = {
   prompt: "Prompt",
   retrieval: "Retrieval",
@@ -54,3 +46,8 @@ export const SECTION_TITLES: Record<SectionName, string> = {
   output: "Output",
   run: "Run",
 };
+
+/** The id of a section's panel, to which the index scrolls. */
+export function sectionId(name: string): string {
+  return `section-${name}`;
+}

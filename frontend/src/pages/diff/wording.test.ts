@@ -1,26 +1,20 @@
 import { expect, test } from "vitest";
-import { emphasise, verdictTitle, titleWithoutKind } from "./wording";
+import type { SectionItem } from "@/api/schema";
+import { headlineOf, itemTitle } from "./wording";
 
-test("emphasises the cause regardless of case", () => {
-  expect(emphasise("The system prompt made it 42.", "the system prompt")).toEqual({
-    before: "",
-    strong: "The system prompt",
-    after: " made it 42.",
-  });
-  expect(emphasise("Nothing changed.", "Model")).toEqual({ before: "Nothing changed.", strong: "", after: "" });
-  expect(emphasise("Nothing changed.", null).before).toBe("Nothing changed.");
-});
-
-test("a title does not repeat its kind", () => {
-  expect(titleWithoutKind("Totals: errors 2 → 1", "totals")).toBe("errors 2 → 1");
-  expect(titleWithoutKind("totals", "totals")).toBe("");
-  expect(titleWithoutKind("step 5: amount", "arguments")).toBe("step 5: amount");
-});
-
-test("qualifies a cause by its confidence", () => {
-  const titles = (["low", "medium", "high"] as const).map((confidence) =>
-    verdictTitle({ verdict: "cause", confidence }),
+test("joins a headline and its doubt, and ends it", () => {
+  const sentence = "One change did it.";
+  const headline = { cause: "One change", effect: "changed the final answer", caution: "" };
+  expect(headlineOf({ headline, sentence }, "")).toEqual({ cause: "One change", effect: "changed the final answer." });
+  expect(headlineOf({ headline: { ...headline, caution: "none was tested" }, sentence }, "").effect).toBe(
+    "changed the final answer; none was tested.",
   );
-  expect(titles).toEqual(["Suspected cause", "Likely cause", "Cause"]);
-  expect(verdictTitle({ verdict: "noise", confidence: "noise" })).toBe("Within noise");
+  expect(headlineOf({ headline: null, sentence }, "")).toEqual({ cause: "", effect: sentence });
+});
+
+test("a difference that is shown in full is titled by its step", () => {
+  const item = { title: "step 5 (tool pay): amount 1 → 2", text: null, values: [], messages: [] };
+  const change = { path: "/amount", op: "changed" as const, base: 1, candidate: 2 };
+  expect(itemTitle({ ...item, values: [change] } as unknown as SectionItem)).toBe("step 5 (tool pay)");
+  expect(itemTitle(item as unknown as SectionItem)).toBe(item.title);
 });

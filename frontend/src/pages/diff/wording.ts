@@ -1,17 +1,14 @@
 /** Descriptions of the enums of a report. */
-import type { AlignedPair, Attribution } from "@/api/schema";
+import type { AlignedPair, Attribution, SectionItem } from "@/api/schema";
 
-const VERDICT_TITLES: Record<Exclude<Attribution["verdict"], "cause">, string> = {
-  no_difference: "No difference",
-  no_effect: "No effect",
-  noise: "Within noise",
-  inconclusive: "Inconclusive",
-};
-
-/** The title of a cause, qualified by its confidence. */
-export function verdictTitle({ verdict, confidence }: Pick<Attribution, "verdict" | "confidence">): string {
-  if (verdict !== "cause") return VERDICT_TITLES[verdict];
-  return confidence === "low" ? "Suspected cause" : confidence === "medium" ? "Likely cause" : "Cause";
+/** The verdict in two parts: what changed, and what it did. A report of version 1 has only its sentence. */
+export function headlineOf(
+  { headline, sentence }: Pick<Attribution, "headline" | "sentence">,
+  summary: string,
+): { cause: string; effect: string } {
+  if (!headline) return { cause: "", effect: sentence || summary };
+  const effect = [headline.effect, headline.caution].filter(Boolean).join("; ");
+  return { cause: headline.cause, effect: /[.!?]”?$/.test(effect) ? effect : `${effect}.` };
 }
 
 /** The similarity method, in words. */
@@ -31,21 +28,8 @@ export const RELATION: Record<AlignedPair["relation"], { words: string; sign: st
   removed: { words: "only in the base", sign: "−" },
 };
 
-/** Split a sentence around the name of the cause, to emphasise it. Whole if it does not contain the name. */
-export function emphasise(sentence: string, title: string | null): { before: string; strong: string; after: string } {
-  const start = title ? sentence.toLowerCase().indexOf(title.toLowerCase()) : -1;
-  if (!title || start < 0) return { before: sentence, strong: "", after: "" };
-  return {
-    before: sentence.slice(0, start),
-    strong: sentence.slice(start, start + title.length),
-    after: sentence.slice(start + title.length),
-  };
-}
-
-/** A title without its kind, which is shown next to it. */
-export function titleWithoutKind(title: string, kind: string): string {
-  const rest = title.toLowerCase().startsWith(kind.toLowerCase())
-    ? title.slice(kind.length).replace(/^:\s*/, "")
-    : title;
-  return rest.trim();
+/** The step of a difference, without the words that the difference below it shows. */
+export function itemTitle({ title, text, values, messages }: SectionItem): string {
+  const hasContent = text !== null || values.length > 0 || messages.length > 0;
+  return hasContent ? title.replace(/^(step \d+( \([^)]*\))?): .*$/s, "$1") : title;
 }

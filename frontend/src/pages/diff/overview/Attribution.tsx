@@ -13,25 +13,25 @@ import classes from "./Attribution.module.css";
 /** The path from the root difference through the data flow to the answer, and the alternatives. */
 export function AttributionPanel(): ReactElement {
   const { attribution } = useReport().report;
-  const { primary, path, supporting, alternatives } = attribution;
+  const { headline, primary, path, supporting, alternatives } = attribution;
+  const cause = headline?.cause || primary?.title;
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="cause-to-effect">
       <header className={classes.head}>
         <h2 id="cause-to-effect">From cause to effect</h2>
       </header>
-      <div className={classes.body} tabIndex={0}>
-        {path.length > 0 ? <Path path={path} primary={primary} /> : <NoPath verdict={attribution.verdict} />}
-        <Causes title="Contributing changes" causes={supporting} />
+      <div className={classes.body}>
+        {path.length > 0 ? <Path path={path} cause={cause} /> : <NoPath verdict={attribution.verdict} />}
+        <Causes title="Contributing changes" causes={supporting.filter((item) => !isOnPath(item, path))} />
         <Causes title="Not ruled out" causes={alternatives} />
-        {attribution.cheapest_experiment && (
-          <div className={classes.experiment}>
-            <h3>What would settle this</h3>
-            <p>{attribution.cheapest_experiment}</p>
-          </div>
-        )}
       </div>
     </section>
   );
+}
+
+/** Whether the path already shows the step of a cause. */
+function isOnPath({ base, candidate }: Cause, path: readonly PathLink[]): boolean {
+  return path.some(({ step }) => step.id === base?.id || step.id === candidate?.id);
 }
 
 const NOT_CONNECTED = "The recordings do not connect any change to the answer.";
@@ -47,7 +47,7 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
 /** A long path shows its first and last steps. The middle opens on request. */
 const [BEGIN, END] = [3, 2];
 
-function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | null }): ReactElement {
+function Path({ path, cause }: { path: readonly PathLink[]; cause: string | undefined }): ReactElement {
   const [isFullPath, setFullPath] = useState(path.length <= BEGIN + END + 1);
   const hiddenCount = path.length - BEGIN - END;
   return (
@@ -65,10 +65,10 @@ function Path({ path, primary }: { path: readonly PathLink[]; primary: Cause | n
         }
         return (
           <li key={index}>
-            <Node link={link} number={index + 1} name={index === 0 ? primary?.title : undefined} />
+            <Node link={link} number={index + 1} name={index === 0 ? cause : undefined} />
             {link.text && (
               <blockquote className={classes.quote}>
-                <LongText text={link.text} limit={240} />
+                <LongText text={link.text} limit={120} />
               </blockquote>
             )}
           </li>

@@ -125,13 +125,12 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   return (
     <section className={`panel ${classes.offer}`} aria-label="Without the changes">
       <p className="grow">
-        Would the answer differ without the changes, too?{" "}
-        <span className="muted">{refusal ? sentence(refusal.detail) : price(data)}</span>
+        Could this be chance? <span className="muted">{refusal ? sentence(refusal.detail) : price(data)}</span>
       </p>
       {running && data.session ? (
         <span className={classes.links}>
-          <Loader size={13} role="img" aria-label="Replaying without the changes" />
-          <Link {...paths.replay(data.session.id)}>Replaying without the changes</Link>
+          <Loader size={13} role="img" aria-label="Replaying the base unchanged" />
+          <Link {...paths.replay(data.session.id)}>Replaying the base unchanged</Link>
         </span>
       ) : (
         <Button
@@ -141,7 +140,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
           loading={start.isPending}
           onClick={() => start.mutate()}
         >
-          Replay without the changes
+          Replay the base unchanged
         </Button>
       )}
     </section>
@@ -153,5 +152,5 @@ function price(view: UnchangedView): string {
     return `The last attempt ended: ${view.session.error || "cancelled"}.`;
   if (view.live_calls === 0) return "No live calls needed.";
   const cost = view.cost_usd === null ? "cost unknown" : money(view.cost_usd);
-  return `Replaying the base without the changes takes ${pluralize(view.live_calls, "live call")}, ${cost}.`;
+  return `Replaying the base unchanged takes ${pluralize(view.live_calls, "live call")}, ${cost}.`;
 }

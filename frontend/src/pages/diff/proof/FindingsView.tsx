@@ -1,9 +1,6 @@
-import { Tooltip } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { Evidence, Findings, Mediator } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
-import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { CONFIDENCE } from "@/domain/diffs/confidence";
 import { StepLink } from "../StepLink";
 import { AtomTable } from "./AtomTable";
 import { CheapestExperimentPanel } from "./CheapestExperimentPanel";
@@ -11,18 +8,47 @@ import { ProbeTable } from "./ProbeTable";
 import { chanceSentence, costSentence, interactionWords, verdictOf } from "./wording";
 import classes from "./FindingsView.module.css";
 
-/** The findings of a proof, from the conclusion to the single replays. */
-export function FindingsView({
-  findings,
-  isPartial,
-}: {
-  findings: Findings | Evidence;
-  isPartial?: boolean;
-}): ReactElement {
+/** The conclusion of a proof in one line, with everything that it rests on folded below. */
+export function FindingsView({ findings }: { findings: Findings | Evidence }): ReactElement {
+  return (
+    <div className={classes.findings}>
+      <Conclusion findings={findings} />
+      {findings.cheapest_experiment && (
+        <p className={classes.next}>
+          <b>Next test</b> <CheapestExperimentPanel findings={findings} cheapest={findings.cheapest_experiment} />
+        </p>
+      )}
+      <details className={classes.more}>
+        <summary>Changes, replays and assumptions</summary>
+        <Grounds findings={findings} />
+      </details>
+    </div>
+  );
+}
+
+function Conclusion({ findings }: { findings: Findings }): ReactElement {
+  const scope = findings.scope === "over repeats" ? `over ${pluralize(findings.repeats, "repeat")}` : "in this run";
+  return (
+    <div className={classes.conclusion}>
+      <div className="bar">
+        <h3>{verdictOf(findings)}</h3>
+        <span className="chip">{scope}</span>
+        {findings.stopped && (
+          <span className="chip simulated">
+            {findings.stopped === "budget" ? "stopped at its budget" : "stopped by you"}
+          </span>
+        )}
+      </div>
+      <p className="muted">{findings.rule}</p>
+    </div>
+  );
+}
+
+function Grounds({ findings }: { findings: Findings }): ReactElement {
   const features = findings.features.filter((feature) => feature !== findings.question.text);
   return (
     <div className={classes.findings}>
-      <Conclusion findings={findings} isPartial={isPartial ?? false} />
+      <p>{findings.conclusion}</p>
       <AtomTable findings={findings} />
       {findings.interactions.length > 0 && <Interactions findings={findings} />}
       {findings.mediators.length > 0 && <Mediators mediators={findings.mediators} />}
@@ -36,59 +62,18 @@ export function FindingsView({
         </dd>
         <dt>Effort</dt>
         <dd className="num">{costSentence(findings)}</dd>
-        {findings.cheapest_experiment && (
-          <>
-            <dt>What would settle this</dt>
-            <dd>
-              {isPartial ? (
-                findings.cheapest_experiment.text
-              ) : (
-                <CheapestExperimentPanel findings={findings} cheapest={findings.cheapest_experiment} />
-              )}
-            </dd>
-          </>
-        )}
       </dl>
-      <details className={classes.more}>
-        <summary>All replays</summary>
-        <ProbeTable findings={findings} />
-      </details>
+      <ProbeTable findings={findings} />
       {findings.assumptions.length > 0 && (
-        <details className={classes.more}>
-          <summary>{pluralize(findings.assumptions.length, "assumption")}</summary>
+        <section aria-label="Assumptions">
+          <h3 className={classes.title}>Assumptions</h3>
           <ul>
             {findings.assumptions.map((line) => (
               <li key={line}>{line}</li>
             ))}
           </ul>
-        </details>
+        </section>
       )}
-    </div>
-  );
-}
-
-function Conclusion({ findings, isPartial }: { findings: Findings; isPartial: boolean }): ReactElement {
-  const confidence = CONFIDENCE[findings.confidence];
-  const scope = findings.scope === "over repeats" ? `over ${pluralize(findings.repeats, "repeat")}` : "in this run";
-  return (
-    <div className={classes.conclusion}>
-      <div className="bar">
-        <h3>{isPartial ? `So far: ${verdictOf(findings).toLowerCase()}` : verdictOf(findings)}</h3>
-        <Tooltip label={findings.rule}>
-          <span className={`chip ${confidence.mark}`} tabIndex={0}>
-            <LabelGlyph mark={confidence.mark} silent />
-            {confidence.words}
-          </span>
-        </Tooltip>
-        <span className="chip">{scope}</span>
-        {findings.stopped && (
-          <span className="chip simulated">
-            {findings.stopped === "budget" ? "stopped at its budget" : "stopped by you"}
-          </span>
-        )}
-      </div>
-      <p>{findings.conclusion}</p>
-      <p className="muted">{findings.rule}</p>
     </div>
   );
 }

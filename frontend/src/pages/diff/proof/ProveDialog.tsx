@@ -8,6 +8,7 @@ import type { ProofPlan } from "@/api/schema";
 import { isOutcomeQuestion } from "@/domain/checks/passQuestion";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
+import { LazyDetails } from "@/ui/LazyDetails";
 import { count, pluralize, money } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "./draft";
@@ -31,17 +32,16 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const start = useProof(diff, toProof(draft, plannedCalls), onClose);
   const isBlocked = problem !== null || !plan.data || plan.error !== null || plan.data.refusals.length > 0;
   return (
-    <Modal opened onClose={onClose} title="Prove it" size="xl" closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title="Prove it" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
-        <p className="muted">
-          Each change is applied to the base alone and removed from the candidate alone. Steps that a change does not
-          affect come from the recordings, so any difference is due to that change. No side effect is repeated.
+        <p>
+          Did this change do it? Forkpoint replays the base with only the change and the candidate without it, and
+          compares the answers. Everything else comes from the recordings; no side effect is repeated.
         </p>
         <Question draft={draft} onChange={setDraft} />
-        <Limits draft={draft} onChange={setDraft} plan={plan.data} />
         <div className={classes.outlook} aria-busy={stale}>
           <div className="bar">
-            <h2>Estimated cost</h2>
+            <h2>Estimate</h2>
             {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
           </div>
           {problem && <p className="muted">{problem}</p>}
@@ -54,6 +54,9 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
             <PlanSummary plan={plan.data} allowedCalls={draft.liveCalls ?? plannedCalls} />
           )}
         </div>
+        <LazyDetails className={classes.limitDetails} summary="Limits">
+          <Limits draft={draft} onChange={setDraft} plan={plan.data} />
+        </LazyDetails>
         <div className={classes.actions}>
           <Button variant="default" onClick={onClose}>
             Cancel
@@ -78,7 +81,7 @@ function Question({ draft, onChange }: { draft: ProofDraft; onChange: Edit }): R
   return (
     <div className={classes.question}>
       <Select
-        label="Which difference should be explained?"
+        label="What should the proof explain?"
         description={QUESTIONS[draft.question].hint}
         data={Object.entries(QUESTIONS).map(([value, { label }]) => ({ value, label }))}
         value={draft.question}
@@ -107,7 +110,7 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
   return (
     <div className={classes.limits}>
       <NumberInput
-        label="Maximum replays"
+        label="Max replays"
         {...wholeNumber}
         min={1}
         max={5000}
@@ -115,14 +118,14 @@ function Limits(props: { draft: ProofDraft; onChange: Edit; plan: ProofPlan | un
         onChange={(value) => onChange({ ...draft, probes: Math.max(1, Number(value) || 1) })}
       />
       <NumberInput
-        label="Maximum live model calls"
+        label="Max live calls"
         {...wholeNumber}
         min={0}
         value={draft.liveCalls ?? plan?.live_calls ?? ""}
         onChange={(value) => onChange({ ...draft, liveCalls: value === "" ? null : Number(value) })}
       />
       <NumberInput
-        label="Maximum cost in dollars"
+        label="Budget (USD)"
         prefix="$"
         min={0}
         step={0.1}
@@ -158,14 +161,12 @@ function PlanSummary({ plan, allowedCalls }: { plan: ProofPlan; allowedCalls: nu
   const certificates = plan.atoms.filter(({ certificate }) => certificate).length;
   return (
     <>
-      <p className={classes.outcomes}>
-        <span>
-          <em>base</em> {plan.base_outcome}
-        </span>
-        <span>
-          <em>candidate</em> {plan.candidate_outcome}
-        </span>
-      </p>
+      <dl className={classes.outcomes}>
+        <dt>Base</dt>
+        <dd>{plan.base_outcome}</dd>
+        <dt>Candidate</dt>
+        <dd>{plan.candidate_outcome}</dd>
+      </dl>
       {!plan.differs && (
         <p className="muted">Both runs have the same outcome under this check, so there is nothing to prove.</p>
       )}

@@ -7,6 +7,7 @@ import type {
   Interaction,
   NoiseGate,
   ProbeEvidence,
+  ProofPlan,
   ProofProgress,
   ProofRequest,
 } from "@/api/schema";
@@ -154,6 +155,18 @@ const STRENGTH: Record<Findings["confidence"], number> = { high: 3, medium: 2, n
 export function strongestEvidence(evidence: readonly Evidence[]): Evidence | null {
   const order = (item: Evidence) => STRENGTH[item.confidence] - (item.verdict === "inconclusive" ? 1 : 0);
   return evidence.reduce<Evidence | null>((best, item) => (!best || order(item) >= order(best) ? item : best), null);
+}
+
+/** The price of a proof before it starts, as the note beside its button. */
+export function planWords({ probes, repeats, live_calls: calls, cost_usd: cost }: ProofPlan): string {
+  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `at most ${money(cost)}`;
+  return `about ${pluralize(probes + repeats, "replay")} · ${pluralize(calls, "live call")} · ${price}`;
+}
+
+/** What a finished proof took, as the note beside the verdict. */
+export function effortWords({ replays_cached, replays_live, live_calls: calls, cost_usd: cost }: Findings): string {
+  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : money(cost);
+  return `${pluralize(replays_cached + replays_live, "replay")} · ${pluralize(calls, "live call")} · ${price}`;
 }
 
 /** The total effort of a proof, as one line. */

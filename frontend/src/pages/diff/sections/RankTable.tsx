@@ -2,14 +2,13 @@ import { IconArrowDown, IconArrowUp, IconMinus, IconPlus, IconX } from "@tabler/
 import type { ReactElement } from "react";
 import type { RankChange, RankComparison } from "@/api/schema";
 import { inRankOrder, movement } from "./values";
-import classes from "./ValueTable.module.css";
-import own from "./RankTable.module.css";
+import classes from "./RankTable.module.css";
 
 /** Changes of a ranking, in the candidate's order. */
 export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
   return (
-    <div className={own.block}>
-      <p className={own.measures}>
+    <div className={classes.block}>
+      <p className={classes.measures}>
         Overlap weighted by rank <b className="num">{ranks.rbo.toFixed(2)}</b>
         <span>
           order of the shared documents{" "}
@@ -23,14 +22,14 @@ export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
           <thead>
             <tr>
               <th scope="col">Document</th>
-              <th scope="col" className={own.figure}>
+              <th scope="col" className={classes.figure}>
                 Base
               </th>
               <th scope="col">Movement</th>
-              <th scope="col" className={own.figure}>
+              <th scope="col" className={classes.figure}>
                 Candidate
               </th>
-              <th scope="col" className={own.figure}>
+              <th scope="col" className={classes.figure}>
                 Score
               </th>
             </tr>
@@ -49,17 +48,17 @@ export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
 function Row({ change }: { change: RankChange }): ReactElement {
   const { words } = movement(change);
   return (
-    <tr className={own[change.op]}>
+    <tr className={classes[change.op]}>
       <th scope="row">
         {change.title || change.document}
         {change.title && change.title !== change.document && <span className={classes.type}>{change.document}</span>}
       </th>
-      <td className={own.figure}>{change.base_rank ?? "–"}</td>
-      <td className={own.move}>
+      <td className={classes.figure}>{change.base_rank ?? "–"}</td>
+      <td className={classes.move}>
         <Direction change={change} /> {words}
       </td>
-      <td className={own.figure}>{change.candidate_rank ?? "–"}</td>
-      <td className={own.figure}>{scores(change)}</td>
+      <td className={classes.figure}>{change.candidate_rank ?? "–"}</td>
+      <td className={classes.figure}>{scores(change)}</td>
     </tr>
   );
 }

@@ -10,8 +10,8 @@ import { useReport } from "../reportContext";
 import { BothSteps } from "../StepLink";
 import { TextDiffView } from "./TextDiffView";
 import { stepsChangedByReplay } from "./controlSteps";
-import { ValueTable } from "./ValueTable";
-import { RELATION, titleWithoutKind } from "../wording";
+import { Scalars, ValueRows } from "./ValueRows";
+import { RELATION, itemTitle } from "../wording";
 import classes from "./SectionItemCard.module.css";
 
 /** One difference, with every comparison that applies to it. */
@@ -19,6 +19,7 @@ export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnif
   const { report, hasLinks } = useReport();
   const [raw, rawDialog] = useDisclosure(false);
   const relation = RELATION[item.relation];
+  const isTotal = item.base === null && item.candidate === null;
   return (
     <article className={classes.item}>
       <header className={classes.head}>
@@ -28,7 +29,7 @@ export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnif
         </span>
         <h3 className={classes.kind}>{item.kind}</h3>
         <span className={classes.title} title={item.title}>
-          {titleWithoutKind(item.title, item.kind)}
+          {!isTotal && itemTitle(item)}
         </span>
         {item.base && stepsChangedByReplay(report).has(item.base.id) && (
           <span className="chip simulated" title="The base replayed without the changes differs at this step, too.">
@@ -45,7 +46,8 @@ export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnif
       </header>
       {item.text && <TextDiffView diff={item.text} isUnified={isUnified} />}
       {item.messages.length > 0 && <MessageList changes={item.messages} isUnified={isUnified} />}
-      {item.values.length > 0 && <ValueTable changes={item.values} />}
+      {item.values.length > 0 &&
+        (isTotal ? <Scalars changes={item.values} kind={item.kind} /> : <ValueRows changes={item.values} />)}
       {item.ranks && <RankTable ranks={item.ranks} />}
       {raw && item.base && item.candidate && (
         <RawDialog kind={item.kind} base={item.base} candidate={item.candidate} onClose={rawDialog.close} />

@@ -1,6 +1,7 @@
 import { Button, Loader, Modal, NumberInput, Select, TagsInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { IconLink } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { ShareView } from "@/api/schema";
 import { revoke, share, sharesQuery } from "@/api/diffs/diffs";
@@ -16,9 +17,7 @@ export function ShareDialog({ diff, onClose }: { diff: string; onClose: () => vo
   return (
     <Modal opened onClose={onClose} title="Share this report" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
-        <p className="muted">
-          A link opens only this report. Its address is shown once. You can revoke it at any time.
-        </p>
+        <p className="muted">A link opens only this report. You can revoke it at any time.</p>
         {data && !data.enabled ? (
           <p className="failed" role="alert">
             Sharing is disabled on this server, so links cannot be opened or created. The operator can enable it with
@@ -47,7 +46,10 @@ function NewLink({ diff }: { diff: string }): ReactElement {
         people: audience === "people" ? people : [],
         max_views: views,
       }),
-    onSuccess: () => client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey }),
+    onSuccess: async (link) => {
+      if (link.url) await copy(addressOf(link.url));
+      await client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey });
+    },
     onError: (error) => notifications.show({ color: "red", title: "The link was not created", message: error.message }),
   });
   const hasNoPeople = audience === "people" && people.length === 0;
@@ -55,7 +57,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
     <>
       <div className={classes.form}>
         <Select
-          label="Audience"
+          label="Who can open it"
           data={AUDIENCES}
           value={audience}
           allowDeselect={false}
@@ -69,7 +71,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
           onChange={(value) => setExpiry(value ?? "")}
         />
         <NumberInput
-          label="Maximum views"
+          label="Max views"
           placeholder="no limit"
           value={views ?? ""}
           min={1}
@@ -88,13 +90,33 @@ function NewLink({ diff }: { diff: string }): ReactElement {
             onChange={setPeople}
           />
         )}
-        <Button onClick={() => create.mutate()} loading={create.isPending} disabled={hasNoPeople}>
-          Create link
-        </Button>
       </div>
-      {create.data?.url && <SecretField value={new URL(create.data.url, window.location.origin).href} />}
+      <Button
+        fullWidth
+        leftSection={<IconLink size={15} aria-hidden />}
+        onClick={() => create.mutate()}
+        loading={create.isPending}
+        disabled={hasNoPeople}
+      >
+        Create and copy link
+      </Button>
+      {create.data?.url && <SecretField value={addressOf(create.data.url)} />}
     </>
   );
+}
+
+function addressOf(path: string): string {
+  return new URL(path, window.location.origin).href;
+}
+
+/** Copy a new link. Without the permission to, the field below still shows it. */
+async function copy(address: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(address);
+    notifications.show({ message: "Link copied" });
+  } catch {
+    notifications.show({ message: "Link created. Copy it from the field below." });
+  }
 }
 
 function Links({ diff }: { diff: string }): ReactElement | null {

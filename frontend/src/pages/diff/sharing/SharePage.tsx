@@ -54,7 +54,8 @@ function Header({ report }: { report: DiffReport }): ReactElement {
           <span className="muted">{candidateName(report)}</span>
         </h1>
         <p className={classes.note}>
-          Read-only report of {fullTime(report.created_at)}. The base run is on the left, the candidate on the right.
+          Made with Forkpoint, which forks and replays agent runs to find why they differ. Read-only report of{" "}
+          {fullTime(report.created_at)}.
         </p>
       </div>
     </header>
@@ -69,8 +70,8 @@ function isGone(error: Error): boolean {
 function LinkUnavailable(): ReactElement {
   return (
     <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link does not open a report">
-      It may have expired, been revoked, reached its number of views, been copied incompletely, or be for signed-in
-      users only. <Link {...paths.login()}>Sign in</Link> if you have an account, or ask the sender for a new link.
+      It has expired, was revoked, reached its view limit, is incomplete, or requires sign-in.{" "}
+      <Link {...paths.login()}>Sign in</Link> if you have an account, or ask the sender for a new one.
     </EmptyState>
   );
 }

@@ -1,6 +1,15 @@
 import { VisuallyHidden } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useId, useMemo, useRef, type KeyboardEvent, type ReactElement } from "react";
+import {
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactElement,
+  type RefObject,
+} from "react";
 import { pluralize } from "@/ui/format/numbers";
 import { connectors, PAIRING_METHOD, pairKey, rowKey, type PairRow } from "./pairs";
 import { PairCell } from "./PairCell";
@@ -8,7 +17,32 @@ import { useReport } from "../reportContext";
 import { RELATION } from "../wording";
 import classes from "./AlignedRows.module.css";
 
-const ROW = 32;
+const ROW = 34;
+/** The index of the sections covers this much of the page. */
+const INDEX_HEIGHT = 44;
+
+/** The page scrolls, not the list. */
+function scroller(): HTMLElement | null {
+  return document.getElementById("main");
+}
+
+/** The distance of the list from the top of the page, which changes as the parts above it unfold. */
+function useListOffset(list: RefObject<HTMLElement | null>): number {
+  const [offset, setOffset] = useState(0);
+  useEffect(() => {
+    const page = scroller();
+    if (!page || !list.current) return;
+    const measure = () => {
+      if (list.current)
+        setOffset(list.current.getBoundingClientRect().top - page.getBoundingClientRect().top + page.scrollTop);
+    };
+    const observer = new ResizeObserver(measure);
+    for (const child of page.children) observer.observe(child);
+    measure();
+    return () => observer.disconnect();
+  }, [list]);
+  return offset;
+}
 
 interface Props {
   rows: readonly PairRow[];
@@ -20,11 +54,14 @@ interface Props {
 /** The aligned rows as a virtualized list. Curves connect moved steps. */
 export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): ReactElement {
   const { report } = useReport();
-  const scroller = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const margin = useListOffset(list);
   const id = useId();
   const virtual = useVirtualizer({
     count: rows.length,
-    getScrollElement: () => scroller.current,
+    getScrollElement: scroller,
+    scrollMargin: margin,
+    scrollPaddingStart: INDEX_HEIGHT,
     estimateSize: () => ROW,
     overscan: 12,
   });
@@ -53,8 +90,8 @@ export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): Re
         <span className="ellipsis">Candidate · {report.candidate.name}</span>
       </div>
       <div
-        ref={scroller}
-        className={classes.scroll}
+        ref={list}
+        className={classes.list}
         role="listbox"
         tabIndex={0}
         aria-label="Pairs of steps"
@@ -72,7 +109,7 @@ export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): Re
                 aria-selected={index === active || (row.kind !== "fold" && pairKey(row.pair) === selectedPair)}
                 className={classes.row}
                 data-relation={row.kind === "fold" ? "fold" : row.pair.relation}
-                style={{ transform: `translateY(${start}px)` }}
+                style={{ transform: `translateY(${start - margin}px)` }}
                 onClick={() => openRow(row)}
               >
                 <RowContent row={row} />

@@ -7,7 +7,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { AlignedRows } from "./AlignedRows";
 import { differences, PAIRING_METHOD, nextDifference, pairKey, pairRows, relationCounts, rowKey } from "./pairs";
 import { useReport } from "../reportContext";
-import type { DiffSearch } from "../search";
+import { sectionId, type DiffSearch } from "../search";
 import { BothSteps } from "../StepLink";
 import { RELATION } from "../wording";
 import classes from "./AlignedSteps.module.css";
@@ -45,9 +45,9 @@ export function AlignedSteps({ search, onSearch }: Props): ReactElement {
   ]);
 
   return (
-    <section className={`panel ${classes.panel}`} aria-labelledby="aligned">
+    <section id={sectionId("steps")} className={`panel ${classes.panel}`} aria-labelledby="aligned">
       <header className={classes.head}>
-        <h2 id="aligned">Aligned steps</h2>
+        <h2 id="aligned">Steps, aligned</h2>
         <Counts pairs={report.pairs} />
         <span className="grow" />
         <SegmentedControl
@@ -111,7 +111,7 @@ function Hint({ count }: { count: number }): ReactElement {
     <span className="muted">
       {count === 0
         ? "The runs do not differ in any step."
-        : `${pluralize(count, "difference")}. Select one to see only its details.`}
+        : `${pluralize(count, "difference")}. Select a row to filter the details below.`}
     </span>
   );
 }

@@ -138,6 +138,10 @@ export function relationCounts(pairs: readonly AlignedPair[]): Record<AlignedPai
   return counts;
 }
 
+export function differenceCount({ same: _, ...counts }: Record<AlignedPair["relation"], number>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
 export const PAIRING_METHOD: Record<AlignedPair["found_by"], string> = {
   lineage: "lineage (one was copied from the other)",
   signature: "equal signatures",

@@ -1,65 +1,78 @@
-import { Button, SegmentedControl, Tabs, UnstyledButton } from "@mantine/core";
+import { Button, SegmentedControl, UnstyledButton } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { Section } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { useReport } from "../reportContext";
-import { openSection, SECTION_NAMES, SECTION_TITLES, visibleItems, type DiffSearch, type SectionName } from "../search";
+import { SECTION_NAMES, SECTION_TITLES, sectionId, visibleItems, type DiffSearch } from "../search";
 import { SectionItemCard } from "./SectionItemCard";
 import { BothSteps } from "../StepLink";
-import classes from "./SectionTabs.module.css";
+import classes from "./SectionPanels.module.css";
 
 interface Props {
   search: DiffSearch;
   onSearch: (change: Partial<DiffSearch>) => void;
 }
 
-/** The six sections of the report. Selecting a pair of steps filters all of them. */
-export function SectionTabs({ search, onSearch }: Props): ReactElement {
+/** The sections of the report, one below another. Selecting a pair of steps filters all of them. */
+export function SectionPanels({ search, onSearch }: Props): ReactElement {
   const { sections } = useReport().report;
   const isNarrow = useMediaQuery("(max-width: 720px)");
-  const current = openSection(sections, search);
+  const names = SECTION_NAMES.filter((name) => hasContent(sections[name], search.pair));
+  const emptyNames = SECTION_NAMES.filter((name) => !names.includes(name));
   return (
-    <section className="panel" aria-label="Differences by section">
-      <Tabs
-        value={current}
-        onChange={(name) => onSearch({ section: (name ?? undefined) as SectionName | undefined })}
-        keepMounted={false}
-        classNames={{ list: classes.tabs, tab: classes.tab, panel: classes.panel }}
-      >
-        <div className={classes.head}>
-          <Tabs.List>
-            {SECTION_NAMES.map((name) => (
-              <Tabs.Tab key={name} value={name}>
-                {SECTION_TITLES[name]}
-                <em>{visibleItems(sections[name].items, search.pair).length}</em>
-              </Tabs.Tab>
-            ))}
-          </Tabs.List>
-          {!isNarrow && (
-            <SegmentedControl
-              aria-label="Text layout"
-              value={search.unified ? "unified" : "split"}
-              onChange={(value) => onSearch({ unified: value === "unified" ? true : undefined })}
-              data={[
-                { value: "split", label: "Side by side" },
-                { value: "unified", label: "Unified" },
-              ]}
-            />
-          )}
-        </div>
-        <Tabs.Panel value={current}>
-          {search.pair !== undefined && <PairFilter pair={search.pair} onClear={() => onSearch({ pair: undefined })} />}
+    <>
+      {search.pair !== undefined && <PairFilter pair={search.pair} onClear={() => onSearch({ pair: undefined })} />}
+      {names.map((name) => (
+        <section
+          key={name}
+          id={sectionId(name)}
+          className={`panel ${classes.section}`}
+          aria-label={SECTION_TITLES[name]}
+        >
+          <header className={classes.head}>
+            <h2>{SECTION_TITLES[name]}</h2>
+            <span className={`muted ${classes.summary}`}>{search.pair === undefined && sections[name].summary}</span>
+            {!isNarrow && hasTexts(sections[name]) && <LayoutSwitch search={search} onSearch={onSearch} />}
+          </header>
           <SectionBody
-            key={`${current} ${search.pair ?? ""}`}
-            section={sections[current]}
+            key={search.pair ?? ""}
+            section={sections[name]}
             pair={search.pair}
             isUnified={search.unified ?? isNarrow}
           />
-        </Tabs.Panel>
-      </Tabs>
-    </section>
+        </section>
+      ))}
+      {emptyNames.length > 0 && (
+        <p className={`muted ${classes.nothing}`}>
+          {search.pair === undefined ? "No differences" : "These steps do not differ"} in{" "}
+          {emptyNames.map((name) => SECTION_TITLES[name]).join(", ")}.
+        </p>
+      )}
+    </>
+  );
+}
+
+function hasContent(section: Section, pair: string | undefined): boolean {
+  return visibleItems(section.items, pair).length > 0 || (pair === undefined && section.unavailable.length > 0);
+}
+
+function hasTexts(section: Section): boolean {
+  return section.items.some(({ text, messages }) => text !== null || messages.length > 0);
+}
+
+function LayoutSwitch({ search, onSearch }: Props): ReactElement {
+  return (
+    <SegmentedControl
+      aria-label="Text layout"
+      value={search.unified ? "unified" : "split"}
+      onChange={(value) => onSearch({ unified: value === "unified" ? true : undefined })}
+      data={[
+        { value: "split", label: "Side by side" },
+        { value: "unified", label: "Unified" },
+      ]}
+    />
   );
 }
 
@@ -82,9 +95,7 @@ function SectionBody(props: { section: Section; pair: string | undefined; isUnif
   const items = visibleItems(section.items, pair);
   const remaining = items.length - limit;
   return (
-    <>
-      {pair === undefined && section.summary && <p className={classes.summary}>{section.summary}</p>}
-      {items.length === 0 && <p className={classes.nothing}>{emptyMessage(section, pair)}</p>}
+    <div className={classes.body}>
       {items.slice(0, limit).map((item, index) => (
         <SectionItemCard key={index} item={item} isUnified={isUnified} />
       ))}
@@ -94,15 +105,8 @@ function SectionBody(props: { section: Section; pair: string | undefined; isUnif
         </Button>
       )}
       {pair === undefined && section.unavailable.length > 0 && <UnavailableList section={section} />}
-    </>
+    </div>
   );
-}
-
-function emptyMessage(section: Section, pair: string | undefined): string {
-  if (pair !== undefined) return "These steps do not differ in this section.";
-  return section.unavailable.length > 0
-    ? "No differences in what could be compared."
-    : "No differences in this section.";
 }
 
 /** What the report could not compare, and why. */

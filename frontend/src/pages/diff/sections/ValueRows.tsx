@@ -1,0 +1,81 @@
+import { UnstyledButton } from "@mantine/core";
+import { useState, type ReactElement } from "react";
+import type { JsonValue, ValueChange } from "@/api/schema";
+import { pluralize } from "@/ui/format/numbers";
+import { LongText } from "@/ui/TextView";
+import { readablePath, readableValue, typeMatters, typeName } from "./values";
+import classes from "./ValueRows.module.css";
+
+/** Rows to render at first. */
+const FIRST = 100;
+
+/** Differences between two JSON values: the name of each, and both values. */
+export function ValueRows({ changes }: { changes: readonly ValueChange[] }): ReactElement {
+  const [limit, setLimit] = useState(FIRST);
+  const remaining = changes.length - limit;
+  return (
+    <dl className={classes.rows} aria-label="Changed values">
+      {changes.slice(0, limit).map((change) => (
+        <div key={`${change.op} ${change.path}`}>
+          <dt title={change.path}>{readablePath(change.path)}</dt>
+          <dd>{change.op === "added" ? <AbsentValue /> : <Value change={change} side="base" />}</dd>
+          <dd>{change.op === "removed" ? <AbsentValue /> : <Value change={change} side="candidate" />}</dd>
+        </div>
+      ))}
+      {remaining > 0 && (
+        <div>
+          <dd className={classes.more}>
+            <UnstyledButton onClick={() => setLimit(changes.length)}>
+              Show {pluralize(remaining, "more value")}
+            </UnstyledButton>
+          </dd>
+        </div>
+      )}
+    </dl>
+  );
+}
+
+function AbsentValue(): ReactElement {
+  return <span className={classes.absent}>not present</span>;
+}
+
+function Value({ change, side }: { change: ValueChange; side: "base" | "candidate" }): ReactElement {
+  const value: JsonValue = change[side];
+  const Tag = side === "base" ? "del" : "ins";
+  return (
+    <>
+      <Tag className={classes.value}>
+        <LongText text={readableValue(value)} />
+      </Tag>
+      {typeMatters(change.base, change.candidate) && <span className={classes.type}>{typeName(value)}</span>}
+    </>
+  );
+}
+
+/** Totals of the two runs as names and values, in plain ink: more tokens are no error. */
+export function Scalars({ changes, kind }: { changes: readonly ValueChange[]; kind: string }): ReactElement {
+  return (
+    <dl className={`${classes.scalars} num`}>
+      {changes.map((change) => (
+        <div key={change.path}>
+          <dt>{scalarName(change.path, kind)}</dt>
+          <dd>
+            {scalar(change.op === "added" ? null : change.base)} →{" "}
+            {scalar(change.op === "removed" ? null : change.candidate)}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A step that no replay made is *recorded*; the stored label is `live`. */
+function scalarName(path: string, kind: string): string {
+  const name = readablePath(path);
+  return kind === "labels" && name === "live" ? "recorded" : name;
+}
+
+function scalar(value: JsonValue): string {
+  if (value === null) return "–";
+  return typeof value === "number" ? value.toLocaleString("en-US") : readableValue(value);
+}

@@ -1,0 +1,55 @@
+import { Tooltip } from "@mantine/core";
+import type { ReactElement } from "react";
+import type { RunVerdict } from "@/api/schema";
+import { SOURCES } from "@/domain/runs/judgements";
+import { candidateName } from "@/domain/diffs/candidateName";
+import { OutcomeMark } from "@/features/runs/RunOutcome";
+import { useReport, type Side } from "../reportContext";
+import classes from "./Verdict.module.css";
+
+/** The final answers of both runs, each with the outcome of its run. */
+export function Answers(): ReactElement | null {
+  const { answers, outcomes, base, candidate } = useReport().report;
+  if (!answers && !outcomes) return null;
+  const isFork = candidate.source_run === base.id;
+  const names: Record<Side, string> = {
+    base: isFork ? "Recorded" : "Base",
+    candidate: isFork ? candidateName({ base, candidate }) : "Candidate",
+  };
+  return (
+    <div className={classes.answers}>
+      {(["base", "candidate"] as const).map((side) => (
+        <div key={side} role="group" aria-label={`Answer of the ${side}`}>
+          <header>
+            {outcomes && <Outcome verdict={outcomes[side]} />}
+            <span className={classes.name}>{names[side]}</span>
+          </header>
+          {answers && <Answer text={answers[side]} />}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function Answer({ text }: { text: string | null }): ReactElement {
+  return text === null ? (
+    <p className="muted">No final answer</p>
+  ) : (
+    <p className={classes.answer} title={text}>
+      “{text}”
+    </p>
+  );
+}
+
+function Outcome({ verdict }: { verdict: RunVerdict }): ReactElement {
+  const reason = [verdict.reason, verdict.basis && SOURCES[verdict.basis]].filter(Boolean).join(" · ");
+  return reason ? (
+    <Tooltip label={reason}>
+      <span tabIndex={0} className={classes.outcome}>
+        <OutcomeMark outcome={verdict.outcome} />
+      </span>
+    </Tooltip>
+  ) : (
+    <OutcomeMark outcome={verdict.outcome} />
+  );
+}
