@@ -80,10 +80,12 @@ function Running({ proof }: { proof: ProofView }): ReactElement {
       >
         Stop
       </StopButton>
-      <small className={`${classes.note} num`}>
-        {count(progress.probes)} of at most {pluralize(progress.expected, "replay")}
-        {progress.live_calls > 0 && ` · ${pluralize(progress.live_calls, "live call")}`}
-      </small>
+      {progress.expected > 0 && (
+        <small className={`${classes.note} num`}>
+          {count(progress.probes)} of at most {pluralize(progress.expected, "replay")}
+          {progress.live_calls > 0 && ` · ${pluralize(progress.live_calls, "live call")}`}
+        </small>
+      )}
     </>
   );
 }

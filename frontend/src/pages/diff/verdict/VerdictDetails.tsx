@@ -5,7 +5,7 @@ import classes from "./Verdict.module.css";
 
 /** The whole verdict in sentences, with its evidence. */
 export function VerdictDetails(): ReactElement {
-  const { attribution, observed, brief, scores } = useReport().report;
+  const { attribution, observed, brief, evidence, scores } = useReport().report;
   return (
     <div className={classes.details}>
       {attribution.evidence.length > 0 && (
@@ -20,8 +20,12 @@ export function VerdictDetails(): ReactElement {
         <dd>{attribution.sentence}</dd>
         {brief && (
           <>
-            <dt>Confidence</dt>
-            <dd>{brief.why}</dd>
+            {evidence.length > 0 && (
+              <>
+                <dt>Confidence</dt>
+                <dd>{brief.why}</dd>
+              </>
+            )}
             <dt>Compared</dt>
             <dd>{brief.compared}</dd>
             <dt>Next</dt>
