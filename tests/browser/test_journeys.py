@@ -52,7 +52,7 @@ def test_dropped_file_to_shared_report(open_cockpit: OpenCockpit, demo: Demo) ->
     expect(verdict).to_contain_text(re.compile("prompt", re.I))
 
     cockpit.button("Share").click()
-    cockpit.button("Create link").click()
+    cockpit.button("Create and copy link").click()
     link = cockpit.page.get_by_label("Copy it now: it is not shown again").input_value()
     stranger = open_cockpit(link.removeprefix(cockpit.url))
     expect(stranger.page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
