@@ -47,7 +47,7 @@ function NewLink({ diff }: { diff: string }): ReactElement {
         max_views: views,
       }),
     onSuccess: async (link) => {
-      if (link.url) await copy(addressOf(link.url));
+      if (link.url) void copy(addressOf(link.url));
       await client.invalidateQueries({ queryKey: sharesQuery(diff).queryKey });
     },
     onError: (error) => notifications.show({ color: "red", title: "The link was not created", message: error.message }),
