@@ -9,12 +9,13 @@ import classes from "./Verdict.module.css";
 
 /** The final answers of both runs, each with the outcome of its run. */
 export function Answers(): ReactElement | null {
-  const { answers, outcomes, base, candidate } = useReport().report;
+  const { report } = useReport();
+  const { answers, outcomes, base, candidate } = report;
   if (!answers && !outcomes) return null;
   const isFork = candidate.source_run === base.id;
   const names: Record<Side, string> = {
     base: isFork ? "Recorded" : "Base",
-    candidate: isFork ? candidateName({ base, candidate }) : "Candidate",
+    candidate: isFork ? candidateName(report) : "Candidate",
   };
   return (
     <div className={classes.answers}>
