@@ -235,7 +235,7 @@ def test_fork_with_tools_links_to_review(open_cockpit: OpenCockpit, demo: Demo) 
 
 def test_bisection_finds_the_commit_step(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(f"/runs/{demo.failed_run}")
-    cockpit.button("Examine").click()
+    cockpit.button(re.compile("^Actions of")).click()
     cockpit.page.get_by_role("menuitem", name=re.compile("Bisect")).click()
     dialog = cockpit.dialog()
     dialog.get_by_label("Value of check 1").fill("42.00 EUR")

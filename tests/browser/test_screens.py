@@ -40,7 +40,6 @@ SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
     "runs": ("App", "Time", "Cost"),
     "run": (
-        "Examine",
         re.compile("^Actions of"),
         re.compile("forks?$"),
         "Filter by type",

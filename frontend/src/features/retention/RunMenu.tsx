@@ -1,11 +1,18 @@
 import { ActionIcon, Menu } from "@mantine/core";
 import { IconDots, IconGavel, IconPencil, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import type { ActionRun } from "@/domain/retention/refusals";
 import type { RunActions } from "./useRunActions";
 
+interface Props {
+  run: ActionRun;
+  actions: RunActions;
+  /** Further entries, above the others. */
+  children?: ReactNode;
+}
+
 /** The menu of one run: name, pin, legal hold, delete. A disabled entry states why. */
-export function RunMenu({ run, actions }: { run: ActionRun; actions: RunActions }): ReactElement {
+export function RunMenu({ run, actions, children }: Props): ReactElement {
   return (
     <Menu position="bottom-end" shadow="md" width={270}>
       <Menu.Target>
@@ -14,6 +21,8 @@ export function RunMenu({ run, actions }: { run: ActionRun; actions: RunActions 
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
+        {children}
+        {children !== undefined && <Menu.Divider />}
         <RunMenuItems run={run} actions={actions} />
       </Menu.Dropdown>
     </Menu>

@@ -1,7 +1,7 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { memo, useCallback, useState, type ReactElement } from "react";
+import { memo, useCallback, useMemo, useState, type ReactElement } from "react";
 import { useLive } from "@/api/live";
 import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
@@ -12,11 +12,11 @@ import { MissingRun } from "./DeletedRun";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
 import { useReplayChanges } from "./fork/useReplayChanges";
-import { NewerRevisionBanner } from "./RevisionMenu";
+import { NewerRevisionBanner } from "./header/RevisionMenu";
 import { RunSkeleton } from "./RunSkeleton";
 import { Regions, type RegionName } from "./Regions";
 import { PlacesPanel } from "./places/PlacesPanel";
-import { RunHeader } from "./RunHeader";
+import { RunHeader } from "./header/RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
 import { useViewedStep } from "./useViewedStep";
@@ -95,6 +95,10 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
   const replayChanges = useReplayChanges(search.from_session ?? null, fork.change, onFilled);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
+  const forkAction = useMemo(
+    () => ({ step: forkStep ?? selectedNumber ?? 1, isOpen: forkStep !== null, onOpen: openFork }),
+    [forkStep, selectedNumber, openFork],
+  );
   const closeFork = () => {
     changeSearch({ fork: undefined, from_session: undefined }, false);
     setRegion("step");
@@ -107,7 +111,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   return (
     <div className={classes.page}>
       <title>{`${run.name} · Forkpoint`}</title>
-      <Header run={run} />
+      <Header run={run} fork={forkAction} />
       <NewerRevisionBanner run={run} />
       {run.source_run !== null && run.source_deleted_at !== null && (
         <SourceNotice

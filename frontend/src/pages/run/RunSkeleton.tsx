@@ -1,7 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { RunDetail } from "@/api/schema";
-import { RunHeader } from "./RunHeader";
+import { RunHeader } from "./header/RunHeader";
 import classes from "./RunPage.module.css";
 
 /** The layout of the page while its steps load. */

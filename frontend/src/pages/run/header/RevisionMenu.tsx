@@ -8,7 +8,7 @@ import { newerRevision, revisionNote, revisionWords } from "@/domain/runs/revisi
 import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { fullTime, pluralize, timeAgo } from "@/ui/format/numbers";
 import classes from "./RevisionMenu.module.css";
-import { searchInRevision } from "./search";
+import { searchInRevision } from "../search";
 
 const route = getRouteApi("/runs/$run");
 

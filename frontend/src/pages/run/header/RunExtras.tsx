@@ -7,7 +7,7 @@ import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/tools/hooks";
 import type { ExportView, RunDetail } from "@/api/schema";
 import { tokens } from "@/ui/format/numbers";
 import { UsageTable } from "@/features/runs/UsageTable";
-import classes from "./RunPage.module.css";
+import classes from "../RunPage.module.css";
 
 /** The total number of tokens. Opens the usage by turn and by model. */
 export function Tokens({ run }: { run: RunDetail }): ReactElement {

@@ -1,0 +1,69 @@
+import { Menu } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { IconBinaryTree2, IconRepeat, IconStethoscope } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import { bisectionsOfRunQuery } from "@/api/replays/bisections";
+import type { RunDetail } from "@/api/schema";
+import { timeAgo } from "@/ui/format/numbers";
+import { BisectDialog } from "@/features/bisections/BisectDialog";
+import { paths } from "@/app/paths";
+import { Kbd } from "@/ui/keyboard/Kbd";
+import { useShortcuts } from "@/ui/keyboard/shortcuts";
+
+/** What can be found out about a run beyond its steps: menu items, and the dialog that one of them opens. */
+export function useRunTools(run: RunDetail): { items: ReactElement; dialog: ReactElement | null } {
+  const navigate = useNavigate();
+  const [isDialogOpen, dialog] = useDisclosure(false);
+  const openTree = () => void navigate(paths.tree(run.id));
+  useShortcuts("Run", [
+    { keys: "t", action: "Open the tree of forks", run: openTree },
+    ...(run.sealed ? [{ keys: "b", action: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
+  ]);
+  const { session_id: session } = run;
+  return {
+    items: (
+      <>
+        {session !== null && (
+          <Menu.Item leftSection={<IconRepeat size={15} />} onClick={() => void navigate(paths.replay(session))}>
+            Replay that made it
+          </Menu.Item>
+        )}
+        <Menu.Item leftSection={<IconBinaryTree2 size={15} />} rightSection={<Kbd>t</Kbd>} onClick={openTree}>
+          Tree of forks
+        </Menu.Item>
+        <Menu.Item
+          leftSection={<IconStethoscope size={15} />}
+          rightSection={<Kbd>b</Kbd>}
+          disabled={!run.sealed}
+          onClick={dialog.open}
+        >
+          Bisect: where did it go wrong?
+        </Menu.Item>
+        <Bisections run={run.id} />
+      </>
+    ),
+    dialog: isDialogOpen ? <BisectDialog subject={{ run: run.id }} sourceRun={run.id} onClose={dialog.close} /> : null,
+  };
+}
+
+function Bisections({ run }: { run: string }): ReactElement | null {
+  const navigate = useNavigate();
+  const { data } = useQuery(bisectionsOfRunQuery(run));
+  if (!data || data.bisections.length === 0) return null;
+  return (
+    <>
+      <Menu.Label>Bisections of this run</Menu.Label>
+      {data.bisections.slice(0, 5).map((bisection) => (
+        <Menu.Item
+          key={bisection.id}
+          rightSection={<span className="muted">{timeAgo(bisection.created_at)}</span>}
+          onClick={() => void navigate(paths.bisection(bisection.id))}
+        >
+          {bisection.status}
+        </Menu.Item>
+      ))}
+    </>
+  );
+}
