@@ -49,7 +49,7 @@ def session_view(session_id: UUID) -> SessionView:
 
 def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> SessionList:
     """List the newest sessions, of one source run or of all, without probes and without those of deleted forks."""
-    sessions = _listed().order_by("-created_at", "-id")
+    sessions = _listed_sessions().order_by("-created_at", "-id")
     if source_run is not None:
         sessions = sessions.filter(source_run_id=source_run)
     rows = list(sessions[:limit])
@@ -59,7 +59,7 @@ def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> Sessi
 
 def newest_rows(*, cursor: UUID | None, limit: int) -> list[ReplaySession]:
     """Return the newest listed sessions whose id is below the cursor, with the outcomes of both runs."""
-    rows = _listed().select_related("source_run__verdict")
+    rows = _listed_sessions().select_related("source_run__verdict")
     if cursor is not None:
         rows = rows.filter(id__lt=cursor)
     return list(rows.defer("planned", "plan", "answers").order_by("-id")[:limit])
@@ -161,7 +161,7 @@ def change_of(session: ReplaySession) -> ForkChange:
     return fork_change(profile, Policy.model_validate(session.policy), no_recorded_call, str)
 
 
-def _listed() -> QuerySet[ReplaySession]:
+def _listed_sessions() -> QuerySet[ReplaySession]:
     # Large and not displayed.
     sessions = _sessions().defer("planned", "answers", "source_run__metadata", "run__metadata")
     return sessions.filter(is_probe=False, run__deletion__isnull=True)

@@ -93,12 +93,12 @@ function slide(pieces: TextPiece[]): void {
     const [before, after] = [pieces[index - 1], pieces[index + 1]];
     if (piece.kind === "same" || before?.kind !== "same" || after?.kind !== "same") continue;
     if (/[.!?\n]$/.test(piece.text)) continue;
-    const both = piece.text + after.text;
-    let shared = 0;
-    while (shared < after.text.length && both[shared] === after.text[shared]) shared++;
-    const distance = after.text.slice(0, shared).search(/[.!?\n]/) + 1;
-    before.text += both.slice(0, distance);
-    piece.text = both.slice(distance, distance + piece.text.length);
+    const whole = piece.text + after.text;
+    let overlap = 0;
+    while (overlap < after.text.length && whole[overlap] === after.text[overlap]) overlap++;
+    const distance = after.text.slice(0, overlap).search(/[.!?\n]/) + 1;
+    before.text += whole.slice(0, distance);
+    piece.text = whole.slice(distance, distance + piece.text.length);
     after.text = after.text.slice(distance);
   }
 }
