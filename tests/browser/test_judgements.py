@@ -8,7 +8,7 @@ from tests.browser.conftest import OpenCockpit
 
 
 def test_failed_verdict_reaches_the_list(open_cockpit: OpenCockpit) -> None:
-    cockpit = open_cockpit("/?q=carrier-down")
+    cockpit = open_cockpit("/?q=A-1044")
     page = cockpit.page
     cockpit.run_links().first.click()
     outcome = page.get_by_role("button", name=re.compile("^Outcome: "))
@@ -21,7 +21,7 @@ def test_failed_verdict_reaches_the_list(open_cockpit: OpenCockpit) -> None:
     expect(page.get_by_text("It never named the carrier.", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Delete your judgement verdict")).to_have_count(1)
     page.keyboard.press("Escape")
-    cockpit.go("/?q=carrier-down&outcome=failed")
+    cockpit.go("/?q=A-1044&outcome=failed")
     row = page.get_by_role("img", name="Failed: verdict: It never named the carrier.")
     expect(row).to_be_visible()
     cockpit.run_links().first.click()
@@ -32,7 +32,7 @@ def test_failed_verdict_reaches_the_list(open_cockpit: OpenCockpit) -> None:
 
 def test_list_filters_by_a_judgement(open_cockpit: OpenCockpit) -> None:
     """Judge a run, find it in the list by its outcome and by the judgement, and see it as failed."""
-    cockpit = open_cockpit("/?q=carrier-down")
+    cockpit = open_cockpit("/?q=A-1044")
     page = cockpit.page
     cockpit.run_links().first.click()
     expect(page.get_by_role("button", name="Judge this step")).to_be_visible()
@@ -53,7 +53,7 @@ def test_list_filters_by_a_judgement(open_cockpit: OpenCockpit) -> None:
 
 def test_rule_of_an_app_decides(open_cockpit: OpenCockpit) -> None:
     """A bound for a score fails the runs below it, and removing the rule restores them."""
-    cockpit = open_cockpit("/?q=carrier-down")
+    cockpit = open_cockpit("/?q=A-1044")
     page = cockpit.page
     cockpit.run_links().first.click()
     expect(page.get_by_role("button", name="Judge this step")).to_be_visible()
@@ -70,7 +70,7 @@ def test_rule_of_an_app_decides(open_cockpit: OpenCockpit) -> None:
     bound.get_by_label("Bound", exact=True).fill("0.5")
     page.get_by_role("button", name="Save rule").click()
     expect(page.get_by_text(re.compile("^Saved by"))).to_be_visible()
-    cockpit.go("/?q=carrier-down&judgement=tone")
+    cockpit.go("/?q=A-1044&judgement=tone")
     expect(page.get_by_role("img", name="Failed: tone 0.2")).to_be_visible()
     page.go_back()
     page.get_by_role("button", name="Use the default").click()

@@ -21,7 +21,9 @@ def record(scenario: Scenario, file: Path, base_url: str) -> str:
     recorder = Recorder(file, app=APP, environment="demo")
     with OpenAI(api_key="none", base_url=base_url, max_retries=0) as client:
         facts = {"scenario": scenario.slug, "model_is": "a local deterministic program, not an LLM"}
-        with recorder.run(scenario.slug, input=list(scenario.user_messages), tags=["demo"], metadata=facts) as run:
+        with recorder.run(
+            scenario.user_messages[0], input=list(scenario.user_messages), tags=["demo"], metadata=facts
+        ) as run:
             desk = Desk(client=client, recorder=recorder, model=scenario.model, provider="local")
             run.output = desk.handle(list(scenario.user_messages), with_tools=scenario.with_tools)
             if desk.problem:
