@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 from diffing.compare.run_side import CONTAINERS, SideStep
 from diffing.compare.step_similarity import Subtrees, have_disjoint_tools, likeness
-from diffing.schemas.report import FoundBy
+from diffing.schemas.sections import FoundBy
 from diffing.sequences import gap_alignment
 from diffing.sequences.anchors import longest_chain, stretches, unique_pairs
 from traces.core.vocabulary import StepType

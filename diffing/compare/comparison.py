@@ -9,7 +9,7 @@ from typing import Final
 from diffing.compare import alignment
 from diffing.compare.alignment import Match
 from diffing.compare.run_side import CONTAINERS, Side, SideStep
-from diffing.schemas.report import FoundBy, Relation
+from diffing.schemas.sections import FoundBy, Relation
 from diffing.sequences.anchors import unique_pairs
 from traces.core.step_header import step_view
 from traces.core.vocabulary import Reason, StepType

@@ -7,7 +7,8 @@ from pydantic import TypeAdapter
 
 from diffing.compare.comparison import Pair
 from diffing.compare.run_side import RunFacts, SideStep
-from diffing.schemas.report import AlignedPair, RunRef
+from diffing.schemas.report import RunRef
+from diffing.schemas.sections import AlignedPair
 from diffing.schemas.terms import StepRef
 
 _PAIRS: Final = TypeAdapter(list[AlignedPair])

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from diffing.compare.comparison import Pair
 from diffing.content.message_diff import MessagePair
-from diffing.schemas.report import SectionName
+from diffing.schemas.sections import SectionName
 from diffing.schemas.terms import Category
 from diffing.sequences.word_hunks import Hunk
 from traces.core.json_types import JSONValue

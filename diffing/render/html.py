@@ -12,7 +12,8 @@ from diffing.render.scores import figures
 from diffing.report.brief import brief
 from diffing.report.control_lane import unstable_steps
 from diffing.report.run_outcomes import acting_pairs
-from diffing.schemas.report import DiffReport, SectionName
+from diffing.schemas.report import DiffReport
+from diffing.schemas.sections import SectionName
 from diffing.sentences import briefs, labels
 from diffing.sentences.glossary import TERMS
 

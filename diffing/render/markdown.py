@@ -11,7 +11,8 @@ from diffing.render.scores import figures
 from diffing.report.brief import brief
 from diffing.report.control_lane import unstable_steps
 from diffing.report.run_outcomes import acting_pairs, idle_notes
-from diffing.schemas.report import Brief, DiffReport, Section, SectionItem, SectionName, TextDiff, UnchangedLane
+from diffing.schemas.report import Brief, DiffReport, UnchangedLane
+from diffing.schemas.sections import Section, SectionItem, SectionName, TextDiff
 from diffing.schemas.terms import StepRef
 from diffing.sentences import labels
 from diffing.sentences.briefs import ALSO_UNCHANGED

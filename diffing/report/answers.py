@@ -9,7 +9,8 @@ from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet, section_of
 from diffing.content.facets import Payloads
 from diffing.content.payload_texts import answer_text
-from diffing.schemas.report import FinalAnswers, SectionName
+from diffing.schemas.report import FinalAnswers
+from diffing.schemas.sections import SectionName
 from diffing.sequences.text_diff import shorten
 
 # Characters of an answer at the top of a report; the output section has all of it.

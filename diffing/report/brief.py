@@ -8,7 +8,8 @@ from diffing.compare.placeholders import MARK
 from diffing.report.evidence import deciding_evidence, has_proved, replay_counts, skipped_replays
 from diffing.report.run_outcomes import acting_pairs, compared_line, step_label
 from diffing.schemas.evidence import Evidence, EvidenceVerdict, GateStatus
-from diffing.schemas.report import AlignedPair, Attribution, Brief, DiffReport
+from diffing.schemas.report import Attribution, Brief, DiffReport
+from diffing.schemas.sections import AlignedPair
 from diffing.schemas.terms import AttributionVerdict, Confidence
 from diffing.sentences import briefs
 from diffing.sentences.briefs import Certainty, ChanceOdds, IdleStep, NextKind, Observation, Proof, StepCounts

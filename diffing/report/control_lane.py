@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from diffing.schemas.report import AlignedPair, DiffReport, LaneStep, UnchangedLane
+from diffing.schemas.report import DiffReport, LaneStep, UnchangedLane
+from diffing.schemas.sections import AlignedPair
 from diffing.sentences import briefs
 from diffing.sentences.briefs import LaneVerdict
 from traces.core.vocabulary import StepType

@@ -17,7 +17,7 @@ from diffing.content.facet import Facet, section_of
 from diffing.content.facets import MissingPayload, Payloads, facets, lost_parts
 from diffing.report import answers, scores
 from diffing.report.gaps import step_gap, unavailable
-from diffing.schemas.report import SectionName, Unavailable
+from diffing.schemas.sections import SectionName, Unavailable
 from diffing.sentences import summaries
 from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import text_of

@@ -8,7 +8,7 @@ from diffing.compare.references import step_ref
 from diffing.compare.run_side import RunFacts
 from diffing.content.facet import SYSTEM_ROLES, section_of
 from diffing.content.facets import Payloads
-from diffing.schemas.report import SectionName, Unavailable
+from diffing.schemas.sections import SectionName, Unavailable
 from diffing.sentences import summaries
 from diffing.sentences.summaries import Gap, Recordable
 from diffing.sentences.verdicts import RunSide

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from diffing.compare.placeholders import idle_side, untested_side
-from diffing.schemas.report import AlignedPair, DiffReport, RunRef
+from diffing.schemas.report import DiffReport, RunRef
+from diffing.schemas.sections import AlignedPair
 from diffing.schemas.terms import StepRef
 from diffing.sentences import briefs
 from diffing.sentences.briefs import BriefRun, RunEnd, RunRelation, RunState, UntestedStep

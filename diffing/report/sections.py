@@ -12,7 +12,7 @@ from diffing.content.similarity import Likeness, Measure
 from diffing.report import answers
 from diffing.report.gaps import unavailable
 from diffing.report.summaries import summarise, totals
-from diffing.schemas.report import (
+from diffing.schemas.sections import (
     MessageChange,
     Section,
     SectionItem,

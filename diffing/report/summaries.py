@@ -11,7 +11,7 @@ from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
 from diffing.content.similarity import Likeness, reading
 from diffing.report.scores import IMPORTED_SCORES
-from diffing.schemas.report import SectionItem, SectionName, ValueChange
+from diffing.schemas.sections import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
 from diffing.sentences.summaries import RunTotals, SectionState, UnpairedCounts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from diffing.schemas.report import Relation
+from diffing.schemas.sections import Relation
 from diffing.sentences.changes import METHODS
 from diffing.sentences.text import capitalize, count_noun
 from diffing.sentences.verdicts import RunSide

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, NamedTuple
 
-from diffing.schemas.report import RankChange, RankComparison
+from diffing.schemas.sections import RankChange, RankComparison
 from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_string, is_number, member, text_or_json
 from traces.core.json_types import JSONValue

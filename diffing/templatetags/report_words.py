@@ -3,7 +3,7 @@
 from django import template
 
 from diffing.report.run_outcomes import idle_notes
-from diffing.schemas.report import AlignedPair
+from diffing.schemas.sections import AlignedPair
 from diffing.sentences.changes import METHODS
 from diffing.sentences.labels import LINK_EVIDENCE, LINK_KINDS
 from diffing.sentences.text import end_sentence, format_value

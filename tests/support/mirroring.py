@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from diffing.schemas.report import DiffReport, SectionItem
+from diffing.schemas.report import DiffReport
+from diffing.schemas.sections import SectionItem
 from diffing.schemas.terms import StepRef
 from traces.core.canonical import digest
 

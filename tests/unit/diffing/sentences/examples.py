@@ -11,7 +11,7 @@ from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.evidence import CertificateKind as ProofCertificate
 from diffing.schemas.evidence import GateStatus, NoiseGate
-from diffing.schemas.report import SectionName
+from diffing.schemas.sections import SectionName
 from diffing.schemas.terms import Category
 from diffing.sentences import attribution, changes, consequences, proofs
 from diffing.sentences.findings import (

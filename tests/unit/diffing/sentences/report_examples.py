@@ -6,7 +6,8 @@ from typing import get_args
 from uuid import UUID
 
 from diffing.schemas.evidence import CertificateKind, EvidenceVerdict, GateStatus, Interval, Mediator, NoiseGate
-from diffing.schemas.report import Attribution, Relation, ToolAccuracy
+from diffing.schemas.report import Attribution, ToolAccuracy
+from diffing.schemas.sections import Relation
 from diffing.schemas.terms import Confidence, StepRef
 from diffing.sentences import briefs, evidence_lines, glossary, labels, summaries
 from diffing.sentences.briefs import (
