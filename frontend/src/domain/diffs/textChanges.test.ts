@@ -24,6 +24,10 @@ test("a sentence between two others is marked from its beginning, also beside an
   expect(pieces.filter(({ kind }) => kind === "added").map(({ text }) => text)).toEqual(["a", "\nConvert cents."]);
 });
 
+test("a sentence with a colon is one sentence", () => {
+  expect(changeSize(textChanges(PROMPT, `${PROMPT} Totals are in cents: convert them.`))).toBe("+1 sentence");
+});
+
 test("replaced words are marked on both sides", () => {
   const pieces = textChanges("Refund the whole order today", "Refund half of the order today");
   expect(pieces).toEqual([

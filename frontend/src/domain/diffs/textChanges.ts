@@ -114,8 +114,8 @@ export function changeSize(pieces: readonly TextPiece[]): string {
 
 function sizeOf(texts: readonly string[]): string {
   const words = texts.flatMap((text) => text.match(/[\p{L}\p{N}_]+/gu) ?? []).length;
-  const isSentences = texts.some(Boolean) && texts.every((text) => /[.!?:]$/.test(text) && text.includes(" "));
-  if (isSentences) return pluralize(texts.flatMap((text) => text.match(/[.!?:](?=\s|$)/g) ?? []).length, "sentence");
+  const isSentences = texts.some(Boolean) && texts.every((text) => /[.!?]$/.test(text) && text.includes(" "));
+  if (isSentences) return pluralize(texts.flatMap((text) => text.match(/[.!?](?=\s|$)/g) ?? []).length, "sentence");
   if (words > 0) return pluralize(words, "word");
   const characters = texts.join("").length;
   return characters > 0 ? pluralize(characters, "character") : "";

@@ -41,9 +41,9 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
           <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
+        {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
+        <Facts run={run} />
       </div>
-      {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
-      <Facts run={run} />
       <RunActions run={run} fork={fork} />
     </header>
   );
