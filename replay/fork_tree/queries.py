@@ -53,7 +53,7 @@ def tree(requested_run: Run) -> RunTree:
     children: dict[UUID | None, list[Run]] = defaultdict(list)
     for run in levels:
         children[run.source_run_id].append(run)
-    data = _load_data(levels)
+    data = _load_data([root, *levels])
     runs_by_depth = _in_order(root, children, 0)
     runs = [_view(run, depth, data, root) for run, depth in runs_by_depth]
     return RunTree(root=root.id, asked=requested_run.id, runs=runs, left_out=left_out)
