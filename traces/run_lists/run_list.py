@@ -135,4 +135,5 @@ def _outcomes(run_filter: RunFilter) -> list[str]:
 
 
 def _facet(counts: Counter[str]) -> list[Facet]:
-    return [Facet(value=value, count=count) for value, count in counts.most_common() if value and count]
+    values = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [Facet(value=value, count=count) for value, count in values if value and count]

@@ -221,12 +221,14 @@ def test_recordings_of_a_batch_share_their_queries() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_batch_is_written_without_savepoints() -> None:
+    """But for one on PostgreSQL: it takes back the packs of a writer that came second."""
     for name in ("first", "second"):
         events = [*beginning(name), *answer(name), *ending(name)]
         arrivals.accept([NewSegment(external_id=name, format="forkpoint", data=lines(events), is_final=True)])
     with CaptureQueriesContext(connection) as queries:
         let_pass(1)
-    assert not [query["sql"] for query in queries if "SAVEPOINT" in query["sql"]]
+    statements = [query["sql"] for query in queries if "SAVEPOINT" in query["sql"]]
+    assert len(statements) == (2 if connection.vendor == "postgresql" else 0)
     assert Run.objects.filter(sealed_at__isnull=False).count() == 2
 
 

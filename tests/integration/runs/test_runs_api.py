@@ -116,7 +116,8 @@ def test_list_uses_constant_queries() -> None:
         _record(f"more-{number}")
     with CaptureQueriesContext(connection) as many:
         _get("runs")
-    assert len(small_count) == len(many) <= 2
+    # Ids, runs and captions.
+    assert len(small_count) == len(many) <= 3
 
 
 def test_facets_count_values() -> None:
@@ -237,7 +238,8 @@ def test_step_of_long_conversation_needs_few_queries() -> None:
     stored_provenance.ensure(run.id)
     with CaptureQueriesContext(connection) as queries:
         _get(f"runs/{run.id}/steps/{run.step_count}")
-    assert len(queries) <= 10
+    # Each level of parts takes two: where the artifacts are, and their packs.
+    assert len(queries) <= 13
 
 
 def test_missing_payload_is_listed() -> None:
