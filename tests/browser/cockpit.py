@@ -46,7 +46,8 @@ class Cockpit:
         return self.page.get_by_role("button", name=name)
 
     def run_links(self, name: str | re.Pattern[str] = re.compile(".")) -> Locator:
-        return self.page.locator('main a[href*="/runs/"]').filter(has_text=name)
+        """Return the links of the runs list, in a table or in cards."""
+        return self.page.locator('main :is([role=rowgroup], [role=list]) a[href*="/runs/"]').filter(has_text=name)
 
     def dialog(self) -> Locator:
         """Return the open dialog or popover once its focus is settled.

@@ -10,8 +10,9 @@ import { offerUndo } from "@/ui/offerUndo";
 import { RenameDialog } from "./RenameDialog";
 import { RefusalDialog } from "./RefusalDialog";
 
-// Steps never change, and those of a deleted run cannot be read.
-const ALL_BUT_STEPS: InvalidateQueryFilters = { predicate: ({ queryKey }) => queryKey[0] !== "step" };
+// These do not change, and those of a deleted run cannot be read.
+const LASTING: readonly unknown[] = ["step", "bisections"];
+const ALL_BUT_LASTING: InvalidateQueryFilters = { predicate: ({ queryKey }) => !LASTING.includes(queryKey[0]) };
 
 export interface RunActions {
   /** The role of the caller permits changes. */
@@ -36,7 +37,7 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
       Promise.all(runs.map(({ id }) => markRun(id, change))),
     onSuccess: (_, { runs, change }) => notifications.show({ message: markWords(runs, change) }),
     onError: (error) => notifications.show({ color: "red", title: "The run was not changed", message: error.message }),
-    onSettled: () => client.invalidateQueries(ALL_BUT_STEPS),
+    onSettled: () => client.invalidateQueries(ALL_BUT_LASTING),
   });
   const remove = useMutation({
     mutationFn: ({ runs, includesCitations }: { runs: readonly ActionRun[]; includesCitations: boolean }) =>
@@ -47,10 +48,10 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
       if (ids.length === 0) return;
       const message = ids.length === 1 ? "The run was deleted." : `${ids.length} runs were deleted.`;
       offerUndo(message, "Not everything was restored", () =>
-        Promise.all(ids.map(restoreRun)).finally(() => void client.invalidateQueries(ALL_BUT_STEPS)),
+        Promise.all(ids.map(restoreRun)).finally(() => void client.invalidateQueries(ALL_BUT_LASTING)),
       );
       onDeleted(ids);
-      void client.invalidateQueries(ALL_BUT_STEPS);
+      void client.invalidateQueries(ALL_BUT_LASTING);
     },
     onError: (error) => notifications.show({ color: "red", title: "Nothing was deleted", message: error.message }),
   });
@@ -66,7 +67,7 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
       <RenameDialog
         run={namedRun}
         onClose={() => setNamedRun(null)}
-        onSaved={() => void client.invalidateQueries(ALL_BUT_STEPS)}
+        onSaved={() => void client.invalidateQueries(ALL_BUT_LASTING)}
       />
     ) : (
       refusal && (

@@ -8,7 +8,7 @@ import { calibrate } from "@/api/replays/calibrations";
 import { answer, api } from "@/api/client";
 import type { RunSummary } from "@/api/schema";
 import type { RunActions } from "@/features/retention/useRunActions";
-import { Kbd } from "@/ui/keyboard/Kbd";
+import { KeyHint } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./SelectionBar.module.css";
@@ -86,7 +86,8 @@ function CompareButton({ pair }: { pair: Pair | null }): ReactElement {
       disabled={!pair}
       loading={compare.isPending}
       leftSection={<IconArrowsDiff size={15} />}
-      rightSection={pair && <Kbd>c</Kbd>}
+      rightSection={pair && <KeyHint>c</KeyHint>}
+      aria-keyshortcuts="c"
       title={pair ? `Compare ${pair.base.name} with ${pair.candidate.name}` : "Select two runs to compare them"}
       onClick={() => void start()}
     >

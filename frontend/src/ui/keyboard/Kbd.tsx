@@ -16,6 +16,15 @@ export function Kbd({ children }: { children: ReactNode }): ReactElement {
   return <kbd className={classes.kbd}>{children}</kbd>;
 }
 
+/** The key of a button, beside its text. Not a part of its name: `aria-keyshortcuts` states it. */
+export function KeyHint({ children }: { children: ReactNode }): ReactElement {
+  return (
+    <span aria-hidden>
+      <Kbd>{children}</Kbd>
+    </span>
+  );
+}
+
 /** The key caps of a shortcut: "mod+Enter", "D" with Shift. */
 function caps(keys: string): string[] {
   return keys.split("+").flatMap((key) => (/^[A-Z]$/.test(key) ? ["⇧", key.toLowerCase()] : [names[key] ?? key]));

@@ -6,7 +6,7 @@ import type { ReactElement } from "react";
 import { cancelProof, proofPlanQuery, proofsQuery } from "@/api/diffs/proofs";
 import type { ProofView } from "@/api/schema";
 import { count, pluralize } from "@/ui/format/numbers";
-import { Kbd } from "@/ui/keyboard/Kbd";
+import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { StopButton } from "@/ui/StopButton";
 import { useReport } from "../reportContext";
@@ -55,9 +55,8 @@ function Offer({ onOpen }: { onOpen: () => void }): ReactElement {
       <Button
         variant={hasQuestion ? "filled" : "default"}
         leftSection={<IconFlask size={14} stroke={2} aria-hidden />}
-        rightSection={<Kbd>p</Kbd>}
+        rightSection={<KeyHint>p</KeyHint>}
         aria-keyshortcuts="p"
-        aria-label="Prove it"
         className={classes.prove ?? ""}
         onClick={onOpen}
       >

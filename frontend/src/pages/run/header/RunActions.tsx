@@ -13,7 +13,7 @@ import { useRunActions } from "@/features/retention/useRunActions";
 import { ForkName } from "@/features/runs/ForkName";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { pluralize, timeAgo } from "@/ui/format/numbers";
-import { Kbd } from "@/ui/keyboard/Kbd";
+import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ExportButton } from "./RunExtras";
 import { useRunTools } from "./useRunTools";
@@ -45,7 +45,8 @@ export function RunActions({ run, fork }: { run: RunDetail; fork: ForkAction | u
           className={classes.fork}
           variant={fork.isOpen ? "light" : "filled"}
           leftSection={<IconGitFork size={15} />}
-          rightSection={<Kbd>f</Kbd>}
+          rightSection={<KeyHint>f</KeyHint>}
+          aria-keyshortcuts="f"
           disabled={!run.sealed}
           title={run.sealed ? undefined : "Still recording: no fork yet"}
           onClick={fork.onOpen}
@@ -100,7 +101,8 @@ function CompareButton({ run }: { run: RunDetail }): ReactElement {
     <Button
       variant="default"
       leftSection={<IconArrowsDiff size={14} />}
-      rightSection={<Kbd>c</Kbd>}
+      rightSection={<KeyHint>c</KeyHint>}
+      aria-keyshortcuts="c"
       loading={compare.isPending}
       disabled={isSourceDeleted}
       title={isSourceDeleted ? "The source was deleted" : undefined}
