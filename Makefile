@@ -90,7 +90,7 @@ run: setup ## serve Forkpoint with the demo on this machine
 
 # In parallel, because tests wait for processes and timers about half of the time; the longest part first.
 PARTS := test-distributed test-embedded test-browser check test-unit test-semantic test-attribution
-LANES ?= 3
+LANES ?= 4
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)

@@ -132,6 +132,8 @@ def test_longer_list_takes_no_more_queries(client: Client) -> None:
     assert len(many) == len(few)
 
 
-def test_probes_and_older_entries_are_read_from_indexes(client: Client) -> None:
+def test_probes_and_older_entries_are_read_from_indexes() -> None:
+    if connection.vendor != "sqlite":
+        pytest.skip("PostgreSQL chooses by statistics")
     listed = ReplaySession.objects.filter(is_probe=False, id__lt=UUID(int=2**127)).order_by("-id")[:50]
     assert "session_listed" in listed.explain()
