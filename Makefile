@@ -96,13 +96,15 @@ test: .make/venv ## run all checks and tests: unit, attribution, both databases,
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
 
 PYTEST = -m pytest -q -o cache_dir=.make/pytest/$@
+# Short parts give way to the long ones, and to what these need first: the longest one decides when all have finished.
+YIELD = nice -n 5
 
 test-unit: .make/dev
-	$(BIN)/python $(PYTEST) tests/unit
+	$(YIELD) $(BIN)/python $(PYTEST) tests/unit
 
 # A part of the benchmark: fails on a wrong high-confidence verdict.
 test-attribution: .make/dev
-	$(BIN)/python $(PYTEST) tests/bench
+	$(YIELD) $(BIN)/python $(PYTEST) tests/bench
 
 test-integration: test-embedded test-distributed
 
@@ -122,7 +124,7 @@ test-clients: .make/dev .make/node ## test the capture SDK with real client libr
 	$(BIN)/python $(PYTEST) tests/clients
 
 test-semantic: .make/semantic .make/engines
-	$(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"
+	$(YIELD) $(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"
 
 bench: .make/dev ## measure speed against the targets; FULL=--full includes the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
