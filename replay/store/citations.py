@@ -69,7 +69,7 @@ class ReplayCiter(Citer):
         sessions = ReplaySession.objects.filter(source_run__in=run_ids)
         ReplaySession.objects.filter(run__in=run_ids).delete()
         sessions.filter(run__isnull=True).delete()
-        sessions.update(divergences=[], unused_calls=[], question=None)
+        sessions.update(change=None, divergences=[], unused_calls=[], question=None)
 
     def references(self, run_ids: Collection[UUID]) -> set[UUID]:
         return set(ReplaySession.objects.filter(source_run__in=run_ids).values_list("source_run_id", flat=True))

@@ -51,11 +51,14 @@ def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked:
     run_id, fork_id, diff = forked
     source_digests, source_texts = used_digests(run_id), {step.summary for step in Step.objects.filter(run=run_id)}
     share = post(client, f"/diffs/{diff}/shares").json()
+    assert ReplaySession.objects.get(run=fork_id).change
     assert delete(client, run_id, cited="true").status_code == 200
     pass_grace()
     assert purge.remove_due().runs == 1
     assert not source_digests & set(Artifact.objects.values_list("sha256", flat=True))
     assert not Step.objects.filter(run=run_id).exists()
+    # What a fork changed may quote its source.
+    assert ReplaySession.objects.get(run=fork_id).change is None
     fork = get(client, f"/runs/{fork_id}").json()
     assert fork["source_run"] == str(run_id)
     assert fork["source_deleted_at"]
