@@ -30,12 +30,19 @@ class CaptionedRun:
 
 
 Captions = Mapping[UUID, CaptionedRun]
+_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN)
 
 
 def captions_of(runs: Iterable[Run]) -> Captions:
-    """Return the captions of runs and of the runs that they were forked from."""
-    ids = {id for run in runs for id in (run.id, run.source_run_id) if id is not None}
-    return {row[0]: _captioned_run(*row[1:]) for chunk in bulk.chunks(ids) for row in _rows(chunk)}
+    """Return the captions of runs and of the runs that they were forked from.
+
+    A run may have been deleted since it was read: its caption is empty.
+    """
+    sources = {run.id: run.source_run_id for run in runs}
+    captions = dict.fromkeys(sources, _DELETED_RUN)
+    for chunk in bulk.chunks({*sources, *sources.values()} - {None}):
+        captions |= {id: _captioned_run(*columns) for id, *columns in _rows(chunk)}
+    return captions
 
 
 def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:

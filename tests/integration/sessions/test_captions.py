@@ -12,6 +12,8 @@ from replay.execution import runner, task_names
 from replay.models import ReplaySession
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
+from traces.captions.queries import NO_CAPTION, captions_of
+from traces.core.ids import new_id
 from traces.models import Run
 from traces.runs.services import record
 
@@ -100,3 +102,8 @@ def test_run_gets_a_name_and_a_note(client: Client, source: str) -> None:
 def test_too_long_name_is_refused(client: Client, source: str) -> None:
     answer = client.patch(f"/api/v1/runs/{source}", {"title": "x" * 121}, content_type="application/json")
     assert (answer.status_code, answer.json()["where"]) == (422, "/title")
+
+
+def test_run_that_was_deleted_meanwhile_has_an_empty_caption() -> None:
+    run = Run(id=new_id(), source_run_id=new_id())
+    assert {id: item.caption for id, item in captions_of([run]).items()} == {run.id: NO_CAPTION}
