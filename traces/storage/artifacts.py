@@ -132,7 +132,7 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
 
 def present(digests: Iterable[str]) -> set[str]:
     """Return those of `digests` that are stored."""
-    return {sha256 for sha256, *_ in _rows(digests)}
+    return {sha256 for sha256, *_ in places(digests)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -233,14 +233,14 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
         return
 
 
-def _rows(digests: Iterable[str]) -> Iterator[packs.Member]:
+def places(digests: Iterable[str]) -> Iterator[packs.Member]:
     """Yield where the artifacts are that exist."""
     for chunk in bulk.chunks(digests):
-        places = ", ".join(["%s"] * len(chunk))
+        marks = ", ".join(["%s"] * len(chunk))
         keys = [digest_key(sha256) for sha256 in chunk]
         with connection.cursor() as cursor:
             # Raw SQL: replays verify tens of thousands of artifacts.
-            cursor.execute(f"SELECT sha256, pack_id, start, size FROM traces_artifact WHERE sha256 IN ({places})", keys)
+            cursor.execute(f"SELECT sha256, pack_id, start, size FROM traces_artifact WHERE sha256 IN ({marks})", keys)
             rows = cursor.fetchall()
         yield from ((key.hex(), pack_id, start, size) for key, pack_id, start, size in rows)
 
@@ -258,16 +258,16 @@ def _members(digests: Iterable[str]) -> Iterator[_Members]:
     """Yield the artifacts that exist, pack by pack. The reader verifies them."""
     pending: Iterable[str] = digests
     for _ in range(_ATTEMPTS):
-        places: dict[int, list[_Place]] = {}
-        for sha256, pack_id, start, size in _rows(pending):
-            places.setdefault(pack_id, []).append((sha256, start, size))
-        for pack in packs.read(sorted(places)):
-            members = places.pop(pack.id)
+        by_pack: dict[int, list[_Place]] = {}
+        for sha256, pack_id, start, size in places(pending):
+            by_pack.setdefault(pack_id, []).append((sha256, start, size))
+        for pack in packs.read(sorted(by_pack)):
+            members = by_pack.pop(pack.id)
             try:
                 yield _Members(members, pack.media_type, packs.decode(pack, members[0][0]))
             except UnreadablePack as problem:
                 yield _Members(members, pack.media_type, b"", str(problem))
-        if not places:
+        if not by_pack:
             return
-        pending = [sha256 for members in places.values() for sha256, *_ in members]
-    yield from (_Members(members, "", b"", _LOST_PACK) for members in places.values())
+        pending = [sha256 for members in by_pack.values() for sha256, *_ in members]
+    yield from (_Members(members, "", b"", _LOST_PACK) for members in by_pack.values())

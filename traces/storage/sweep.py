@@ -132,10 +132,10 @@ def _delete_unused(pack_ids: Sequence[int], candidates: Mapping[int, Sequence[by
     report = SweepReport()
     keys = [key for pack_id in pack_ids for key in candidates[pack_id]]
     with retention_pass():
-        pack_ids = _lock_packs(pack_ids)
+        free_ids = _lock_packs(pack_ids)
         changed_ids: set[int] = set()
         for chunk in bulk.chunks(sorted(keys)):
-            garbage = [row for row in _lock_unused(chunk) if row[1] in pack_ids]
+            garbage = [row for row in _lock_unused(chunk) if row[1] in free_ids]
             _remember_files(garbage)
             names = [key.hex() for key, *_ in garbage]
             ArtifactUse.objects.filter(sha256__in=names).delete()
@@ -148,12 +148,12 @@ def _delete_unused(pack_ids: Sequence[int], candidates: Mapping[int, Sequence[by
     return report
 
 
-def _lock_packs(pack_ids: Sequence[int]) -> list[int]:
+def _lock_packs(pack_ids: Sequence[int]) -> set[int]:
     """Return the packs that no other sweep is at, and those that do not exist."""
-    packs_by_id = Pack.objects.filter(id__in=pack_ids)
-    existing = set(packs_by_id.values_list("id", flat=True))
-    ids = packs_by_id.select_for_update(skip_locked=True).order_by("id").values_list("id", flat=True)
-    return [*ids, *(pack_id for pack_id in pack_ids if pack_id not in existing)]
+    existing_packs = Pack.objects.filter(id__in=pack_ids)
+    missing = set(pack_ids).difference(existing_packs.values_list("id", flat=True))
+    locked_packs = existing_packs.select_for_update(skip_locked=True).order_by("id")
+    return missing.union(locked_packs.values_list("id", flat=True))
 
 
 def _lock_unused(keys: Sequence[bytes]) -> list[tuple[bytes, int, int]]:
@@ -181,16 +181,17 @@ def _remember_files(garbage: Iterable[tuple[bytes, int, int]]) -> None:
 
 def _move_rest(pack: StoredPack) -> None:
     """Move the artifacts that a pack still contains to a new one. Unreadable ones cannot be moved."""
-    if pack.data is None:
+    # What is not JSON is alone in its pack, and may have a million lines.
+    if pack.data is None or pack.media_type:
         return
     try:
         members = packs.members_of(packs.decode(pack, ""))
     except UnreadablePack:
         return
-    rows = Artifact.objects.filter(sha256__in=list(members), pack_id=pack.id).order_by("start")
-    rest = [(sha256, members[sha256]) for sha256 in rows.values_list("sha256", flat=True)]
+    places = sorted((start, sha256) for sha256, pack_id, start, _ in artifacts.places(members) if pack_id == pack.id)
+    rest = [(sha256, members[sha256]) for _, sha256 in places]
     owner = Pack.objects.values_list("owner", flat=True).get(id=pack.id)
-    for sha256, pack_id, start, _ in packs.insert(rest, owner, pack.media_type or packs.JSON_TYPE):
+    for sha256, pack_id, start, _ in packs.insert(rest, owner, packs.JSON_TYPE):
         Artifact.objects.filter(sha256=sha256).update(pack_id=pack_id, start=start)
 
 
