@@ -4,6 +4,7 @@ The secrets are made when a test runs, so that no scanner of source code takes t
 """
 
 import random
+from collections.abc import Callable
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ _WORD: Final = ascii_letters + digits
 _HEX: Final = digits + "abcdef"
 _UPPER: Final = ascii_uppercase + digits
 _LOWER: Final = ascii_lowercase + digits
+# Characters of an alphabet, of some length.
+Some = Callable[[str, int], str]
 
 
 def redaction(*rules: dict[str, Any], detectors: tuple[Detector, ...] | None = None) -> Redaction:
@@ -35,7 +38,12 @@ def secrets(seed: int = 0) -> dict[str, str]:
         # A digit and a letter at the front, so that no shape lacks one by chance.
         return "7" + "a" * ("a" in alphabet) + "".join(source.choices(alphabet, k=length - 1 - ("a" in alphabet)))
 
-    jwt_head, jwt_body = "eyJ" + some(_WORD, 33), "eyJ" + some(_WORD, 60)
+    parts = (_of_model_vendors, _of_code_and_chat, _of_packages_and_clouds, _of_operations)
+    return {name: secret for part in parts for name, secret in part(some).items()}
+
+
+def _of_model_vendors(some: Some) -> dict[str, str]:
+    """Keys of models, embeddings and their traces."""
     return {
         "OpenAI": f"sk-proj-{some(_WORD, 40)}T3BlbkFJ{some(_WORD, 40)}",
         "OpenAI (old)": f"sk-{some(_WORD, 48)}",
@@ -60,6 +68,12 @@ def secrets(seed: int = 0) -> dict[str, str]:
         "Replicate": f"r8_{some(_WORD, 37)}",
         "E2B": f"e2b_{some(_HEX, 40)}",
         "ElevenLabs": f"sk_{some(_HEX, 48)}",
+    }
+
+
+def _of_code_and_chat(some: Some) -> dict[str, str]:
+    """Keys of code hosting, chat and payment."""
+    return {
         "GitHub": f"ghp_{some(_WORD, 36)}",
         "GitHub fine-grained": f"github_pat_{some(_WORD, 22)}_{some(_WORD, 59)}",
         "GitHub app": f"ghs_{some(_WORD, 36)}",
@@ -70,13 +84,19 @@ def secrets(seed: int = 0) -> dict[str, str]:
         "Slack app": f"xapp-1-{some(_UPPER, 11)}-{some(digits, 13)}-{some(_HEX, 64)}",
         "Slack webhook": f"https://hooks.slack.com/services/T{some(_UPPER, 10)}/B{some(_UPPER, 10)}/{some(_WORD, 24)}",
         "Discord": f"MTAx{some(_WORD, 22)}.{some(_WORD, 6)}.{some(_WORD, 38)}",
-        "Telegram": f"{source.randint(10**9, 10**10 - 1)}:AA{some(_WORD, 33)}",
+        "Telegram": f"{some(digits, 10)}:AA{some(_WORD, 33)}",
         "Stripe": f"sk_live_{some(_WORD, 24)}",
         "Stripe restricted": f"rk_live_{some(_WORD, 99)}",
         "Stripe webhook": f"whsec_{some(_WORD, 32)}",
         "Square": f"sq0atp-{some(_WORD, 22)}",
         "PayPal": f"access_token$production${some(_LOWER, 16)}${some(_HEX, 32)}",
         "Shopify": f"shpat_{some(_HEX, 32)}",
+    }
+
+
+def _of_packages_and_clouds(some: Some) -> dict[str, str]:
+    """Keys of mail, packages and clouds."""
+    return {
         "SendGrid": f"SG.{some(_WORD, 22)}.{some(_WORD, 43)}",
         "Mailchimp": f"{some(_HEX, 32)}-us12",
         "Brevo": f"xkeysib-{some(_HEX, 64)}-{some(_WORD, 16)}",
@@ -94,6 +114,13 @@ def secrets(seed: int = 0) -> dict[str, str]:
         "HashiCorp Vault": f"hvs.{some(_WORD, 95)}",
         "Terraform": f"{some(_WORD, 14)}.atlasv1.{some(_WORD, 67)}",
         "Pulumi": f"pul-{some(_HEX, 40)}",
+    }
+
+
+def _of_operations(some: Some) -> dict[str, str]:
+    """Keys of monitoring and documents, tokens and private keys."""
+    jwt_head, jwt_body = "eyJ" + some(_WORD, 33), "eyJ" + some(_WORD, 60)
+    return {
         "Grafana": f"glsa_{some(_WORD, 32)}_{some(_HEX, 8)}",
         "New Relic": f"NRAK-{some(_UPPER, 27)}",
         "Sentry": f"sntryu_{some(_HEX, 64)}",
