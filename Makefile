@@ -63,7 +63,6 @@ setup: .make/python .make/bytecode .make/frontend ## install into .venv and buil
 
 .make/frontend: .make/npm .make/python $(FRONTEND)
 	cd frontend && ../$(NODE) npm run --silent build
-	$(BIN)/python -m whitenoise.compress --quiet frontend/dist
 	@touch $@
 
 # Torch is large, and `make test` also proves that everything works without it: hence a second environment on top of .venv.

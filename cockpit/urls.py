@@ -3,6 +3,7 @@
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularSwaggerSplitView
 
+from cockpit.demo import tour
 from cockpit.http import admin_api, api, errors, openapi, spa
 
 handler400 = errors.bad_request
@@ -16,13 +17,14 @@ _own = [
     path("access", api.AccessView.as_view()),
     path("login", api.LoginView.as_view()),
     path("logout", api.LogoutView.as_view()),
+    path("tour", tour.TourView.as_view()),
     path("settings", admin_api.SettingsView.as_view()),
     path("tokens", admin_api.TokensView.as_view()),
     path("tokens/<uuid:id>", admin_api.TokenRevokeView.as_view()),
     path("schema", openapi.SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
-_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing")]
+_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing", "cockpit.sharing")]
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),

@@ -1,9 +1,8 @@
-"""REST API of diffs and share links."""
+"""REST API of diffs."""
 
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -14,30 +13,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from diffing import queries, services, sharing
+from diffing import queries, services
 from diffing.errors import DiffFailed
 from diffing.models import DiffReport
 from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus
 from diffing.schemas.report import DiffReport as Report
-from diffing.schemas.share_links import ShareList, ShareRequest, ShareView
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
-from traces.http.throttling import Window
+from traces.http.responses import KEY, PROBLEMS, key_of
 from traces.runs.queries import find_run
 
-# Enough for people, too slow for guessing tokens.
-_SHARE_WINDOW = Window(name="share-window", limit=120, seconds=60)
 _FORMAT_NAMES = ("json", "md", "html")
-_FORMAT_PARAMETER = OpenApiParameter(
-    "format", str, enum=_FORMAT_NAMES, description="`html` is one self-contained file."
-)
+FORMAT_PARAMETER = OpenApiParameter("format", str, enum=_FORMAT_NAMES, description="`html` is one self-contained file.")
 
 
-class _FixedNegotiation(BaseContentNegotiation):
+class FixedNegotiation(BaseContentNegotiation):
     """Content negotiation that leaves `format` to the views; problems are always JSON."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
@@ -93,11 +86,11 @@ class DiffsView(APIView):
 class DiffView(APIView):
     """One report."""
 
-    content_negotiation_class = _FixedNegotiation
+    content_negotiation_class = FixedNegotiation
 
     @extend_schema(
         operation_id="diffs_retrieve",
-        parameters=[_FORMAT_PARAMETER],
+        parameters=[FORMAT_PARAMETER],
         responses={
             (200, "application/json"): Report,
             (200, "text/markdown"): OpenApiTypes.STR,
@@ -108,67 +101,11 @@ class DiffView(APIView):
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """A report as JSON, Markdown, or one HTML file that opens offline."""
-        return _row_response(queries.find(id), _format_name(request))
+        return _row_response(queries.find(id), format_name(request))
 
 
-class SharesView(APIView):
-    """The links to one report."""
-
-    @extend_schema(operation_id="shares_list", responses={200: ShareList, **PROBLEMS})
-    def get(self, request: Request, id: UUID) -> Response:
-        """All links, without their tokens."""
-        return Response(sharing.list_links(queries.find(id).id))
-
-    @extend_schema(
-        operation_id="shares_create", parameters=[KEY], request=ShareRequest, responses={201: ShareView, **PROBLEMS}
-    )
-    def post(self, request: Request, id: UUID) -> Response:
-        """A new link. Its address is in this answer only."""
-        share_request = parse_body(ShareRequest, request.data)
-        link, token = sharing.create_link(
-            diff_id=id, share_request=share_request, creator=caller_of(request), key=key_of(request)
-        )
-        path = f"/share/{token}"
-        url = f"{settings.PUBLIC_URL}{path}" if settings.PUBLIC_URL else request.build_absolute_uri(path)
-        return Response(sharing.link_view(link, url), 201)
-
-
-class ShareRevokeView(APIView):
-    """One link."""
-
-    @extend_schema(operation_id="shares_delete", responses={200: ShareView, **PROBLEMS})
-    def delete(self, request: Request, id: UUID) -> Response:
-        """Revoke a link."""
-        return Response(sharing.link_view(sharing.revoke_link(id), None))
-
-
-class SharedReportView(APIView):
-    """What a share link opens."""
-
-    content_negotiation_class = _FixedNegotiation
-
-    @extend_schema(
-        operation_id="share_retrieve",
-        parameters=[_FORMAT_PARAMETER],
-        responses={
-            (200, "application/json"): Report,
-            (200, "text/markdown"): OpenApiTypes.STR,
-            (200, "text/html"): OpenApiTypes.STR,
-            **PROBLEMS,
-        },
-    )
-    def get(self, request: Request, token: str) -> HttpResponse:
-        """The report of a share link. The link gives access to nothing else."""
-        form = _format_name(request)
-        address = str(request.META.get("REMOTE_ADDR", ""))
-        _SHARE_WINDOW.count(address, "too many share links were opened from this address; wait a minute")
-        response = _report_response(sharing.open_link(token, caller_of(request)), form)
-        response["X-Robots-Tag"] = "noindex, nofollow"
-        response["Referrer-Policy"] = "no-referrer"
-        return response
-
-
-def _format_name(request: Request) -> str:
+def format_name(request: Request) -> str:
+    """The format that a request asks for; raise `InvalidQuery`."""
     form = request.query_params.get("format", "json")
     if form not in _FORMAT_NAMES:
         raise InvalidQuery(f"unknown format {form!r}; use one of {', '.join(_FORMAT_NAMES)}", where="/format")
@@ -177,13 +114,13 @@ def _format_name(request: Request) -> str:
 
 def _row_response(row: DiffReport, form: str) -> HttpResponse:
     if row.status == DiffStatus.READY:
-        return _report_response(row.id, form)
+        return report_response(row.id, form)
     if row.status == DiffStatus.FAILED:
         raise DiffFailed(f"the comparison failed: {row.error}")
     return Response(queries.pending(row), 202)
 
 
-def _report_response(diff_id: UUID, form: str) -> HttpResponse:
+def report_response(diff_id: UUID, form: str) -> HttpResponse:
     """The stored report as JSON, Markdown or HTML."""
     if form == "html":
         return _content_response(as_html(queries.report(diff_id)), "text/html; charset=utf-8")

@@ -16,10 +16,3 @@ class ReportDeleted(ProblemError):
 
     code = "not_found"
     status = 410
-
-
-class SharingOff(ProblemError):
-    """Sharing is disabled on this server."""
-
-    code = "conflict"
-    status = 409

@@ -1,4 +1,4 @@
-"""Diff reports, their evidence and control lanes, and share links."""
+"""Diff reports, their evidence and control lanes."""
 
 from django.db import models
 
@@ -33,31 +33,6 @@ class DiffReport(models.Model):
 
     def __str__(self) -> str:
         return f"{self.base_id} -> {self.candidate_id}"
-
-
-class Audience(models.TextChoices):
-    ANYONE = "anyone", "anyone with the link"
-    SIGNED_IN = "signed_in", "signed-in users"
-    PEOPLE = "people", "the named people"
-
-
-class ShareLink(models.Model):
-    """A link to exactly one report, for its audience. Only the hash of its token is stored."""
-
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="shares")
-    token_hash = models.CharField(max_length=64, unique=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    created_by = models.CharField(max_length=120, blank=True)
-    audience = models.CharField(max_length=9, choices=Audience.choices, default=Audience.ANYONE)
-    people = models.JSONField(default=list, help_text="names of API tokens, for the audience `people`")
-    expires_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
-    max_views = models.PositiveIntegerField(null=True)
-    views = models.PositiveIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return f"share {self.id} of {self.diff_id}"
 
 
 class Cosine(models.Model):

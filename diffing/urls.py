@@ -7,7 +7,4 @@ from diffing import api
 urlpatterns = [
     path("diffs", api.DiffsView.as_view()),
     path("diffs/<uuid:id>", api.DiffView.as_view()),
-    path("diffs/<uuid:id>/shares", api.SharesView.as_view()),
-    path("shares/<uuid:id>", api.ShareRevokeView.as_view()),
-    path("share/<str:token>", api.SharedReportView.as_view()),
 ]

@@ -29,7 +29,7 @@ const LAYERS = [
   },
   {
     files: "src/pages/**",
-    allow: ["features/", "domain/", "ui/", "api/", "app/(paths|root|ErrorPage|shell/Logo)$"],
+    allow: ["features/", "domain/", "ui/", "api/", "app/(paths|root|ErrorPage)$"],
     reason: "A page imports no other page: shared code belongs in domain/ or features/.",
   },
   {

@@ -1,6 +1,6 @@
 """REST schemas of recorded runs. The front end's types are generated from these."""
 
-from datetime import date, datetime
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
@@ -46,6 +46,7 @@ class RunSummary(Caption):
     tokens_out: int
     cost_usd: float | None
     duration_ms: float | None
+    model: str  # of the first model call; empty: not recorded
     labels: LabelCounts
     source_run: UUID | None
     source_outcome: Outcome | None  # of the run that it was forked from
@@ -136,8 +137,19 @@ class SearchHit(Schema):
     snippet: list[SnippetPart]
 
 
+class RunFamily(Schema):
+    """A run of a list with the forks below it."""
+
+    root: UUID
+    forks: int
+    matches: int  # forks that match the filters
+    is_match: bool  # the run itself matches the filters
+    runs: list[RunSummary]  # the matching forks, newest first; empty if there are more than a few
+
+
 class RunList(Schema):
     runs: list[RunSummary]
+    families: list[RunFamily]  # of the runs with forks, if forks are listed below their first run
     next: str | None
     total: int | None  # of all pages, on the first one; null if counting would cost more than listing
     more_than_total: bool = False  # there are more runs than `total`: counting stopped there
@@ -164,49 +176,6 @@ class FailedStep(Schema):
 class FailedStepList(Schema):
     steps: list[FailedStep]
     next: str | None
-
-
-class CallTotals(Schema):
-    """Calls of a model or a tool in sealed runs. Tokens and cost are those of `calls`, without `reused_calls`."""
-
-    calls: int  # that were made
-    reused_calls: int  # that a replay answered from a recording
-    failed_calls: int
-    tokens_in: int
-    tokens_out: int
-    tokens_cached: int
-    cost_usd: float | None  # of the calls with a known cost; null if there are none
-    unpriced_calls: int
-
-
-class ModelTotals(Schema):
-    provider: str
-    model: str
-    totals: CallTotals
-
-
-class ToolTotals(Schema):
-    tool: str
-    totals: CallTotals
-
-
-class AppTotals(Schema):
-    app: str
-    totals: CallTotals
-
-
-class DayTotals(Schema):
-    day: date
-    totals: CallTotals
-
-
-class UsageReport(Schema):
-    """Usage of models and tools over all runs. `apps` and `days` add up the model calls."""
-
-    models: list[ModelTotals]
-    tools: list[ToolTotals]
-    apps: list[AppTotals]
-    days: list[DayTotals]
 
 
 class Facet(Schema):

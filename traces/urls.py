@@ -9,6 +9,7 @@ from traces.retention import policies_api
 from traces.run_lists import api as run_lists_api
 from traces.runs import api, full_steps, judgements_api, usage
 from traces.totals import api as totals_api
+from traces.transcripts import api as transcripts_api
 
 urlpatterns = [
     path("runs", run_lists_api.RunListView.as_view()),
@@ -28,6 +29,7 @@ urlpatterns = [
     path("runs/<str:id>/citations", retention_api.CitationsView.as_view()),
     path("runs/<str:id>/steps", api.StepListView.as_view()),
     path("runs/<str:id>/edges", api.EdgeListView.as_view()),
+    path("runs/<str:id>/transcript", transcripts_api.TranscriptView.as_view()),
     path("runs/<str:id>/usage", usage.UsageView.as_view()),
     path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
     path("runs/<str:id>/judgements", judgements_api.JudgementsView.as_view()),

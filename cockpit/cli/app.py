@@ -74,8 +74,13 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on. [env: FORKPOINT_HOST]")] = None,
     port: Annotated[int | None, typer.Option(help="Port; 0 selects a free one. [env: FORKPOINT_PORT]")] = None,
     demo: Annotated[
-        bool, typer.Option("--demo/--no-demo", help="Load the demo recordings and the local model.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--demo/--no-demo",
+            help="Load the demo's runs even if you deleted them, or serve without the demo and its local model.",
+            show_default="the demo is loaded once",
+        ),
+    ] = None,
 ) -> None:
     """Serve the cockpit from this process and print its address."""
     from cockpit.cli.commands import serve as serve_command

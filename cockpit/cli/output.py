@@ -131,7 +131,9 @@ def facts(console: Console, pairs: Iterable[tuple[str, Any]]) -> None:
 
 
 def money(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:.4f}"
+    if cost is None:
+        return "unknown"
+    return f"${cost:.4f}" if cost else "$0.00"
 
 
 def duration(ms: float | None) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NamedTuple, cast, get_args
 
-import redis
 import structlog
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
@@ -89,11 +88,17 @@ def describe(error: Exception) -> ErrorDescription:
             return ErrorDescription("validation_error", 400, "The request is malformed.")
         case OperationalError() | InterfaceError():
             return ErrorDescription("dependency_unavailable", 503, "The database did not respond.", "", retryable=True)
-        case redis.ConnectionError() | redis.TimeoutError():
+        case _ if _is_from_redis(error):
             return ErrorDescription("dependency_unavailable", 503, "Redis did not respond.", "", retryable=True)
     return ErrorDescription(
         "internal_error", 500, "An internal error occurred; the server log contains this request id."
     )
+
+
+def _is_from_redis(error: Exception) -> bool:
+    """Tell whether Redis did not respond, without importing its slow client: a process without Redis never loads it."""
+    redis = sys.modules.get("redis")
+    return redis is not None and isinstance(error, (redis.ConnectionError, redis.TimeoutError))
 
 
 def _problem(description: ErrorDescription, request_id: str) -> Problem:

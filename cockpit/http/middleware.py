@@ -33,6 +33,10 @@ _POLICY = "; ".join(
 )
 
 
+# Policies apply to documents. On the thirty files that a page loads, they would take a tenth of its bytes.
+_PARTS = ("text/javascript", "text/css", "font/")
+
+
 def request_ids(get_response: Handler) -> Handler:
     """Assign each request an id (the caller's, if valid) and log the request."""
 
@@ -74,8 +78,9 @@ def security_headers(get_response: Handler) -> Handler:
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        response.headers.setdefault("Content-Security-Policy", _POLICY)
-        response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+        if not response.get("Content-Type", "").startswith(_PARTS):
+            response.headers.setdefault("Content-Security-Policy", _POLICY)
+            response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
         if request.is_secure():
             for cookie in response.cookies.values():
                 cookie["secure"] = True

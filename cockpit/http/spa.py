@@ -1,7 +1,6 @@
 """The HTML page of the browser application; WhiteNoise serves its assets."""
 
 from functools import lru_cache
-from html import escape
 from pathlib import Path
 from typing import Final
 
@@ -9,12 +8,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
-from diffing import queries, sharing
+from cockpit.sharing import previews
 
 _SHARE: Final = "/share/"
-_PRODUCT: Final = (
-    "Forkpoint replays a recorded agent run with one thing changed and shows why the answer came out differently."
-)
 _TITLE: Final = "<title>Forkpoint</title>"
 _NOT_BUILT = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Forkpoint: interface not built</title></head>
@@ -39,27 +35,10 @@ def index(request: HttpRequest) -> HttpResponse:
     page = _page(path, path.stat().st_mtime_ns)
     is_shared = request.path.startswith(_SHARE)
     if is_shared:
-        page = page.replace(_TITLE.encode(), _preview(request.path.removeprefix(_SHARE)).encode())
+        token = request.path.removeprefix(_SHARE).partition("/")[0]
+        page = page.replace(_TITLE.encode(), previews.tags(token).encode())
     response = HttpResponse(page)
     response["Cache-Control"] = "no-cache"
     if is_shared:
         response["X-Robots-Tag"] = "noindex, nofollow"
     return response
-
-
-def _preview(token: str) -> str:
-    """Return the title and what a chat shows of a pasted link: outcomes and confidence, never a payload.
-
-    A link that does not open for everybody looks like an unknown one, and a preview is no view.
-    """
-    link = sharing.link_for(token, "")
-    summary = queries.summary(link.diff_id) if link else None
-    title, description = "Shared report", _PRODUCT
-    if summary:
-        outcomes = summary.outcomes
-        title = f"{outcomes.base.outcome.capitalize()} → {outcomes.candidate.outcome}: what changed and why"
-        confidence = f"{summary.confidence.capitalize()} confidence in the cause. " if summary.confidence else ""
-        description = f"A comparison of two agent runs. {confidence}{_PRODUCT}"
-    tags = {"og:type": "article", "og:site_name": "Forkpoint", "og:title": title, "og:description": description}
-    metas = (f'<meta property="{name}" content="{escape(content)}" />' for name, content in tags.items())
-    return "\n    ".join([f"<title>{escape(title)} · Forkpoint</title>", *metas])

@@ -97,9 +97,12 @@ def _entries(comparison: Comparison, flow: Flow, atoms: Sequence[Atom]) -> dict[
 
 
 def _follows_from_call(pair: Pair, flow: Flow) -> bool:
-    """True if an unpaired step answers a model's call, or continues a conversation."""
+    """True if an unpaired step answers a model's call, or continues after the answers to its calls.
+
+    Code alone decides whether a conversation goes on after an answer without calls.
+    """
     links = flow.incoming.get(pair.place, ())
-    return any(link.kind in {EdgeKind.TOOL_CALL_ID, EdgeKind.HISTORY} for link in links)
+    return any(link.kind is EdgeKind.TOOL_CALL_ID for link in links)
 
 
 def _have_nothing_in_common(comparison: Comparison) -> bool:

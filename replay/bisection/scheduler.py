@@ -154,7 +154,7 @@ def _affordable(
     budget = request.budget
     count = min(ideal.count, budget.max_probes - len(probes))
     if count <= 0:
-        return _NextStep(is_end=True, stop_reason=f"the budget allows {budget.max_probes} probes.")
+        return _NextStep(is_end=True, stop_reason=f"the budget allows {budget.max_probes} replays.")
     calls = cost = None
     if budget.max_live_calls is not None:
         calls_per_probe = len(bisection.forks) - ideal.place
@@ -162,7 +162,7 @@ def _affordable(
         count = min(count, remaining // calls_per_probe)
         if count <= 0:
             limit = budget.max_live_calls
-            reason = f"{remaining} live calls of {limit} are left, and the next probe needs {calls_per_probe}."
+            reason = f"{remaining} live calls of {limit} are left, and the next replay needs {calls_per_probe}."
             return _NextStep(is_end=True, stop_reason=reason)
         calls = remaining // count
     if budget.max_cost_usd is not None:
@@ -170,7 +170,7 @@ def _affordable(
         price = sum(item[3] or 0.0 for item in bisection.forks[ideal.place :])
         count = min(count, int(free / price)) if price > 0 else count
         if count <= 0 or free <= 0:
-            reason = f"${free:.4f} of ${budget.max_cost_usd:g} are left, and the next probe needs ${price:.4f}."
+            reason = f"${free:.4f} of ${budget.max_cost_usd:g} are left, and the next replay needs ${price:.4f}."
             return _NextStep(is_end=True, stop_reason=reason)
         cost = free / count
     return _NextStep(place=ideal.place, changed=ideal.changed, count=count, calls=calls, cost_usd=cost)
@@ -236,7 +236,7 @@ def _problem(run_id: UUID, session: ReplaySession) -> str:
     models = Step.objects.filter(run_id=run_id, sequence_no__gte=session.fork_sequence_no, type=StepType.MODEL)
     not_regenerated = models.exclude(reason__in=(Reason.LIVE_MODEL, Reason.OPERATOR_OVERRIDE))
     if (number := not_regenerated.values_list("sequence_no", flat=True).order_by("sequence_no").first()) is not None:
-        return f"step {number} was not regenerated: no provider answered for its model"
+        return f"step {number} was not re-run: no provider answered for its model"
     return next((text for text in session.divergences if NOT_FOLLOWED in text), "")
 
 

@@ -115,12 +115,16 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CachedAnswer:
-    """Recorded answer of another step; `location` names its run and step."""
+    """Recorded answer of another step, with the usage of its call; `location` names its run and step."""
 
     output_ref: str
     output: JSONValue
     status: StepStatus
     location: JSONObject
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    cost_usd: Decimal | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

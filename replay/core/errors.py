@@ -42,6 +42,13 @@ class MissingReview(ProblemError):
     status = 409
 
 
+class SuggestionMismatch(ProblemError):
+    """A tool was reviewed, or has a different suggestion than the one that was accepted."""
+
+    code = "conflict"
+    status = 409
+
+
 class ReplayFailure(Exception):
     """The replay fails at a step, for the reason `code`."""
 

@@ -150,7 +150,7 @@ class Replayer:
         messages = parts.calls.messages(node, edits)
         hook_messages = parts.points.take_messages(parts.loops.key_of(node))
         is_unchanged = not hook_messages and self._keeps_messages(node, edits)
-        if self._is_answered_by_override(node, edits):
+        if not is_unchanged and self._is_answered_by_override(node, edits):
             call = parts.calls.without_request(node, edits, repeats=False)
         else:
             if not is_unchanged:
@@ -178,8 +178,13 @@ class Replayer:
         return self._parts.calls.of_model(node, apply_model_settings(input, edits.model), request, edits)
 
     def _is_answered_by_override(self, node: Node, edits: Edits) -> bool:
-        """True if an override answers a step of a brief plan whatever its request, and requests no calls."""
-        if not self.context.brief or edits.output is None or self.state.tasks.has(node):
+        """True if an override answers a step of a plan whatever its request, and requests no calls.
+
+        Of the request, a plan states only in which fields it differs: the messages, unless other fields are edited.
+        """
+        if not self.context.environment.planning or edits.output is None or self.state.tasks.has(node):
+            return False
+        if edits.model and not self.context.brief:
             return False
         output = as_output(node.type, edits.output.value)
         return not ModelAnswer(output).calls and not is_recorded_output(node, output, self.context.environment)

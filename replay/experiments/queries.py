@@ -151,6 +151,7 @@ def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None)
         new_tools=result.get("new"),
         unused_tools=result.get("unused"),
         checks=None if checks is None else [CheckResult.model_validate(check) for check in checks],
+        unverified=result.get("unverified", ""),
         answer=result.get("answer", ""),
         error=session.error,
     )

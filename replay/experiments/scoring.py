@@ -10,14 +10,16 @@ from diffing import queries as diffs
 from replay.checks import checks
 from replay.checks.schemas import Check, CheckResult
 from replay.core.vocabulary import COMPLETED
+from replay.core.wording import NOT_FOLLOWED
 from replay.experiments import scheduler
 from replay.live.matching_process import first_error_isolated
-from replay.models import ExperimentRow
+from replay.models import ExperimentRow, ReplaySession
 from replay.store.run_outcome import ANSWER_LIMIT, read_outcome
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import JudgementKind, JudgementSource
+from traces.core.vocabulary import JudgementKind, JudgementSource, Reason, StepType
 from traces.ingest.judgement_rows import NAME_LENGTH, JudgementRow
 from traces.judgements import services
+from traces.models import Step
 
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 
@@ -30,24 +32,40 @@ def judge(session_id: UUID) -> None:
     conditions = _CHECKS.validate_python(row.experiment.request["checks"])
     outcome = read_outcome(row.session.run_id, conditions)
     results = checks.apply(conditions, outcome, first_error_isolated)
+    unverified = _unverified_reason(row.session.run_id, row.session)
     row_result: JSONObject = {
         "answer": outcome.answer[:ANSWER_LIMIT],
         "checks": [result.model_dump(mode="json") for result in results],
+        "unverified": unverified,
         **_scores(row.session.diff_id),
     }
     with transaction.atomic():
         ExperimentRow.objects.filter(id=row.id).update(result=row_result)
-        services.add({row.session.run_id: [_judgement(result, row.experiment.id) for result in results]})
+        services.add({row.session.run_id: [_judgement(result, row.experiment.id, unverified) for result in results]})
         services.notify_views([row.session.run_id])
         scheduler.touch(session_id)
 
 
-def _judgement(result: CheckResult, experiment: UUID) -> JudgementRow:
+def _unverified_reason(run_id: UUID, session: ReplaySession) -> str:
+    """Why the checks of a completed session prove nothing; empty if they do.
+
+    Its last model answer is a placeholder, so the agent's answer is not known; or it was not followed.
+    """
+    models = Step.objects.filter(
+        run_id=run_id, sequence_no__gte=session.fork_sequence_no, type=StepType.MODEL
+    ).order_by("-sequence_no")
+    if (last := models.first()) is not None and last.reason == Reason.POLICY_FALLBACK:
+        return f"a placeholder stands for the model's answer at step {last.sequence_no}"
+    return next((text for text in session.divergences if NOT_FOLLOWED in text), "")
+
+
+def _judgement(result: CheckResult, experiment: UUID, unverified: str) -> JudgementRow:
+    kind = JudgementKind.PASS if result.passed else JudgementKind.FAIL
     return JudgementRow(
         name=result.name[:NAME_LENGTH],
-        kind=JudgementKind.PASS if result.passed else JudgementKind.FAIL,
+        kind=JudgementKind.NOT_RUN if unverified else kind,
         source=JudgementSource.CHECK,
-        text=result.detail.replace("\x00", "\ufffd"),
+        text=(unverified or result.detail).replace("\x00", "\ufffd"),
         by=f"experiment {experiment}",
     )
 

@@ -48,7 +48,7 @@ class _TreeData:
 
 def tree(requested_run: Run) -> RunTree:
     """The whole tree that contains a run."""
-    root = _root(requested_run)
+    root = find_root(requested_run)
     levels, left_out = _levels(root)
     children: dict[UUID | None, list[Run]] = defaultdict(list)
     for run in levels:
@@ -59,7 +59,8 @@ def tree(requested_run: Run) -> RunTree:
     return RunTree(root=root.id, asked=requested_run.id, runs=runs, left_out=left_out)
 
 
-def _root(run: Run) -> Run:
+def find_root(run: Run) -> Run:
+    """The recorded run that a fork derives from."""
     for _ in range(_MAX_DEPTH):
         if run.source_run is None:
             break

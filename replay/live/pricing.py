@@ -8,6 +8,8 @@ from typing import Final
 
 # Provider names in recordings that differ from the library's names.
 _ALIASES: Final = {"azure.openai": "azure", "gemini": "google", "bedrock": "aws", "aws.bedrock": "aws", "xai": "x-ai"}
+# Programs inside this process.
+free_providers: Final[set[str]] = set()
 _PREFIX: Final = re.compile(r"^(models|publishers/[\w-]+/models)/")
 
 
@@ -16,8 +18,10 @@ def price(
 ) -> Decimal | None:
     """Price in US dollars at a date, with separate prices for cached input; None: unknown.
 
-    `tokens_in` counts all input tokens, including cached ones.
+    `tokens_in` counts all input tokens, including cached ones. Free providers cost nothing.
     """
+    if provider in free_providers:
+        return Decimal(0)
     if not model or (tokens_in is None and tokens_out is None):
         return None
     cached = min(tokens_cached or 0, tokens_in or 0)

@@ -17,7 +17,7 @@ class ToolDecision(models.Model):
     tool = models.CharField(max_length=300)
     safe = models.BooleanField(null=True, help_text="may run in a replay; null: the review was withdrawn")
     by = models.CharField(max_length=120)
-    via = models.CharField(max_length=4, help_text="'page' or 'yaml'")
+    via = models.CharField(max_length=10, help_text="'page', 'yaml' or 'suggestion'")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

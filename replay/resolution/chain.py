@@ -264,10 +264,9 @@ class ResolverChain:
         safe = self.environment.tool(call.callee).safe
         if safe and not is_listed:
             return None
-        unreviewed_reason = f"not reviewed, and its name {suggest(call.callee).reason}"
-        reason = (
-            "on the blocklist" if is_listed else "reviewed as a side effect" if safe is False else unreviewed_reason
-        )
+        reason = "on the blocklist" if is_listed else "reviewed as a side effect"
+        if not is_listed and safe is None:
+            reason = f"not reviewed ({suggest(call.callee).reason})"
         return Answer(
             action="simulate",
             label=Label.SIMULATED,
@@ -338,6 +337,10 @@ def from_cache(hit: CachedAnswer, reason: Reason) -> Answer:
         output_ref=hit.output_ref,
         status=hit.status,
         detail={"matched": hit.location},
+        tokens_in=hit.tokens_in,
+        tokens_out=hit.tokens_out,
+        tokens_cached=hit.tokens_cached,
+        cost_usd=hit.cost_usd,
     )
 
 

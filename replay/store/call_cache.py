@@ -22,6 +22,7 @@ from traces.storage import artifacts, bulk
 # run: a copy of a placeholder, of an override or of a similar call's answer must not count as this call's answer.
 _REAL: Final = Q(label=Label.LIVE) | Q(reason__in=LIVE_REASONS)
 _READ_ATTEMPTS: Final = 5
+_USAGE: Final = ("tokens_in", "tokens_out", "tokens_cached", "cost_usd")
 
 
 def _same_call(app: str, signature: str) -> Q:
@@ -43,15 +44,21 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Cache
         .exclude(output_ref="")
         .exclude(id__in=exclude)
         .order_by("-id")
-        .values_list("id", "run_id", "sequence_no", "output_ref", "status")[:_READ_ATTEMPTS]
+        .values_list("id", "run_id", "sequence_no", "output_ref", "status", *_USAGE)[:_READ_ATTEMPTS]
     )
-    for step_id, run_id, number, output_ref, status in candidates:
+    for step_id, run_id, number, output_ref, status, *usage in candidates:
         try:
             output = artifacts.payload(output_ref)
         except MissingPart:
             continue
         location: JSONObject = {"run": str(run_id), "step": number, "id": str(step_id), "similarity": 1.0}
-        return CachedAnswer(output_ref=output_ref, output=output, status=StepStatus(status), location=location)
+        return CachedAnswer(
+            output_ref=output_ref,
+            output=output,
+            status=StepStatus(status),
+            location=location,
+            **dict(zip(_USAGE, usage, strict=True)),
+        )
     return None
 
 

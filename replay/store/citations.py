@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 
-from diffing.models import DiffReport, Lane, ShareLink
+from diffing.models import DiffReport, Lane
 from replay.core.vocabulary import OPEN_STATUSES, BisectionStatus, ExportStatus, ProofStatus
 from replay.models import (
     Bisection,
@@ -16,7 +16,9 @@ from replay.models import (
     ReplaySession,
     UnchangedReplay,
 )
+from traces.core.vocabulary import ShareKind
 from traces.retention.citations import Citation, Citer
+from traces.sharing import links
 
 
 class ReplayCiter(Citer):
@@ -51,13 +53,13 @@ class ReplayCiter(Citer):
     def belongings(self, run_ids: Collection[UUID]) -> set[UUID]:
         """The reports that replays made of their own forks, unless somebody can open one by a link."""
         sessions = ReplaySession.objects.filter(run__in=run_ids, diff_id__isnull=False)
-        reports = DiffReport.objects.filter(id__in=list(sessions.values_list("diff_id", flat=True)))
-        links = ShareLink.objects.filter(diff=OuterRef("id"), revoked_at__isnull=True)
-        return set(reports.exclude(Exists(links)).values_list("id", flat=True))
+        reports = {id for id in sessions.values_list("diff_id", flat=True) if id is not None}
+        return reports - links.shared_subjects(ShareKind.DIFF, reports)
 
     def release(self, run_ids: Collection[UUID]) -> None:
         """Delete what was computed from these runs, and what sessions of remaining forks repeat of them."""
         reports = self.belongings(run_ids)
+        links.end_links(reports)
         Lane.objects.filter(unchanged__in=reports).delete()
         DiffReport.objects.filter(id__in=reports).delete()
         Proof.objects.filter(_compares("diff__", run_ids)).delete()
@@ -67,8 +69,9 @@ class ReplayCiter(Citer):
         Calibration.objects.filter(Q(base__in=run_ids) | Q(candidate__in=run_ids)).delete()
         LangfuseExport.objects.filter(run__in=run_ids).delete()
         sessions = ReplaySession.objects.filter(source_run__in=run_ids)
-        ReplaySession.objects.filter(run__in=run_ids).delete()
-        sessions.filter(run__isnull=True).delete()
+        for obsolete in (ReplaySession.objects.filter(run__in=run_ids), sessions.filter(run__isnull=True)):
+            links.end_links(list(obsolete.values_list("id", flat=True)))
+            obsolete.delete()
         sessions.update(change=None, divergences=[], unused_calls=[], question=None)
 
     def references(self, run_ids: Collection[UUID]) -> set[UUID]:

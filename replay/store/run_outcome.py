@@ -36,8 +36,7 @@ def read_outcome(run_id: UUID, requested_checks: Sequence[Check]) -> checks.Outc
 
 def validator_verdicts(run_id: UUID, *, before: int | None = None) -> list[Verdict]:
     """Return the verdicts of a run's validators, or of those before a step."""
-    steps = Step.objects.filter(run_id=run_id, type=StepType.VALIDATOR).order_by("sequence_no")
-    rows = judgements.validator_judgements(run_id, steps if before is None else steps.filter(sequence_no__lt=before))
+    rows = judgements.validator_judgements(run_id, before=before)
     now = datetime.now(UTC)
     return [verdict for row in rows if (verdict := verdict_of(row, now))]
 

@@ -31,7 +31,11 @@ class ToolsView(APIView):
     def put(self, request: Request) -> Response:
         """Decide whether tools are safe to run in replays. Other tools keep their decision."""
         choices = parse_body(ToolChoices, request.data)
-        services.decide({choice.name: choice.safe for choice in choices.decisions}, author=_caller(request))
+        decisions = {choice.name: choice.safe for choice in choices.decisions}
+        if choices.as_suggested:
+            services.accept_suggestions(decisions, tools.executors(), author=_caller(request))
+        else:
+            services.decide(decisions, author=_caller(request))
         return Response(queries.listing(tools.executors()))
 
 

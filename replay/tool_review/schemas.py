@@ -12,7 +12,8 @@ from traces.core.schema import Schema
 class ToolSuggestion(Schema):
     """A suggestion from a tool's name and description; a person decides."""
 
-    safe: bool
+    # Null: without a known word. The tool counts as a side effect until it is reviewed.
+    safe: bool | None
     reason: str
 
 
@@ -21,7 +22,8 @@ class ToolDecisionView(Schema):
 
     safe: bool | None
     by: str
-    via: Literal["page", "yaml"]
+    # "suggestion": accepted together with others, as suggested.
+    via: Literal["page", "yaml", "suggestion"]
     at: datetime
 
 
@@ -58,6 +60,8 @@ class ToolChoice(Schema):
 
 class ToolChoices(Schema):
     decisions: Annotated[list[ToolChoice], Field(max_length=10_000)]
+    # True: the decisions are the suggestions of unreviewed tools. Refused if one of them is not.
+    as_suggested: StrictBool = False
 
     @model_validator(mode="after")
     def _reject_duplicates(self) -> "ToolChoices":

@@ -16,7 +16,7 @@ _HEAD: Final = """\
 # true: safe, may run in a replay. false: side effect, never runs.
 # done: true says that a person has reviewed every line.
 """
-_SUGGESTION_HEAD: Final = "# Not reviewed yet; suggested because the tool:\n"
+_SUGGESTION_HEAD: Final = "# Not reviewed yet; suggested for these reasons:\n"
 
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -86,7 +86,7 @@ def write(tools: Mapping[str, bool], *, is_reviewed: bool, suggestions: Mapping[
     """Write the file with tools in order of their names; a comment lists the reasons of `suggestions`."""
     value = {"tools": dict(sorted(tools.items())), "done": is_reviewed}
     # Names come from recordings: `repr` keeps each on its line.
-    reasons = "".join(f"#   {name!r} {reason}\n" for name, reason in sorted((suggestions or {}).items()))
+    reasons = "".join(f"#   {name!r}: {reason}\n" for name, reason in sorted((suggestions or {}).items()))
     head = f"{_HEAD}{_SUGGESTION_HEAD}{reasons}" if reasons else _HEAD
     return head + yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=1000)
 

@@ -178,6 +178,16 @@ def preview_ms() -> float:
     return 1000 * _seconds(lambda: replays.preview(request))
 
 
+def overridden_answers_preview_seconds() -> float:
+    """Measure the CPU time of a plan in which all models of a conversation of 3,000 turns answer something else."""
+    run = services.record(conversation(3000, "overridden-answers")).run_id
+    override = Override(match=Match(type="model"), output="Your order is late.")
+    request = ReplayRequest(run=str(run), fork_step=1, overrides=OverrideProfile(overrides=[override]))
+    start = time.process_time()
+    replays.preview(request)
+    return time.process_time() - start
+
+
 def experiment_preview_seconds(cells: int, sets: Callable[[int], JSONObject]) -> float:
     """Measure the CPU time of an experiment's preview on 6,000 steps, under the slower of the two orders."""
     existing_run = Run.objects.filter(external_id="experiment").values_list("id", flat=True).first()
@@ -253,6 +263,7 @@ CASES = (
     Case("fork at step 10,000: launch to first step", 100, "at_most", "ms", first_step_ms),
     Case("fork at step 10,000: launch to end", None, "at_most", "ms", fork_at_the_end_ms),
     Case("plan of a fork at step 2 of 10,000", 200, "at_most", "ms", preview_ms),
+    Case("plan of other answers of all models, 3,000 turns", 1, "at_most", "s", overridden_answers_preview_seconds),
     Case(
         "experiment of 4 temperatures, 6,000 steps",
         1,

@@ -30,12 +30,18 @@ _MENU_FOCUS = """() => {
 }"""
 
 
-class Cockpit:
-    """A page of the cockpit in its own browser profile."""
+# Runs before the scripts of each page, also of pages without a storage.
+_CLOSE_TOUR = "try { localStorage.setItem('first-visit-closed', 'true') } catch {}"
 
-    def __init__(self, page: Page, url: str) -> None:
+
+class Cockpit:
+    """A page of the cockpit in its own browser profile; `is_first_visit`: it opens on the tour."""
+
+    def __init__(self, page: Page, url: str, *, is_first_visit: bool = False) -> None:
         self.page = page
         self.url = url
+        if not is_first_visit:
+            page.add_init_script(_CLOSE_TOUR)
         page.set_default_timeout(patience_ms(SLOW_MS))
         expect.set_options(timeout=patience_ms(SLOW_MS))
 

@@ -47,7 +47,12 @@ def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureReques
             complaints.append(f"{message.text} ({address})")
 
     def open_page(
-        path: str = "/", *, viewport: ViewportSize = DESK, scheme: Scheme = "light", deleted_run: str = ""
+        path: str = "/",
+        *,
+        viewport: ViewportSize = DESK,
+        scheme: Scheme = "light",
+        deleted_run: str = "",
+        is_first_visit: bool = False,
     ) -> Cockpit:
         context = browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
         context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -55,8 +60,9 @@ def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureReques
         page.on("console", lambda message: collect(message, deleted_run))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         pages.append(page)
-        page.goto(server.url + path)
-        return Cockpit(page, server.url)
+        cockpit = Cockpit(page, server.url, is_first_visit=is_first_visit)
+        cockpit.go(path)
+        return cockpit
 
     yield open_page
     if hasattr(request.node, "failed_call"):

@@ -43,6 +43,7 @@ class Demo:
             "bisection": f"/bisections/{self.bisection}",
             "tree": f"/tree/{self.failed_run}",
             "report file": f"/api/v1/diffs/{diff}?format=html",
+            "tour": "/tour",
             "login": "/login",
         }
         return paths.get(screen, "/")

@@ -35,6 +35,8 @@ def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockp
     expect(page.get_by_text("still recording")).to_be_visible()
     expect(page.get_by_role("heading", name="Step 1 · model chat")).to_be_visible()
     _send(cockpit, tool(trace))
+    expect(page.get_by_role("feed").get_by_role("article")).to_have_count(2)
+    page.get_by_role("tab", name="Tree").click()
     expect(page.get_by_role("treeitem")).to_have_count(2)
     expect(page.get_by_role("button", name="it can be forked when it is complete")).to_be_visible()
     assert cockpit.serious_accessibility_problems() == []

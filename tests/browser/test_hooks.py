@@ -45,6 +45,7 @@ def _check_pages(browser: Browser, url: str, session: dict[str, str]) -> None:
     decisions = page.get_by_role("region", name="Hooks")
     expect(decisions).to_contain_text("refunds denied the call", timeout=patience_ms(SLOWEST_MS))
     expect(decisions).to_contain_text("no money moves in a replay")
+    page.get_by_text("Details", exact=True).click()
     usage = page.get_by_role("region", name="Tokens and cost").first
     expect(usage).to_contain_text("By turn")
     expect(usage).to_contain_text(re.compile(r"[1-9],?\d+"))

@@ -30,6 +30,16 @@ def _fork_with_another_prompt(cockpit: Cockpit, demo: Demo, addition: str) -> No
     cockpit.page.wait_for_url(re.compile("/replays/"))
 
 
+def _share(cockpit: Cockpit) -> str:
+    """Share what the page shows; return the path of the link."""
+    cockpit.button("Share").click()
+    expect(cockpit.page.get_by_role("combobox", name="Who can open it")).to_be_focused()
+    cockpit.button("Create and copy link").click()
+    link = cockpit.page.get_by_label("Copy it now: it is not shown again").input_value()
+    cockpit.page.keyboard.press("Escape")
+    return link.removeprefix(cockpit.url)
+
+
 @pytest.mark.usefixtures("demo")
 def test_dropped_file_to_shared_report(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit("/")
@@ -39,24 +49,32 @@ def test_dropped_file_to_shared_report(open_cockpit: OpenCockpit, demo: Demo) ->
     dialog = cockpit.page.get_by_role("dialog")
     expect(dialog).to_contain_text("imported")
     dialog.get_by_role("button", name="Open the run").click()
-    steps = cockpit.page.get_by_role("tree", name="Steps of the run")
-    expect(steps.get_by_role("treeitem").first).to_be_visible()
-    steps.get_by_role("treeitem", name=re.compile("find_book")).first.click()
+    turns = cockpit.page.get_by_role("feed", name="Transcript").get_by_role("article")
+    expect(turns.filter(has_text="find_book(").first).to_contain_text("asks for")
+    turns.and_(cockpit.page.get_by_label(re.compile("tool find_book"))).first.get_by_role("link").click()
     expect(cockpit.page.get_by_label("Content of the step")).to_contain_text("Dune")
 
     _fork_with_another_prompt(cockpit, demo, f"{CENTS} Thank the customer.")
     state = cockpit.page.get_by_label("State of the replay")
     expect(state.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(30_000))
+    expect(state.get_by_role("heading", name="The answer changed")).to_be_visible()
+    expect(state.get_by_role("group", name="Recorded answer")).to_contain_text("4200.00 EUR")
+    expect(state.get_by_role("group", name="New answer")).to_contain_text("42.00 EUR")
     cockpit.page.get_by_role("link", name="What changed?").click()
     verdict = cockpit.page.get_by_label("Verdict")
     expect(verdict).to_contain_text(re.compile("prompt", re.I))
 
-    cockpit.button("Share").click()
-    cockpit.button("Create and copy link").click()
-    link = cockpit.page.get_by_label("Copy it now: it is not shown again").input_value()
-    stranger = open_cockpit(link.removeprefix(cockpit.url))
+    stranger = open_cockpit(_share(cockpit))
     expect(stranger.page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
     expect(stranger.page.locator("a[href*='/runs/']")).to_have_count(0)
+    cockpit.page.go_back()
+    stranger.go(_share(cockpit))
+    expect(stranger.page.get_by_label("New answer")).to_contain_text("42.00 EUR")
+    stranger.page.get_by_role("link", name="Open the run").click()
+    stranger.page.get_by_role("link", name="Step 8", exact=True).click()
+    expect(stranger.page.get_by_label("Content of the step")).to_contain_text("damaged")
+    expect(stranger.button(re.compile("Fork from|Judge|Compare"))).to_have_count(0)
+    assert stranger.serious_accessibility_problems() == []
 
 
 def test_unreadable_file_shows_its_reason(open_cockpit: OpenCockpit, tmp_path: Path) -> None:
@@ -77,8 +95,7 @@ def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> 
     expect(cockpit.page.get_by_label("Search runs")).to_be_focused()
     keyboard.press("Escape")
     cockpit.go(f"/runs/{demo.failed_run}")
-    steps = cockpit.page.get_by_role("treeitem")
-    expect(steps.first).to_be_visible()
+    expect(cockpit.page.get_by_role("article").first).to_be_visible()
     keyboard.press("j")
     keyboard.press("j")
     expect(cockpit.page).to_have_url(re.compile(r"step=\d"))
@@ -91,6 +108,47 @@ def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> 
     keyboard.press("Escape")
     keyboard.press("Control+k")
     expect(cockpit.page.get_by_label("Search pages, actions and runs").first).to_be_visible()
+
+
+def test_timeline_zooms_and_graph_takes_the_full_width(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit(f"/runs/{demo.failed_run}").page
+    page.get_by_role("tab", name="Timeline").click()
+    expect(page).to_have_url(re.compile("view=timeline"))
+    visible_range = page.get_by_label("Visible range")
+    whole = visible_range.inner_text()
+    page.keyboard.press("+")
+    expect(visible_range).not_to_have_text(whole)
+    page.keyboard.press("0")
+    expect(visible_range).to_have_text(whole)
+    lanes = page.get_by_role("listbox", name="Steps by time")
+    box = lanes.bounding_box()
+    assert box is not None
+    right, top = box["x"] + box["width"], box["y"] + 40
+    page.mouse.move(right - 120, top)
+    page.mouse.down()
+    page.mouse.move(right - 30, top + 60, steps=3)
+    page.mouse.up()
+    expect(visible_range).not_to_have_text(whole)
+    # Steps that ended before the range are not listed, and the drag selected none.
+    expect(lanes.get_by_role("option", name=re.compile("policies"))).to_have_count(0)
+    expect(page).to_have_url(re.compile("view=timeline$"))
+    page.mouse.dblclick(right - 60, top)
+    expect(visible_range).to_have_text(whole)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    expect(visible_range).not_to_have_text(whole)
+
+    page.get_by_role("tab", name="Graph").click()
+    step = page.get_by_role("region", name=re.compile("^Step \\d"))
+    expect(step).to_be_visible()
+    page.get_by_role("button", name="Hide the step panel").click()
+    expect(step).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("button", name="Show the step panel")).to_be_visible()
+    expect(step).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(step).to_be_visible()
 
 
 def test_session_and_page_survive_a_killed_server(tmp_path: Path, browser: Browser) -> None:
@@ -195,6 +253,36 @@ def test_second_click_hits_same_tool(open_cockpit: OpenCockpit, demo: Demo) -> N
     expect(decision.get_by_role("button", name="Not reviewed")).to_have_attribute("aria-pressed", "true")
 
 
+def test_safe_suggestions_are_accepted_in_bulk(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit("/tools").page
+    rows = page.locator("tbody tr")
+    page.get_by_role("button", name=re.compile("^Accept . safe suggestions$")).click()
+    dialog = page.get_by_role("dialog")
+    names = dialog.get_by_role("listitem").get_by_role("checkbox").all()
+    assert len(names) > 1
+    expect(dialog).not_to_contain_text("send_email")
+    names[0].uncheck()
+    before = rows.get_by_role("rowheader").all_inner_texts()
+    dialog.get_by_role("button", name=re.compile("^Mark . tools? as safe$")).click()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
+    decisions = {tool["name"]: tool for tool in demo.ask("/tools")["tools"]}
+    assert [tool["history"][0]["via"] for tool in decisions.values() if tool["safe"]] == ["suggestion"] * (
+        len(names) - 1
+    )
+    assert rows.get_by_role("rowheader").all_inner_texts() == before
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("button", name=f"Accept {len(names)} safe suggestions")).to_be_visible()
+
+    for name in ("send_email", "get_order"):
+        page.get_by_role("checkbox", name=f"Select {name}", exact=True).check()
+    page.get_by_role("group", name="Decision about the selected tools").get_by_role("button", name="Safe").click()
+    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_text(
+        [re.compile("send_email.*Name contains “send”")]
+    )
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    assert not any(tool["safe"] for tool in demo.ask("/tools")["tools"])
+
+
 def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(demo.path("fork"))
     page = cockpit.page
@@ -206,10 +294,24 @@ def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -
     cockpit.button("Add a check").click()
     page.get_by_label("Value of check 1").fill("42.00 EUR")
     price = page.get_by_role("region", name="Estimated cost")
-    expect(price).to_contain_text("4 combinations")
+    grid = page.get_by_role("region", name="Grid")
+    expect(grid).to_contain_text("4 combinations × 1 sample")
+    expect(grid.get_by_role("row").filter(has_text="prompt 2").get_by_role("cell")).to_have_text(
+        [re.compile(r"^\d calls$")] * 2
+    )
     expect(price).not_to_contain_text("Planning")
     cockpit.button(re.compile("^Start 4 replays")).click()
     expect(page.get_by_role("main").get_by_role("status").first).to_contain_text("Done", timeout=patience_ms(30_000))
+
+    heat_map = page.get_by_role("table", name="Pass rate by prompt and model")
+    unchanged_row = heat_map.get_by_role("row").filter(has=page.get_by_role("rowheader", name="as recorded"))
+    cells = unchanged_row.get_by_role("cell")
+    expect(cells).to_have_text([re.compile("^0 %.*0–79 %"), re.compile("^100 %.*21–100 %")])
+    cells.first.get_by_role("button").click()
+    combination = page.get_by_role("region", name="Combination")
+    expect(combination).to_contain_text("0 of 1 passed")
+    replays = combination.get_by_role("list", name="Replays").get_by_role("link")
+    expect(replays).to_have_attribute("href", re.compile("^/diffs/"))
 
     results = page.get_by_role("region", name="Results")
     small = results.get_by_role("row").filter(has_text="desk-small-1")
@@ -233,7 +335,7 @@ def test_fork_with_tools_links_to_review(open_cockpit: OpenCockpit, demo: Demo) 
     expect(cockpit.page.get_by_role("heading", name="Tools", exact=True)).to_be_visible()
 
 
-def test_bisection_finds_the_commit_step(open_cockpit: OpenCockpit, demo: Demo) -> None:
+def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(f"/runs/{demo.failed_run}")
     cockpit.button(re.compile("^Actions of")).click()
     cockpit.page.get_by_role("menuitem", name=re.compile("Bisect")).click()
@@ -246,7 +348,10 @@ def test_bisection_finds_the_commit_step(open_cockpit: OpenCockpit, demo: Demo) 
     cockpit.page.wait_for_url(re.compile("/bisections/"))
     expect(cockpit.page.get_by_role("main").get_by_role("status")).to_contain_text("Done", timeout=patience_ms(60_000))
     verdict = cockpit.page.get_by_label("Verdict")
-    expect(verdict).to_contain_text("The commit step is step 7")
+    expect(verdict.get_by_role("heading", name="Point of no return: step 7")).to_be_visible()
+    tried_steps = cockpit.page.get_by_role("group", name="Tried steps, scrollable").get_by_role("listitem")
+    expect(tried_steps.filter(has_text="Point of no return")).to_contain_text("step 7")
+    expect(tried_steps.last).to_contain_text("recording")
 
     cockpit.go(f"/tree/{demo.failed_run}")
     rows = cockpit.page.get_by_role("group", name="Runs, scrollable")

@@ -36,11 +36,14 @@ def test_proof_is_started_and_shared(open_cockpit: OpenCockpit, demo: Demo) -> N
     _check_one_scroll(cockpit)
     page.keyboard.press("p")
     dialog = page.get_by_role("dialog", name="Prove it")
+    expect(dialog.get_by_role("button", name="Prove it")).to_be_focused()
+    expect(dialog).to_contain_text(re.compile(r"about \d+ replays · \d+ live calls"))
+    expect(dialog.get_by_label("Max replays")).to_have_count(0)
+    dialog.get_by_text("Advanced").click()
+    for label in ("Max replays", "Max live calls", "Budget (USD)"):
+        expect(dialog.get_by_label(label)).to_be_visible()
     expect(dialog).to_contain_text("Changes to test1")
     expect(dialog).to_contain_text("repeats to rule out chance")
-    expect(dialog.get_by_label("Max replays")).to_have_count(0)
-    dialog.get_by_text("Limits").click()
-    expect(dialog.get_by_label("Max replays")).to_be_visible()
     _check_accessibility(cockpit)
     dialog.get_by_role("button", name="Prove it").click()
 

@@ -91,8 +91,8 @@ def _call(cockpit: Cockpit) -> None:
 def _fork(cockpit: Cockpit, session: dict[str, Any]) -> None:
     page, url = cockpit.page, cockpit.url
     cockpit.go(f"/runs/{session['source_run']}")
-    steps = page.get_by_role("tree", name="Steps of the run")
-    steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
+    policies = page.get_by_role("article", name=re.compile("policies")).get_by_role("link")
+    policies.click()
     page.get_by_role("button", name="Fork from this step").click()
     fork = page.get_by_role("region", name="Fork")
     fork.get_by_label("Query").fill("large refunds")
@@ -107,7 +107,7 @@ def _fork(cockpit: Cockpit, session: dict[str, Any]) -> None:
     expect(state.get_by_role("status")).to_contain_text("Done", timeout=patience_ms(30_000))
     replay = json.loads(page.request.get(f"{url}/api/v1{page.url.removeprefix(url)}").text())
     cockpit.go(f"/runs/{replay['run']}")
-    steps.get_by_role("treeitem", name=re.compile("policies")).first.click()
+    policies.click()
     content = page.get_by_label("Content of the step")
     expect(content).to_contain_text("The retriever was queried")
     expect(content).to_contain_text(CONTENT)

@@ -31,6 +31,7 @@ SCREENS = (
     "retention",
     "bisection",
     "tree",
+    "tour",
     "login",
     "help",
     "palette",
@@ -38,7 +39,7 @@ SCREENS = (
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 # Overlays of a screen, opened by the name of a button or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
-    "runs": ("App", "Time", "Cost"),
+    "runs": ("App", "Started", "More"),
     "run": (
         re.compile("^Actions of"),
         re.compile("forks?$"),
@@ -83,6 +84,8 @@ def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: st
     problems: list[str] = []
     for viewport, scheme in ((DESK, SCHEMES[0]), (PHONE, SCHEMES[1])):
         cockpit.show_in(viewport, scheme)
+        if screen == "runs" and viewport is PHONE:
+            cockpit.button("Filters and order").click()
         for opener in OVERLAYS[screen]:
             _open(cockpit, opener)
             expect(overlay.first).to_be_visible()
@@ -131,6 +134,9 @@ def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo
     page.set_viewport_size(DESK)
     rows = page.get_by_role("row")
     expect(rows.filter(has_text="+ “Order totals are in cents").first).to_contain_text("Failed")
+    # Of its kind, because the first page of all contains only the latest work of other tests.
+    page.get_by_text("Experiments", exact=True).click()
+    expect(page).to_have_url(re.compile("kind=experiment"))
     expect(rows.filter(has_text="Units").first).to_contain_text("4 of 4 replays done")
     page.get_by_text("Bisections", exact=True).click()
     expect(page).to_have_url(re.compile("kind=bisection"))
@@ -144,16 +150,38 @@ def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo
     expect(page).to_have_url(re.compile("/settings/hooks"))
 
 
-def test_tour_is_closed_and_opened_again(open_cockpit: OpenCockpit, demo: Demo) -> None:
-    page = open_cockpit(demo.path("runs")).page
-    fork = page.get_by_role("link", name="Fork the failed run at step 5")
-    expect(page.get_by_role("heading", name="Forkpoint replays a recorded agent run")).to_be_visible()
-    page.get_by_role("button", name="Close the tour").click()
-    expect(fork).to_have_count(0)
-    page.keyboard.press("t")
-    fork.click()
-    expect(page).to_have_url(re.compile("fork=5.*from_session="))
-    expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("Order totals are in cents")
+def test_runs_are_sorted_and_forks_are_below_their_source(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(f"{demo.path('runs')}?app=order-desk")
+    page = cockpit.page
+    forks = page.locator("[data-fork=true]")
+    toggle = cockpit.button(re.compile("^Forks of My order A-1042"))
+    if toggle.get_attribute("aria-expanded") == "false":
+        toggle.click()
+    expect(forks.filter(has_text="+ “Order totals are in cents").first).to_contain_text("I have refunded 42.00 EUR")
+    toggle.click()
+    expect(forks).to_have_count(0)
+    cockpit.button("Forks nested").click()
+    expect(page).to_have_url(re.compile("forks=listed"))
+    row = page.get_by_role("row").filter(has_text="+ “Order totals are in cents").first
+    expect(row).to_contain_text("of My order A-1042")
+    expect(row).to_contain_text(re.compile("I am sorry.*I have refunded 42.00 EUR"))
+    head = page.get_by_role("columnheader", name="Duration")
+    for direction, sort in (("descending", "-duration"), ("ascending", "duration")):
+        head.get_by_role("button").click()
+        expect(head).to_have_attribute("aria-sort", direction)
+        expect(page).to_have_url(re.compile(f"sort={sort}"))
+    cockpit.button("Columns").click()
+    cockpit.dialog().get_by_label("Duration").uncheck()
+    assert not cockpit.serious_accessibility_problems()
+    expect(head).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("columnheader", name="Tokens")).to_be_visible()
+    expect(head).to_have_count(0)
+    page.set_viewport_size(PHONE)
+    cockpit.button("Filters and order").click()
+    page.get_by_role("combobox", name="Order").click()
+    page.get_by_role("option", name="Most expensive first").click()
+    expect(page).to_have_url(re.compile("sort=-cost"))
 
 
 def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> None:
@@ -177,6 +205,8 @@ def test_list_keeps_long_names_and_tags_in_place(open_cockpit: OpenCockpit) -> N
         wait_until(lambda: table.evaluate("(element) => element.scrollWidth === element.clientWidth"), 5)
     for viewport in (DESK, PHONE):
         page.set_viewport_size(viewport)
+        if viewport is PHONE:
+            cockpit.button("Filters and order").click()
         cockpit.button("Tag").click()
         expect(page.get_by_role("dialog").get_by_text(re.compile("^run:retail"))).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

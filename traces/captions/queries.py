@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
 from traces.core.json_types import JSONValue
 from traces.core.schema import ForkChange
@@ -17,20 +18,23 @@ from traces.storage import bulk
 
 # The answer is among the last steps of a run: a run may have 100,000.
 _LAST_STEPS: Final = 12
-_COLUMNS: Final = ("id", "verdict__outcome", "caption__change", "caption__title", "caption__note", "answer")
+# The first model call is among the first steps, below agents and prompts. In a fork: from the changed step on.
+_FIRST_STEPS: Final = 40
+_COLUMNS: Final = ("id", "verdict__outcome", "caption__change", "caption__title", "caption__note", "answer", "model")
 NO_CAPTION: Final = Caption(title="", note="", change=None, answer="")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaptionedRun:
-    """The caption and the outcome of a run."""
+    """The caption and the outcome of a run, and the model of its first call."""
 
     caption: Caption
     outcome: Outcome
+    model: str
 
 
 Captions = Mapping[UUID, CaptionedRun]
-_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN)
+_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN, model="")
 
 
 def captions_of(runs: Iterable[Run]) -> Captions:
@@ -53,12 +57,21 @@ def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
         # `output` sorts after `model`: an output step repeats the answer, and a model may be called after it.
         .order_by("-type", "-sequence_no")
     )
-    runs = Run.objects.filter(id__in=ids).annotate(answer=Subquery(answers.values("summary")[:1]))
+    first = Coalesce(OuterRef("fork_sequence_no"), 1)
+    models = (
+        Step.objects.filter(run=OuterRef("pk"), sequence_no__gte=first, sequence_no__lt=first + _FIRST_STEPS)
+        .exclude(model="")
+        .order_by("sequence_no")
+        .values("model")
+    )
+    runs = Run.objects.filter(id__in=ids).annotate(
+        answer=Subquery(answers.values("summary")[:1]), model=Subquery(models[:1])
+    )
     return runs.values_list(*_COLUMNS)
 
 
 def _captioned_run(
-    outcome: str, change: JSONValue, title: str | None, note: str | None, answer: str | None
+    outcome: str, change: JSONValue, title: str | None, note: str | None, answer: str | None, model: str | None
 ) -> CaptionedRun:
     caption = Caption(
         title=title or "",
@@ -66,4 +79,4 @@ def _captioned_run(
         change=None if change is None else ForkChange.model_validate(change),
         answer=answer or "",
     )
-    return CaptionedRun(caption=caption, outcome=Outcome(outcome))
+    return CaptionedRun(caption=caption, outcome=Outcome(outcome), model=model or "")

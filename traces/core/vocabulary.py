@@ -159,6 +159,23 @@ class Protection(StrEnum):
     CITATION = "cited"
 
 
+class ShareKind(StrEnum):
+    """The subjects of share links; a replay is shown with its result."""
+
+    RUN = "run"
+    TREE = "tree"
+    REPLAY = "replay"
+    DIFF = "diff"
+
+
+class ShareAudience(StrEnum):
+    """Who may open a share link; `people` are the named ones."""
+
+    ANYONE = "anyone"
+    SIGNED_IN = "signed_in"
+    PEOPLE = "people"
+
+
 class AuditAction(StrEnum):
     """What an entry of the audit log records."""
 
@@ -171,3 +188,5 @@ class AuditAction(StrEnum):
     PURGE = "purge"
     POLICY_SET = "retention_policy_set"
     POLICY_REMOVED = "retention_policy_removed"
+    SHARE_CREATED = "share_created"
+    SHARE_REVOKED = "share_revoked"

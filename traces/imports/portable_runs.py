@@ -19,8 +19,10 @@ from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
 from traces.errors import NotSealed
 from traces.imports import bundle_redaction
 from traces.imports.bundle_redaction import BundleContent
+from traces.imports.run_digests import content_digest
 from traces.ingest import step_rows as ingest_rows
 from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
+from traces.ingest.prepare import Identity
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services as judgements_services
 from traces.models import Judgement, Run, Step
@@ -33,6 +35,7 @@ from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
 from traces.redaction_policies import services as policies
 from traces.runs import queries, revisions, services
+from traces.runs.revisions import StoredRevision
 from traces.runs.services import RecordResult
 from traces.signatures.call_signatures import signature
 from traces.storage import artifacts as artifact_store
@@ -56,7 +59,9 @@ def export(run: Run, file: IO[bytes]) -> None:
         tables["judgements.jsonl"] = judgements
     lost_digests: list[str] = []
     artifacts = _artifacts(steps, lost_digests)
-    archive.write(file, content_digest=run.content_digest, tables=tables, artifacts=artifacts, unavailable=lost_digests)
+    archive.write(
+        file, content_digest=content_digest(run), tables=tables, artifacts=artifacts, unavailable=lost_digests
+    )
 
 
 def import_bundle(file: IO[bytes]) -> RecordResult:
@@ -94,8 +99,7 @@ def import_bundle(file: IO[bytes]) -> RecordResult:
 def _check_digest(bundle: Bundle, run: RunLine, lines: Sequence[StepLine]) -> None:
     # Without payloads, because signatures take time and are not part of the digest.
     rows = _step_rows(lines, None, Readable(values={}))
-    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), rows)
-    if content_digest != bundle.content_digest:
+    if ingest_rows.content_digest(ingest_rows.run_content(run), rows) != bundle.content_digest:
         detail = "the run does not match the digest in the manifest: the bundle is damaged"
         raise BadBundle(detail, where="manifest.json")
 
@@ -104,10 +108,8 @@ def _store(content: BundleContent) -> RecordResult:
     run = content.run
     origin = _origin(run)
     step_rows = _step_rows(content.steps, origin, content.values)
-    content_digest = ingest_rows.content_digest(ingest_rows.run_content(run), step_rows)
-    identity = (run.app, run.external_id)
-    existing = revisions.stored_revisions([identity]).get(identity, ())
-    placement = revisions.place(content_digest, step_rows, existing)
+    new_digest = ingest_rows.content_digest(ingest_rows.run_content(run), step_rows)
+    placement = revisions.place(new_digest, step_rows, _revisions((run.app, run.external_id)))
     if placement.stored_run is not None:
         return RecordResult(run_id=placement.stored_run, is_new=False, revision=placement.revision)
     try:
@@ -115,7 +117,7 @@ def _store(content: BundleContent) -> RecordResult:
             new_run = Run.objects.create(
                 **_columns(run, step_rows),
                 source_run=origin,
-                content_digest=content_digest,
+                content_digest=new_digest,
                 revision=placement.revision,
                 supersedes_id=placement.supersedes,
             )
@@ -139,13 +141,24 @@ def _store(content: BundleContent) -> RecordResult:
     )
 
 
+def _revisions(identity: Identity) -> list[StoredRevision]:
+    """Return the stored runs of an identity, with the digests of those that were derived here."""
+    stored_revisions = revisions.stored_revisions([identity]).get(identity, [])
+    without_digest = [revision.run_id for revision in stored_revisions if not revision.content_digest]
+    digests = {run.id: content_digest(run) for run in Run.objects.filter(id__in=without_digest)}
+    return [
+        revision._replace(content_digest=digests.get(revision.run_id, revision.content_digest))
+        for revision in stored_revisions
+    ]
+
+
 def _run_line(run: Run) -> JSONObject:
     origin = Run.objects.filter(id=run.source_run_id).first() if run.source_run_id else None
     line = RunLine.model_construct(
         **{name: getattr(run, name) for name in RunLine.model_fields if name != "derived_from"},
         derived_from=None
         if origin is None
-        else Origin(app=origin.app, external_id=origin.external_id, content_digest=origin.content_digest),
+        else Origin(app=origin.app, external_id=origin.external_id, content_digest=content_digest(origin)),
     )
     return line.model_dump(mode="json", warnings=False)
 
@@ -270,9 +283,8 @@ def _origin(run: RunLine) -> Run | None:
     origin = run.derived_from
     if origin is None:
         return None
-    return Run.objects.filter(
-        app=origin.app, external_id=origin.external_id, content_digest=origin.content_digest, sealed_at__isnull=False
-    ).first()
+    candidates = Run.objects.filter(app=origin.app, external_id=origin.external_id, sealed_at__isnull=False)
+    return next((run for run in candidates if content_digest(run) == origin.content_digest), None)
 
 
 def _step_rows(lines: Sequence[StepLine], origin: Run | None, values: Readable) -> list[StepRow]:

@@ -96,8 +96,8 @@ class Totals:
     exact_count: int
     cached_count: int
     simulated_count: int
-    first_start: datetime | None
-    last_end: datetime | None
+    first_start: datetime | None = None
+    last_end: datetime | None = None
 
 
 def totals(steps: Iterable[Any]) -> Totals:

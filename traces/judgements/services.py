@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import structlog
@@ -168,9 +168,10 @@ def source_judgements(run: Run) -> list[JudgementRow]:
     return [replace(row, step_no=numbers[row.step_no]) for row in step_judgements if row.step_no in numbers]
 
 
-def validator_judgements(run_id: UUID, steps: Iterable[Any]) -> list[JudgementRow]:
-    """Return the verdicts of a run's validators, from its step rows."""
-    validators = [step for step in steps if step.type == StepType.VALIDATOR]
+def validator_judgements(run_id: UUID, *, before: int | None = None) -> list[JudgementRow]:
+    """Return the verdicts of a run's validators, or of those before a step."""
+    steps = Step.objects.filter(run_id=run_id, type=StepType.VALIDATOR).order_by("sequence_no")
+    validators = list(steps if before is None else steps.filter(sequence_no__lt=before))
     outputs = artifacts.available(step.output_ref for step in validators if step.output_ref) if validators else {}
     rows = []
     for step in validators:

@@ -9,6 +9,7 @@ from traces.models.retention import AuditEntry, Deletion, RetentionPolicy, RunMa
 from traces.models.run_lists import RunListing
 from traces.models.runs import Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
+from traces.models.sharing import ShareLink
 
 __all__ = [
     "Artifact",
@@ -37,6 +38,7 @@ __all__ = [
     "RunTag",
     "SearchDocument",
     "Segment",
+    "ShareLink",
     "Step",
     "ToolCall",
     "UnindexedRun",

@@ -15,6 +15,7 @@ _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK: Final = b"\x00"
 _DIGEST_AFTER_MARK: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
+_DIGITS: Final = 2 * _BYTES
 _PART_KEY: Final = b'{"$part":"'
 _LITERAL_KEY: Final = b'{"$literal":'
 
@@ -33,9 +34,22 @@ def pack(data: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """Restore packed JSON text."""
+    return _restore(_DIGEST_AFTER_MARK.split(data))
+
+
+def unpack_lines(data: bytes) -> tuple[list[bytes], dict[int, list[bytes]]]:
+    """Restore packed JSON, one value in each line; return also the digests that each line refers to, by its index."""
     pieces = _DIGEST_AFTER_MARK.split(data)
-    pieces[1::2] = [b'{"$part":"%b"}' % digest.hex().encode() for digest in pieces[1::2]]
-    return b"".join(pieces)
+    digests: dict[int, list[bytes]] = {}
+    index = 0
+    for text, digest in zip(pieces[::2], pieces[1::2], strict=False):
+        index += text.count(b"\n")
+        digests.setdefault(index, []).append(digest)
+    lines = _restore(pieces).split(b"\n")
+    for index in digests:
+        if not _has_only_references(lines[index]):
+            digests[index] = [bytes.fromhex(digest) for digest in _parse_references(lines[index])]
+    return lines, digests
 
 
 def part_digests(data: bytes) -> list[str]:
@@ -45,6 +59,13 @@ def part_digests(data: bytes) -> list[str]:
     if not _has_only_references(data):
         return _parse_references(data)
     return [match.decode() for match in _REFERENCE.findall(data)]
+
+
+def _restore(pieces: list[bytes]) -> bytes:
+    """Join texts and the digests between them."""
+    digits = b"".join(pieces[1::2]).hex().encode()
+    pieces[1::2] = [b'{"$part":"%b"}' % digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS)]
+    return b"".join(pieces)
 
 
 def _has_only_references(text: bytes) -> bool:

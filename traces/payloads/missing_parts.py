@@ -137,8 +137,8 @@ def _places(value: JSONValue, member: str) -> Iterator[_Place]:
 def _placeholders(digest: str, member: str, height: int) -> dict[str, JSONValue]:
     """Return stored values that replace a lost part. A lost block counts as a full one."""
     if not height:
-        return {digest: _placeholder(digest, member)}
-    entries: list[JSONValue] = [_placeholder(digest, member)] * BLOCK
+        return {digest: placeholder(digest, member)}
+    entries: list[JSONValue] = [placeholder(digest, member)] * BLOCK
     blocks: dict[str, JSONValue] = {digest: entries}
     for level in range(1, height):
         child = f"{digest} {level}"
@@ -147,7 +147,8 @@ def _placeholders(digest: str, member: str, height: int) -> dict[str, JSONValue]
     return blocks
 
 
-def _placeholder(digest: str, member: str) -> JSONValue:
+def placeholder(digest: str, member: str) -> JSONValue:
+    """Return what replaces a lost part of a member, such as `messages`."""
     text = f"{_TEXT}{digest}{_END}"
     if member == "tools":
         return {UNAVAILABLE: digest, "name": ROLE, "description": text}

@@ -28,14 +28,16 @@ from traces.models import (
     RunOutcome,
     RunTag,
     Segment,
+    ShareLink,
     Step,
     ToolCall,
 )
+from traces.models.digests import digest_key
 from traces.retention import audit, citations, holds
 from traces.retention.families import descendants
 from traces.runs import sealed_runs
 from traces.search import indexer
-from traces.storage import bulk, sweep
+from traces.storage import bulk, verification
 from traces.storage.retention_pass import retention_pass
 
 DELETED_NAME: Final = "Deleted run"
@@ -111,7 +113,7 @@ def _remove_edges(run_id: UUID) -> bool:
 
 def _clear_forks(forks: Sequence[UUID], refs: set[str]) -> None:
     """Give up the forks' claims to artifacts of a deleted run, and blank the texts of the steps that repeat it."""
-    for digests in bulk.chunks(sorted(sweep.closure(refs)), bulk.CHUNK // 2):
+    for digests in bulk.chunks(sorted(verification.closure(set(map(digest_key, refs)))), bulk.CHUNK // 2):
         for fork_ids in bulk.chunks(forks, bulk.CHUNK // 2):
             ArtifactUse.objects.filter(sha256__in=digests, run_id__in=fork_ids).delete()
     for fork_id in forks:
@@ -135,6 +137,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
         _delete_recordings(run)
         for model in (PendingProvenance, RunTag, ToolCall, Judgement, RunCaption, RunOutcome, RunMark):
             model.objects.filter(run_id=run_id).delete()
+        ShareLink.objects.filter(subject=run_id).delete()
         # It may quote the deleted run.
         RunCaption.objects.filter(run__in=forks).update(change=None)
         Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")

@@ -34,9 +34,19 @@ _FILTERS = [
     query("min_score", "The least value of that judgement."),
     query("max_score", "The greatest value of that judgement."),
     query("outcome", f"`passed`, `failed`, `unverified`, `unknown`. {_MANY}"),
+    query("family", "Forks of this run, and their forks."),
 ]
 _PAGE = [
-    query("sort", "`newest` (default), `outcome` (failed runs first) or `-outcome`."),
+    query(
+        "forks",
+        "`listed` (default) or `nested`: below the first run of their line, which is listed if it or one of its forks "
+        "matches. A search lists them in any case.",
+    ),
+    query(
+        "sort",
+        "`newest` (default), `outcome` (failed runs first), `started`, `duration`, `tokens`, `cost`, `steps` or "
+        "`name`; with a minus, descending. Runs without a value come last.",
+    ),
     query("cursor", "`next` of the previous page."),
     query("limit", f"Runs per page; at most {MAX_LIMIT}."),
 ]
@@ -48,7 +58,7 @@ class RunListView(APIView):
         operation_id="list_runs", parameters=[_SEARCH, *_FILTERS, *_PAGE], responses={200: RunList, **PROBLEMS}
     )
     def get(self, request: Request) -> Response:
-        """List runs, newest first or by outcome. A page of a search may have few runs although `next` is set."""
+        """List runs. A page of a search may have few runs although `next` is set."""
         return Response(run_list.page(parse_filter(request.query_params)))
 
 

@@ -11,7 +11,8 @@ from django.db.models import QuerySet
 
 from traces.captions.queries import captions_of
 from traces.models import Run, RunListing, UnindexedRun
-from traces.run_lists.run_filter import RunFilter, SearchCursor, search_cursor_text
+from traces.run_lists.run_filter import RunFilter
+from traces.run_lists.sort_orders import SearchCursor, search_cursor_text
 from traces.runs.presenters import run_summary
 from traces.schemas import RunList
 from traces.search import documents, hits, indexer
@@ -39,6 +40,7 @@ def page(run_filter: RunFilter, runs: QuerySet[RunListing]) -> RunList:
     captions = captions_of(page_runs)
     return RunList(
         runs=[run_summary(run, captions) for run in page_runs],
+        families=[],
         next=search_cursor_text(last) if last is not None else None,
         total=len(page_runs) if run_filter.after is None and last is None else None,
         hits=hits.hits(matches, words),

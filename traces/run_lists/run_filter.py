@@ -1,7 +1,5 @@
 """The filter of the runs list: conditions, words, sort order and page, from query parameters."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,18 +9,18 @@ from math import isfinite, nan
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import DateTimeField, F, FloatField, Q
+from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
 from django.utils.dateparse import parse_datetime
 
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
-from traces.http.paging import LAST_ID, whole_number
+from traces.http.paging import whole_number
 from traces.http.search_words import words_of
-from traces.models import Run
+from traces.run_lists.sort_orders import Cursor, Sort, UnindexedColumn, parse_cursor
 
 MAX_LIMIT: Final = 200
 _LIMIT: Final = 50
-_SEARCH_MARK: Final = "~"
 # The list shows the newest revision of a run.
 VISIBLE: Final = Q(is_deleted=False, is_superseded=False)
 _CHOICES: Final = {
@@ -32,46 +30,40 @@ _CHOICES: Final = {
 }
 
 
-class Sort(StrEnum):
-    """Order of the list. By outcome, failed runs come first; within an outcome, the newest."""
-
-    NEWEST = "newest"
-    OUTCOME = "outcome"
-    OUTCOME_LAST = "-outcome"
+# Parameters that do not leave out any run.
+_PAGE_NAMES: Final = frozenset({"forks", "sort", "cursor", "limit"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Cursor:
-    """The sort keys of the last run of a page."""
+class ForkPlace(StrEnum):
+    """Where a list shows forks: each in its own place, or below the first run of their line."""
 
-    run_id: UUID
-    outcome: str = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SearchCursor:
-    """The last document of the search index that a page looked at."""
-
-    document: int
+    OWN_ROW = "listed"
+    BELOW_SOURCE = "nested"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFilter:
-    """The runs to list. All conditions must match; of several values of one condition, any."""
+    """The runs to list. All conditions must match; of several values of one condition, any.
+
+    They do not contain `VISIBLE`, which the indexes imply where it is a condition of its own.
+    """
 
     words: tuple[str, ...] = ()
-    condition: Q = VISIBLE
+    condition: Q = field(default_factory=Q)
     outcomes: tuple[str, ...] = tuple(Outcome)
     tags: tuple[str, ...] = ()
     judgement: Q = field(default_factory=Q)
+    judgement_names: tuple[str, ...] = ()
+    forks: ForkPlace = ForkPlace.OWN_ROW
+    is_narrow: bool = False
     sort: Sort = Sort.NEWEST
-    after: Cursor | SearchCursor | None = None
+    after: Cursor | None = None
     limit: int = _LIMIT
 
 
 def parse_filter(query: Mapping[str, str]) -> RunFilter:
     """Parse the filter from query parameters; raise `InvalidQuery` with the invalid one."""
-    condition = VISIBLE
+    condition = Q()
     if apps := _values(query, "app"):
         condition &= Q(app__in=apps)
     if not _values(query, "source"):
@@ -81,16 +73,22 @@ def parse_filter(query: Mapping[str, str]) -> RunFilter:
             condition &= Q(**{f"{name}__in": _check_choices(name, values, choices)})
     if labels := _values(query, "label"):
         condition &= _any_label(_check_choices("label", labels, frozenset(Label)))
+    if family := query.get("family"):
+        condition &= Q(root=_run_id("family", family))
     outcomes = _check_choices("outcome", _values(query, "outcome"), frozenset(Outcome))
-    words, sort = words_of(query.get("q", "")), _sort(query.get("sort", ""))
+    words, sort = words_of(query.get("q", "")), Sort(_one_of("sort", query.get("sort", ""), Sort) or Sort.NEWEST)
+    forks = ForkPlace(_one_of("forks", query.get("forks", ""), ForkPlace) or ForkPlace.OWN_ROW)
     return RunFilter(
         words=words,
-        condition=condition & _ranges(query),
+        condition=condition & _ranges(query, sort.column if forks is ForkPlace.OWN_ROW else ""),
         outcomes=tuple(dict.fromkeys(outcomes)) or tuple(Outcome),
         tags=tuple(_values(query, "tag")),
         judgement=_judgement(query),
+        judgement_names=tuple(_values(query, "judgement")),
+        forks=forks,
+        is_narrow=any(value for name, value in query.items() if name not in _PAGE_NAMES),
         sort=sort,
-        after=_cursor(query.get("cursor", ""), sort, is_search=bool(words)),
+        after=parse_cursor(query.get("cursor", ""), sort, is_search=bool(words)),
         limit=whole_number(query, "limit", default=_LIMIT, maximum=MAX_LIMIT),
     )
 
@@ -114,24 +112,27 @@ def _any_label(labels: list[str]) -> Q:
     return condition
 
 
-def _ranges(query: Mapping[str, str]) -> Q:
+def _ranges(query: Mapping[str, str], sort_column: str) -> Q:
+    """Return the conditions on start and cost; in a list in another order, SQLite must not use their indexes."""
+    start = (
+        F("started_at") if sort_column == "started_at" else UnindexedColumn("started_at", output_field=DateTimeField())
+    )
+    cost = F("cost_usd") if sort_column == "cost_usd" else UnindexedColumn("cost_usd", output_field=FloatField())
     condition = Q()
-    if start := query.get("since"):
-        condition &= Q(started_at__gte=_time("since", start))
-    if end := query.get("until"):
-        condition &= Q(started_at__lte=_time("until", end))
+    if earliest := query.get("since"):
+        condition &= Q(GreaterThanOrEqual(start, _time("since", earliest)))
+    if latest := query.get("until"):
+        condition &= Q(LessThanOrEqual(start, _time("until", latest)))
     if min_cost := query.get("min_cost"):
-        condition &= Q(cost_usd__gte=_cost("min_cost", min_cost))
+        condition &= Q(GreaterThanOrEqual(cost, _cost("min_cost", min_cost)))
     if max_cost := query.get("max_cost"):
-        condition &= Q(cost_usd__lte=_cost("max_cost", max_cost))
+        condition &= Q(LessThanOrEqual(cost, _cost("max_cost", max_cost)))
     return condition
 
 
 def _judgement(query: Mapping[str, str]) -> Q:
-    """Return the condition for the one judgement that a run needs."""
+    """Return the condition for the one judgement that a run needs, except its name."""
     condition = Q()
-    if names := _values(query, "judgement"):
-        condition &= Q(name__in=names)
     if kinds := _values(query, "judgement_kind"):
         condition &= Q(kind__in=_check_choices("judgement_kind", kinds, frozenset(JudgementKind)))
     if sources := _values(query, "judgement_source"):
@@ -175,40 +176,14 @@ def _cost(name: str, text: str) -> Decimal:
     return cost
 
 
-def _sort(text: str) -> Sort:
-    if text and text not in frozenset(Sort):
-        raise InvalidQuery(f"sort is {text!r}: it must be one of {', '.join(Sort)}", where="/sort")
-    return Sort(text or Sort.NEWEST)
+def _one_of(name: str, text: str, choices: type[StrEnum]) -> str:
+    if text and text not in frozenset(choices):
+        raise InvalidQuery(f"{name} is {text!r}: it must be one of {', '.join(choices)}", where=f"/{name}")
+    return text
 
 
-def _cursor(text: str, sort: Sort, *, is_search: bool) -> Cursor | SearchCursor | None:
-    if not text:
-        return None
-    if is_search and sort is Sort.NEWEST:
-        return _search_cursor(text)
-    key, _, outcome = text.partition(".")
+def _run_id(name: str, text: str) -> UUID:
     try:
-        cursor = Cursor(run_id=UUID(bytes=base64.urlsafe_b64decode(key + "==")), outcome=outcome)
-    except (ValueError, binascii.Error) as error:
-        raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor") from error
-    if (outcome in frozenset(Outcome)) is (sort is Sort.NEWEST):
-        raise InvalidQuery("the cursor belongs to a list in a different order", where="/cursor")
-    return cursor
-
-
-def _search_cursor(text: str) -> SearchCursor:
-    digits = text.removeprefix(_SEARCH_MARK)
-    if digits == text or not (digits.isascii() and digits.isdecimal()) or int(digits[:13]) > LAST_ID:
-        raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor")
-    return SearchCursor(document=int(digits))
-
-
-def cursor_text(last: Run, sort: Sort) -> str:
-    """Return the cursor of the runs after this one."""
-    key = base64.urlsafe_b64encode(last.id.bytes).decode().rstrip("=")
-    return key if sort is Sort.NEWEST else f"{key}.{last.verdict.outcome}"
-
-
-def search_cursor_text(document: int) -> str:
-    """Return the cursor of the matches before this document."""
-    return f"{_SEARCH_MARK}{document}"
+        return UUID(text)
+    except ValueError as error:
+        raise InvalidQuery(f"{name} is {text!r}: it must be the id of a run", where=f"/{name}") from error

@@ -2,48 +2,62 @@
 
 from collections import Counter
 from heapq import nlargest
-from typing import Any, Final
-from uuid import UUID
+from itertools import chain
+from typing import Final
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, QuerySet
 
 from traces.captions.queries import captions_of
 from traces.core.vocabulary import Outcome, RunSource
-from traces.models import Judgement, Run, RunListing, RunTag
+from traces.models import Run, RunListing, RunTag
 from traces.run_lists import payload_search
-from traces.run_lists.run_filter import VISIBLE, Cursor, RunFilter, Sort, cursor_text
+from traces.run_lists.conditions import condition_of
+from traces.run_lists.families import families_of, first_runs
+from traces.run_lists.run_filter import VISIBLE, ForkPlace, RunFilter
+from traces.run_lists.sort_orders import Position, Sort, cursor_text, in_order, sort_positions
 from traces.runs.presenters import run_summary
-from traces.schemas import Facet, RunFacets, RunList
+from traces.schemas import Facet, RunFacets, RunFamily, RunList
 
 _MAX_TAGS: Final = 100
 _MAX_TOTAL: Final = 1_000
-# Of so many runs with a tag or a judgement, each is looked up; if there are more, some of the newest runs have one.
-_MAX_LOOKUPS: Final = 5_000
 
 
 def page(run_filter: RunFilter) -> RunList:
     """Return a page of runs. The first page has the total up to a limit, but not for a search."""
-    matches = matching_runs(run_filter)
     if run_filter.words and run_filter.sort is Sort.NEWEST:
-        return payload_search.page(run_filter, matches)
+        return payload_search.page(run_filter, matching_runs(run_filter))
     # First the ids, from the index alone: reading whole rows to leave most of them out takes ten times as long.
     limit, is_first = run_filter.limit, run_filter.after is None
     if run_filter.words:
-        ids = _found_ids(run_filter, matches)
+        positions = _found_runs(run_filter)
     else:
         # The first page counts in the same pass: with a rare filter, each pass reads the whole index.
-        ids = _newest_ids(run_filter, matches, _MAX_TOTAL + 1 if is_first else limit + 1)
-    by_id = Run.objects.select_related("verdict", "mark").in_bulk(ids[:limit])
-    runs = [by_id[id] for id in ids[:limit] if id in by_id]
-    more = len(ids) > limit
-    captions = captions_of(runs)
+        positions = _positions(run_filter, _MAX_TOTAL + 1 if is_first else limit + 1)
+    page_runs, more = positions[:limit], len(positions) > limit
+    ids = [position.run_id for position in page_runs]
+    families = families_of(ids, run_filter) if _is_nested(run_filter) else []
+    by_id = Run.objects.select_related("verdict", "mark").in_bulk(
+        [*ids, *(id for item in families for id in item.forks)]
+    )
+    captions = captions_of(by_id.values())
+    # A run may have been deleted between the queries.
+    summaries = {id: run_summary(run, captions) for id, run in by_id.items()}
     is_counted = is_first and not (run_filter.words and more)
     return RunList(
-        runs=[run_summary(run, captions) for run in runs],
-        # A run may have been deleted between the two queries.
-        next=cursor_text(runs[-1], run_filter.sort) if more and runs else None,
-        total=min(len(ids), _MAX_TOTAL) if is_counted else None,
-        more_than_total=is_counted and len(ids) > _MAX_TOTAL,
+        runs=[summaries[id] for id in ids if id in summaries],
+        families=[
+            RunFamily(
+                root=family.root,
+                forks=family.fork_count,
+                matches=family.match_count,
+                is_match=family.is_match,
+                runs=[summaries[id] for id in family.forks if id in summaries],
+            )
+            for family in families
+        ],
+        next=cursor_text(page_runs[-1], run_filter.sort) if more else None,
+        total=min(len(positions), _MAX_TOTAL) if is_counted else None,
+        more_than_total=is_counted and len(positions) > _MAX_TOTAL,
     )
 
 
@@ -71,67 +85,41 @@ def facets() -> RunFacets:
 
 def matching_runs(run_filter: RunFilter) -> QuerySet[RunListing]:
     """Return the runs that meet all conditions of a filter, except its words."""
-    runs = RunListing.objects.filter(run_filter.condition)
-    if len(run_filter.outcomes) < len(Outcome):
-        runs = runs.filter(outcome__in=run_filter.outcomes)
-    if run_filter.tags:
-        runs = runs.filter(_has(RunTag.objects.filter(tag__in=run_filter.tags)))
-    if run_filter.judgement:
-        runs = runs.filter(_has(Judgement.objects.filter(run_filter.judgement, withdrawn_at__isnull=True)))
-    return runs
+    return RunListing.objects.filter(VISIBLE, condition_of(run_filter))
 
 
-def _has(rows: QuerySet[Any]) -> Q:
-    """Return the condition that a run has one of these rows, in the form that suits their number."""
-    if rows.values("run")[: _MAX_LOOKUPS + 1].count() > _MAX_LOOKUPS:
-        return Q(Exists(rows.filter(run=OuterRef("run"))))
-    return Q(run__in=rows.values("run"))
+def _is_nested(run_filter: RunFilter) -> bool:
+    """Whether forks are below their first run. A search lists each hit."""
+    return run_filter.forks is ForkPlace.BELOW_SOURCE and not run_filter.words
 
 
-def _newest_ids(run_filter: RunFilter, matches: QuerySet[RunListing], size: int) -> list[UUID]:
-    """Return at most `size` ids in the order of the list.
+def _positions(run_filter: RunFilter, size: int) -> list[Position]:
+    """Return at most `size` runs in the order of the list."""
+    after = run_filter.after if isinstance(run_filter.after, Position) else None
+    sort, outcomes = run_filter.sort, run_filter.outcomes
+    if _is_nested(run_filter):
+        # A run may be listed for the outcome of a fork.
+        return in_order(first_runs(run_filter), sort, tuple(Outcome), after, size)
+    runs = matching_runs(run_filter)
+    if sort is Sort.NEWEST and len(outcomes) < len(Outcome):
+        # An index has the newest runs of each outcome in order.
+        parts = [in_order(runs.filter(outcome=outcome), sort, outcomes, after, size) for outcome in outcomes]
+        return nlargest(size, chain.from_iterable(parts))
+    return in_order(runs, sort, outcomes, after, size)
 
-    An index has the newest runs of each outcome in order, so a list by outcome is made of one list for each.
-    """
+
+def _found_runs(run_filter: RunFilter) -> list[Position]:
+    """Return a page of a search that is not in the order of arrival, and one run more if there are more."""
+    found_runs = matching_runs(run_filter).filter(run__in=payload_search.newest_runs(run_filter.words))
+    rows = found_runs.values_list("run", run_filter.sort.column)
+    positions = sort_positions([Position(str(id), key) for id, key in rows], run_filter.sort)
     after = run_filter.after
-    newest = matches.order_by("-run").values_list("run", flat=True)
-    if run_filter.sort is Sort.NEWEST:
-        if isinstance(after, Cursor):
-            newest = newest.filter(run__lt=after.run_id)
-        if len(run_filter.outcomes) == len(Outcome):
-            return list(newest[:size])
-        return nlargest(size, (id for outcome in run_filter.outcomes for id in newest.filter(outcome=outcome)[:size]))
-    ids: list[UUID] = []
-    for outcome in _outcomes(run_filter):
-        runs = newest.filter(outcome=outcome)
-        if isinstance(after, Cursor) and outcome == after.outcome:
-            runs = runs.filter(run__lt=after.run_id)
-        ids += runs[: size - len(ids)]
-        if len(ids) == size:
-            break
-    return ids
-
-
-def _found_ids(run_filter: RunFilter, matches: QuerySet[RunListing]) -> list[UUID]:
-    """Return the ids of a page of a search by outcome, and one more if there are more."""
-    after, outcomes = run_filter.after, _outcomes(run_filter)
-    found_runs = matches.filter(run__in=payload_search.newest_runs(run_filter.words), outcome__in=outcomes)
-    rows = sorted(found_runs.values_list("outcome", "run"), key=lambda row: row[1], reverse=True)
-    rows.sort(key=lambda row: outcomes.index(row[0]))
-    if isinstance(after, Cursor):
-        rows = [row for row in rows if row[0] != after.outcome or row[1] < after.run_id]
-    return [id for _, id in rows[: run_filter.limit + 1]]
-
-
-def _outcomes(run_filter: RunFilter) -> list[str]:
-    """Return the outcomes of a page, in order: from the cursor's on."""
-    is_descending, after = run_filter.sort is Sort.OUTCOME_LAST, run_filter.after
-    outcomes = sorted(set(run_filter.outcomes), reverse=is_descending)
-    if not isinstance(after, Cursor):
-        return outcomes
-    return [
-        outcome for outcome in outcomes if (outcome <= after.outcome if is_descending else outcome >= after.outcome)
-    ]
+    if isinstance(after, Position):
+        # The last run of a page may have left the list.
+        remaining = [position for position in positions if position.id != after.id]
+        sequence = sort_positions([*remaining, after], run_filter.sort)
+        positions = sequence[sequence.index(after) + 1 :]
+    return positions[: run_filter.limit + 1]
 
 
 def _facet(counts: Counter[str]) -> list[Facet]:

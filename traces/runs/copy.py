@@ -11,7 +11,7 @@ from django.db import connection
 
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, Label
-from traces.ingest.step_rows import COLUMNS
+from traces.ingest.step_rows import COLUMNS, Totals
 from traces.models import Edge, Run, Step
 from traces.origins import stored_provenance
 from traces.provenance.edge_facts import EdgeFact
@@ -25,6 +25,17 @@ _SHORT = 500
 _BEFORE = 20
 _EDGE = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
 _NEW_COLUMNS = frozenset({"id", "label", "reason", "detail", "source_step"})
+# A run of which these are equal in each step repeats its source, and has its totals.
+_COMPARED_COLUMNS = (
+    "sequence_no",
+    "type",
+    "status",
+    "input_ref",
+    "output_ref",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+)
 _COPIED_COLUMNS = tuple(name for name in COLUMNS if name not in _NEW_COLUMNS)
 
 
@@ -68,32 +79,47 @@ def _uuid(value: UUID) -> UUID | str:
     return value.hex if connection.vendor == "sqlite" else value
 
 
-def is_copy(run: Run) -> bool:
-    """True if a run that is being sealed repeats its whole source, with the same numbers and payloads."""
-    if run.source_run_id is None:
-        return False
+def is_copy(run: Run, source: Run) -> bool:
+    """True if a run that is being sealed repeats its whole source: the same numbers, payloads and values."""
     table = connection.ops.quote_name(Step._meta.db_table)
-    same = " AND ".join(f"mine.{name} = other.{name}" for name in bulk.column_names(Step, ["input_ref", "output_ref"]))
+    same = " AND ".join(f"mine.{name} {_same()} other.{name}" for name in bulk.column_names(Step, _COMPARED_COLUMNS))
     statement = (
         f"SELECT count(*) FROM {table} AS mine JOIN {table} AS other ON other.id = mine.source_step "
-        f"AND other.run_id = %s AND other.sequence_no = mine.sequence_no AND {same} "
-        "WHERE mine.run_id = %s AND mine.label = %s AND mine.status = other.status"
+        f"AND other.run_id = %s AND {same} WHERE mine.run_id = %s AND mine.label = %s"
     )
     with connection.cursor() as cursor:
-        cursor.execute(statement, [_uuid(run.source_run_id), _uuid(run.id), Label.EXACT])
+        cursor.execute(statement, [_uuid(source.id), _uuid(run.id), Label.EXACT])
         same_steps = int(cursor.fetchone()[0])
-    source = Run.objects.only("step_count").get(id=run.source_run_id)
     return same_steps == source.step_count == Step.objects.filter(run_id=run.id).count()
 
 
-def copy_edges(run: Run) -> None:
+def _same() -> str:
+    """Return the comparison for which null equals null."""
+    return "IS" if connection.vendor == "sqlite" else "IS NOT DISTINCT FROM"
+
+
+def totals_of_copy(source: Run) -> Totals:
+    """Return the totals of a run that repeats its whole source."""
+    return Totals(
+        step_count=source.step_count,
+        error_count=source.error_count,
+        tokens_in=source.tokens_in,
+        tokens_out=source.tokens_out,
+        cost_usd=source.cost_usd,
+        exact_count=source.step_count,
+        cached_count=0,
+        simulated_count=0,
+    )
+
+
+def copy_edges(run: Run, source: Run) -> None:
     """Copy all edges of the source inside the database."""
     names = ", ".join(bulk.column_names(Edge, _EDGE))
     table = connection.ops.quote_name(Edge._meta.db_table)
     with connection.cursor() as cursor:
         cursor.execute(
             f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s",
-            [_uuid(run.id), _uuid(run.source_run_id)] if run.source_run_id else [],
+            [_uuid(run.id), _uuid(source.id)],
         )
 
 

@@ -72,6 +72,7 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         tokens_out=run.tokens_out,
         cost_usd=number(run.cost_usd),
         duration_ms=run.duration_ms,
+        model=captions[run.id].model,
         labels=label_counts(run),
         source_run=run.source_run_id,
         source_outcome=source.outcome if source else None,

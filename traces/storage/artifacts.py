@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -16,7 +16,6 @@ from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact, ArtifactUse
 from traces.models.digests import digest_key
 from traces.payloads import missing_parts
-from traces.payloads.digest_packing import part_digests
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
@@ -29,8 +28,9 @@ _USE_COLUMNS: Final = ("sha256", "run_id")
 # Artifacts in memory at a time during a full scan.
 _SCAN_BATCH: Final = 500
 # A purge may move an artifact to another pack between the look at its row and the look at its pack.
-_ATTEMPTS: Final = 3
+ATTEMPTS: Final = 3
 _LOST_PACK: Final = "its pack is missing"
+PlaceRow = tuple[bytes, int, int, int]  # digest, pack, start, size
 _Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
 
@@ -132,7 +132,12 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
 
 def present(digests: Iterable[str]) -> set[str]:
     """Return those of `digests` that are stored."""
-    return {sha256 for sha256, *_ in places(digests)}
+    return {key.hex() for key in present_keys(map(digest_key, digests))}
+
+
+def present_keys(keys: Iterable[bytes]) -> set[bytes]:
+    """Return those of some digests, as stored, of which there is an artifact."""
+    return {key for (key,) in _rows("sha256", keys)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -152,21 +157,6 @@ def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
                 yield StoredBytes(sha256, members.media_type or JSON_TYPE, data)
             else:
                 yield ArtifactCorrupt(sha256, members.problem or "its bytes do not match its digest")
-
-
-def references(digests: Iterable[str]) -> dict[str, Sequence[str] | None]:
-    """Return by artifact that exists, verified, the digests that it refers to; None for a damaged one."""
-    result: dict[str, Sequence[str] | None] = {}
-    for members in _members(digests):
-        content, has_parts = members.content, not members.media_type
-        # A replay verifies tens of thousands of artifacts, one after the other.
-        for sha256, start, size in members.places:
-            data = content[start : start + size]
-            if digest_bytes(data) != sha256:
-                result[sha256] = None
-            else:
-                result[sha256] = part_digests(data) if has_parts else ()
-    return result
 
 
 def verify_all() -> Iterator[StoredBytes | ArtifactCorrupt]:
@@ -235,14 +225,22 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 def places(digests: Iterable[str]) -> Iterator[packs.Member]:
     """Yield where the artifacts are that exist."""
-    for chunk in bulk.chunks(digests):
+    for key, pack_id, start, size in place_rows(map(digest_key, digests)):
+        yield key.hex(), pack_id, start, size
+
+
+def place_rows(keys: Iterable[bytes]) -> Iterator[PlaceRow]:
+    """Yield where the artifacts are that exist, given digests as stored."""
+    yield from _rows("sha256, pack_id, start, size", keys)
+
+
+def _rows(columns: str, keys: Iterable[bytes]) -> Iterator[Any]:
+    """Yield columns of artifacts. Raw SQL: replays look up tens of thousands of them."""
+    for chunk in bulk.chunks(keys):
         marks = ", ".join(["%s"] * len(chunk))
-        keys = [digest_key(sha256) for sha256 in chunk]
         with connection.cursor() as cursor:
-            # Raw SQL: replays verify tens of thousands of artifacts.
-            cursor.execute(f"SELECT sha256, pack_id, start, size FROM traces_artifact WHERE sha256 IN ({marks})", keys)
-            rows = cursor.fetchall()
-        yield from ((key.hex(), pack_id, start, size) for key, pack_id, start, size in rows)
+            cursor.execute(f"SELECT {columns} FROM traces_artifact WHERE sha256 IN ({marks})", chunk)
+            yield from cursor.fetchall()
 
 
 class _Members(NamedTuple):
@@ -257,7 +255,7 @@ class _Members(NamedTuple):
 def _members(digests: Iterable[str]) -> Iterator[_Members]:
     """Yield the artifacts that exist, pack by pack. The reader verifies them."""
     pending: Iterable[str] = digests
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         by_pack: dict[int, list[_Place]] = {}
         for sha256, pack_id, start, size in places(pending):
             by_pack.setdefault(pack_id, []).append((sha256, start, size))

@@ -3,23 +3,29 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 from uuid import UUID
+
+from django.db import connection
 
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import ArtifactCorrupt
 from traces.models import Step
+from traces.models.digests import digest_key
 from traces.payloads.digest_packing import part_digests
 from traces.payloads.lost_payloads import Loss, LostPayload, LostPayloads
 from traces.storage import artifacts as artifact_store
 from traces.storage import bulk
+from traces.storage.verification import Verifier
 
 # Steps that represent a call: without its answer there is nothing to reuse. Other steps may have no output.
 _CALL_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 # A failed call is recorded by its status and error.
 _EXPECTS_OUTPUT: Final = frozenset({StepStatus.OK, StepStatus.PARTIAL, StepStatus.RUNNING})
 _COLUMNS: Final = ("sequence_no", "type", "status", "input_ref", "output_ref", "attributes_ref")
+_refs_of: Final = itemgetter(3, 4, 5)
 _FIELDS: Final = ("input", "output", "attributes")
 
 
@@ -48,77 +54,91 @@ class Inspector:
     """
 
     def __init__(self, *, shallow: bool = False) -> None:
-        self._shallow = shallow
-        self._whole: set[str] = set()
+        self._verifier = None if shallow else Verifier()
+        self._whole: set[bytes] = set()
         # By the lost artifact itself, and by the artifacts that contain it.
-        self._lost_artifacts: dict[str, LostArtifact] = {}
+        self._lost_artifacts: dict[bytes, LostArtifact] = {}
 
     @without_pauses()
     def steps(self, run_id: UUID, first: int, last: int) -> dict[int, LostPayloads]:
         """Return the lost payloads of the steps `first` to `last` by sequence number; intact steps are absent."""
-        rows = list(
-            Step.objects.filter(run_id=run_id, sequence_no__gte=first, sequence_no__lte=last)
-            .order_by("sequence_no")
-            .values_list(*_COLUMNS)
-        )
-        self._read({ref for row in rows for ref in row[3:] if ref})
+        rows = _step_rows(run_id, first, last)
+        self._read(digest_key(ref) for ref in chain.from_iterable(map(_refs_of, rows)) if ref)
         # Only a step without a recorded output can have lost a payload while every artifact is whole.
-        suspects = rows if self._lost_artifacts else (row for row in rows if not row[4])
+        suspects = rows if self._lost_artifacts else [row for row in rows if not row[4]]
         losses_by_step = ((row[0], self._losses_of(row)) for row in suspects)
         return {number: losses for number, losses in losses_by_step if losses}
 
-    def artifact(self, digest: str) -> LostArtifact | None:
-        """Return the artifact that makes a value unreadable, if any."""
-        self._read({digest})
-        return self._lost_artifacts.get(digest)
+    def payload(self, field: str, digest: str) -> LostPayload | None:
+        """Return the loss that makes a value unreadable, if any."""
+        self._read([digest_key(digest)])
+        return self._loss(field, digest)
 
     def _losses_of(self, row: Sequence[str]) -> LostPayloads:
         _, type, status, *refs = row
-        losses = [
-            LostPayload(field=field, loss=artifact.loss, digest=artifact.digest)
-            for field, ref in zip(_FIELDS, refs, strict=True)
-            if (artifact := self._lost_artifacts.get(ref)) is not None
-        ]
+        losses = [loss for field, ref in zip(_FIELDS, refs, strict=True) if ref and (loss := self._loss(field, ref))]
         if not refs[1] and type in _CALL_TYPES and status in _EXPECTS_OUTPUT:
             losses.append(LostPayload(field="output", loss=Loss.NOT_RECORDED))
         return tuple(losses)
 
-    def _read(self, digests: Iterable[str]) -> None:
+    def _loss(self, field: str, digest: str) -> LostPayload | None:
+        artifact = self._lost_artifacts.get(digest_key(digest))
+        if artifact is None:
+            return None
+        # Only a digest that names nothing differs from the one that was looked for.
+        return LostPayload(field=field, loss=artifact.loss, digest=artifact.digest or digest)
+
+    def _read(self, digests: Iterable[bytes]) -> None:
         """Verify artifacts and all of their parts, level by level."""
-        if self._shallow:
+        if self._verifier is None:
             new = set(digests) - self._whole - self._lost_artifacts.keys()
-            self._whole |= (existing := artifact_store.present(new))
-            self._lost_artifacts |= _missing_artifacts(new - existing)
+            self._whole |= (existing := artifact_store.present_keys(new))
+            self._lost_artifacts |= _lost_artifacts(new - existing, Loss.MISSING)
             return
-        contains: dict[str, Sequence[str]] = {}
-        losses: dict[str, LostArtifact] = {}
+        # What each artifact refers to; None for an unreadable one.
+        contains: dict[bytes, Sequence[bytes] | None] = {}
+        losses: dict[bytes, LostArtifact] = {}
         level = self._unread(digests, contains)
         while level:
-            references = artifact_store.references(sorted(level))
-            unreadable = (digest for digest in level if references.get(digest) is None)
-            losses |= {digest: LostArtifact(digest=digest, loss=_loss(digest, references)) for digest in unreadable}
-            contains |= {digest: references.get(digest) or () for digest in level}
+            references = self._verifier.references(level)
+            missing = level - references.keys()
+            losses |= _lost_artifacts(missing, Loss.MISSING)
+            losses |= _lost_artifacts((key for key, parts in references.items() if parts is None), Loss.CORRUPT)
+            contains |= references
+            contains |= dict.fromkeys(missing)
             level = self._unread(chain.from_iterable(filter(None, references.values())), contains)
         self._whole.update(contains)
         if losses or self._lost_artifacts:
             self._lost_artifacts |= losses | _affected_containers(contains, {**self._lost_artifacts, **losses})
             self._whole -= self._lost_artifacts.keys()
 
-    def _unread(self, digests: Iterable[str], contains: Mapping[str, Sequence[str]]) -> set[str]:
+    def _unread(self, digests: Iterable[bytes], contains: Iterable[bytes]) -> set[bytes]:
         """Return the digests that are neither verified yet nor among those just read."""
-        whole, losses = self._whole, self._lost_artifacts
-        return {digest for digest in digests if digest not in whole and digest not in contains and digest not in losses}
+        return set(digests).difference(self._whole, contains, self._lost_artifacts)
+
+
+def _step_rows(run_id: UUID, first: int, last: int) -> list[Sequence[Any]]:
+    """Return the columns of steps in order. A replay reads all steps of a run: the ORM would take most of the time."""
+    names = ", ".join(bulk.column_names(Step, _COLUMNS))
+    table = connection.ops.quote_name(Step._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {names} FROM {table} WHERE run_id = %s AND sequence_no BETWEEN %s AND %s ORDER BY sequence_no",
+            bulk.database_values(Step, ("run", "sequence_no", "sequence_no"), (run_id, first, last)),
+        )
+        rows: list[Sequence[Any]] = cursor.fetchall()
+    return rows
 
 
 def _affected_containers(
-    contains: Mapping[str, Sequence[str]], losses: Mapping[str, LostArtifact]
-) -> dict[str, LostArtifact]:
+    contains: Mapping[bytes, Sequence[bytes] | None], losses: Mapping[bytes, LostArtifact]
+) -> dict[bytes, LostArtifact]:
     """Return the artifacts that contain a lost one at any depth, each with one of the lost artifacts inside."""
-    containers: dict[str, list[str]] = {}
+    containers: dict[bytes, list[bytes]] = {}
     for digest, parts in contains.items():
-        for part in parts:
+        for part in parts or ():
             containers.setdefault(part, []).append(digest)
-    result: dict[str, LostArtifact] = {}
+    result: dict[bytes, LostArtifact] = {}
     pending = list(losses.items())
     while pending:
         part, cause = pending.pop()
@@ -134,12 +154,8 @@ def find_lost(refs: Mapping[str, str]) -> LostPayloads:
     if not refs:
         return ()
     inspector = Inspector()
-    artifacts = ((field, inspector.artifact(ref)) for field, ref in refs.items())
-    return tuple(
-        LostPayload(field=field, loss=artifact.loss, digest=artifact.digest)
-        for field, artifact in artifacts
-        if artifact is not None
-    )
+    losses = (inspector.payload(field, ref) for field, ref in refs.items())
+    return tuple(loss for loss in losses if loss is not None)
 
 
 def check_store() -> StoreReport:
@@ -161,17 +177,13 @@ def check_store() -> StoreReport:
     return StoreReport(artifacts=count, lost_artifacts=tuple(lost_artifacts))
 
 
-def _missing_artifacts(digests: Iterable[str]) -> dict[str, LostArtifact]:
-    return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in digests}
-
-
-def _loss(digest: str, references: Mapping[str, object]) -> Loss:
-    """Return what happened to an unreadable artifact, given the artifacts that exist."""
-    return Loss.CORRUPT if digest in references else Loss.MISSING
+def _lost_artifacts(digests: Iterable[bytes], loss: Loss) -> dict[bytes, LostArtifact]:
+    return {digest: LostArtifact(digest=digest.hex(), loss=loss) for digest in digests}
 
 
 def _find_missing(digests: set[str]) -> dict[str, LostArtifact]:
-    return _missing_artifacts(digests - artifact_store.present(digests))
+    missing = digests - artifact_store.present(digests)
+    return {digest: LostArtifact(digest=digest, loss=Loss.MISSING) for digest in missing}
 
 
 def _find_missing_roots() -> dict[str, LostArtifact]:

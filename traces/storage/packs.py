@@ -74,13 +74,23 @@ def read(ids: Iterable[int]) -> Iterator[StoredPack]:
 
 def decode(pack: StoredPack, sha256: str) -> bytes:
     """Return the decoded bytes of a pack, given the digest of a member; raise `UnreadablePack`."""
+    content = packed_content(pack, sha256)
+    return unpack(content) if has_packed_references(pack) else content
+
+
+def packed_content(pack: StoredPack, sha256: str) -> bytes:
+    """Return the bytes of a pack, in which references may be packed; raise `UnreadablePack`."""
     content = _file(file_path(sha256, pack.encoding)) if pack.data is None else bytes(pack.data)
-    if pack.encoding.endswith(_ZSTD):
-        try:
-            content = decompress(content)
-        except BrokenFrame as error:
-            raise UnreadablePack(str(error)) from error
-    return unpack(content) if pack.encoding.startswith(_PACKED_REFS) else content
+    if not pack.encoding.endswith(_ZSTD):
+        return content
+    try:
+        return decompress(content)
+    except BrokenFrame as error:
+        raise UnreadablePack(str(error)) from error
+
+
+def has_packed_references(pack: StoredPack) -> bool:
+    return pack.encoding.startswith(_PACKED_REFS)
 
 
 def members_of(content: bytes) -> dict[str, bytes]:

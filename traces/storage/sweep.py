@@ -91,16 +91,6 @@ def size_of_owned(run_ids: Iterable[UUID]) -> int:
     return total
 
 
-def closure(digests: Iterable[str]) -> set[str]:
-    """Return artifacts and all parts that they contain at any depth, as far as they are readable."""
-    level = set(digests)
-    result = set(level)
-    while level:
-        level = {part for parts in artifacts.references(sorted(level)).values() for part in parts or ()} - result
-        result |= level
-    return result
-
-
 def _candidates(first: bytes, end: bytes) -> list[tuple[int, bytes]]:
     """Return the unused artifacts of a range, each with its pack."""
     with connection.cursor() as cursor:

@@ -10,9 +10,9 @@ from rest_framework.views import APIView
 
 from traces.errors import InvalidQuery
 from traces.http.responses import PROBLEMS, query
-from traces.schemas import UsageReport
 from traces.totals import queries
 from traces.totals.queries import UsageFilter
+from traces.totals.schemas import UsageReport
 
 
 class UsageReportView(APIView):

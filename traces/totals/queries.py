@@ -10,8 +10,8 @@ from django.db.models import Max, QuerySet, Sum
 
 from traces.core.vocabulary import RunSource, StepType
 from traces.models import Run, UsageTotal
-from traces.schemas import AppTotals, CallTotals, DayTotals, ModelTotals, ToolTotals, UsageReport
 from traces.storage import bulk
+from traces.totals.schemas import AppTotals, CallTotals, DayTotals, ModelTotals, ToolTotals, UsageReport
 from traces.totals.usage_totals import SUMS
 
 _COST_UNITS: Final = 100_000_000

@@ -1,14 +1,18 @@
 """`serve` and `token create`: the server of the local store."""
 
 import os
+from functools import partial
 from typing import get_args
 
 from cockpit.cli import in_process, output
 from cockpit.cli.errors import Exit, Failure
 
 
-def run(*, host: str | None, port: int | None, demo: bool) -> None:
-    """Serve until stopped. The local model starts first, because unfinished replays may need it."""
+def run(*, host: str | None, port: int | None, demo: bool | None) -> None:
+    """Serve until stopped. The local model starts first, because unfinished replays may need it.
+
+    Without `demo`, the demo is loaded unless it was loaded before: what users have deleted stays deleted.
+    """
     if host is not None:
         os.environ["FORKPOINT_HOST"] = host
     if port is not None:
@@ -18,10 +22,10 @@ def run(*, host: str | None, port: int | None, demo: bool) -> None:
     from cockpit.demo.local_model import provider
     from cockpit.serving.serve import ServeError, serve
 
-    if demo:
+    if demo is not False:
         provider.start()
     try:
-        serve(load_demo=load if demo else None)
+        serve(load_demo=None if demo is False else partial(load, restores_deleted=demo is True))
     except ServeError as error:
         raise Failure(str(error)) from error
     finally:

@@ -24,6 +24,10 @@ def start() -> Provider:
     return provider
 
 
+def is_running() -> bool:
+    return any(provider.local for provider in providers.configured_providers().values())
+
+
 def stop() -> None:
     for name in (NAME, f"{NAME}-demo"):
         providers.unregister(name)

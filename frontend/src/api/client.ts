@@ -3,6 +3,7 @@ import createClient, { type Middleware } from "openapi-fetch";
 import { connection } from "./connection/connection";
 import type { paths } from "./schema";
 import { problemFrom, ProblemError, UnreachableError } from "./problem";
+import { readWithTicket } from "./visit";
 
 function readCookie(name: string): string | undefined {
   const cookie = document.cookie.split("; ").find((entry) => entry.startsWith(`${name}=`));
@@ -48,7 +49,7 @@ export async function request(address: string, options: RequestInit): Promise<Re
 }
 
 export const api = createClient<paths>({ baseUrl: window.location.origin });
-api.use(protect);
+api.use(protect, readWithTicket);
 
 /** The body of a successful response. Failed responses have already thrown a `ProblemError`. */
 export async function answer<T>(call: Promise<{ data?: T; response: Response }>): Promise<T> {

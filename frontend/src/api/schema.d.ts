@@ -322,10 +322,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description All links, without their tokens. */
+        /** @description List the links to a report, without their tokens. */
         get: operations["shares_list"];
         put?: never;
-        /** @description A new link. Its address is in this answer only. */
+        /** @description Create a link to a report. Its address is in this response only. */
         post: operations["shares_create"];
         delete?: never;
         options?: never;
@@ -1074,7 +1074,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description List runs, newest first or by outcome. A page of a search may have few runs although `next` is set. */
+        /** @description List runs. A page of a search may have few runs although `next` is set. */
         get: operations["list_runs"];
         put?: never;
         post?: never;
@@ -1376,6 +1376,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the turns of a run's steps, each message once, with the beginnings of their texts. */
+        get: operations["get_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/tree": {
         parameters: {
             query?: never;
@@ -1524,10 +1541,198 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The report of a share link. The link gives access to nothing else. */
+        /** @description Count a view, and return the subject of a link: a report (in any format), a run, a replay or a tree. */
         get: operations["share_retrieve"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/diffs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the report of a link. */
+        get: operations["get_shared_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/replays/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the replay of a link. */
+        get: operations["get_shared_replay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the run of a link, or what the replay of a link wrote. */
+        get: operations["get_shared_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}/edges": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the provenance edges of the run. */
+        get: operations["list_shared_edges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the steps of the run, without payloads. */
+        get: operations["list_shared_steps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the turns of the run's steps, with the beginnings of their texts. */
+        get: operations["get_shared_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}/tree": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the tree of a link; `id`: its recorded run. */
+        get: operations["get_shared_tree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/runs/{id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the tokens and cost of the run. */
+        get: operations["get_shared_usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/steps/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return a step of the run with its payloads and provenance. */
+        get: operations["get_shared_step"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Count a view, and return a ticket that reads the subject of the link in several requests. */
+        get: operations["get_share_ticket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the links to a subject, without their tokens. */
+        get: operations["list_share_links"];
+        put?: never;
+        /** @description Create a link to a run, a tree, a replay or a report. Its address is in this response only. */
+        post: operations["share"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1650,6 +1855,23 @@ export interface paths {
         put?: never;
         /** @description Run a tool once, outside of any replay. One without a review as safe needs confirmation. */
         post: operations["try_tool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tour": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the tour of the demo. */
+        get: operations["tour"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2227,9 +2449,11 @@ export interface components {
         };
         /**
          * BisectResult
-         * @description Three results: is the failure reproducible, does regeneration help, and from which step on.
+         * @description Three results: does the failure come back, does re-running help, and up to which step.
          */
         BisectResult: {
+            /** Headline */
+            headline: string;
             /** Sentence */
             sentence: string;
             /**
@@ -2543,8 +2767,15 @@ export interface components {
             finished: number;
             /** Failed */
             failed: number;
+            /** Verdicts */
+            verdicts: number;
+            /** Passed */
+            passed: number;
+            /** Unverified */
+            unverified: number;
             /** Pass Rate */
             pass_rate: number | null;
+            pass_interval: components["schemas"]["RateInterval"] | null;
             ars: components["schemas"]["Spread"] | null;
             output_similarity: components["schemas"]["Spread"] | null;
             tokens: components["schemas"]["Spread"] | null;
@@ -3198,6 +3429,16 @@ export interface components {
             candidate: string;
         };
         /**
+         * Excerpt
+         * @description The beginning of a text, and the length of all of it.
+         */
+        Excerpt: {
+            /** Text */
+            text: string;
+            /** Length */
+            length: number;
+        };
+        /**
          * ExperimentBudget
          * @description The budget of all rows together; the policy's budget limits each row.
          */
@@ -3357,6 +3598,8 @@ export interface components {
             unused_tools: number | null;
             /** Checks */
             checks: components["schemas"]["CheckResult"][] | null;
+            /** Unverified */
+            unverified: string;
             /** Answer */
             answer: string;
             /** Error */
@@ -5438,6 +5681,13 @@ export interface components {
             /** Kendall Tau */
             kendall_tau: number | null;
         };
+        /** RateInterval */
+        RateInterval: {
+            /** Low */
+            low: number;
+            /** High */
+            high: number;
+        };
         /**
          * Readiness
          * @description `checks` contains "ok" or an error for each dependency.
@@ -5991,6 +6241,8 @@ export interface components {
             cost_usd: number | null;
             /** Duration Ms */
             duration_ms: number | null;
+            /** Model */
+            model: string;
             labels: components["schemas"]["LabelCounts"];
             /** Source Run */
             source_run: string | null;
@@ -6051,10 +6303,31 @@ export interface components {
             /** Tags */
             tags: components["schemas"]["Facet"][];
         };
+        /**
+         * RunFamily
+         * @description A run of a list with the forks below it.
+         */
+        RunFamily: {
+            /**
+             * Root
+             * Format: uuid
+             */
+            root: string;
+            /** Forks */
+            forks: number;
+            /** Matches */
+            matches: number;
+            /** Is Match */
+            is_match: boolean;
+            /** Runs */
+            runs: components["schemas"]["RunSummary"][];
+        };
         /** RunList */
         RunList: {
             /** Runs */
             runs: components["schemas"]["RunSummary"][];
+            /** Families */
+            families: components["schemas"]["RunFamily"][];
             /** Next */
             next: string | null;
             /** Total */
@@ -6222,6 +6495,8 @@ export interface components {
             cost_usd: number | null;
             /** Duration Ms */
             duration_ms: number | null;
+            /** Model */
+            model: string;
             labels: components["schemas"]["LabelCounts"];
             /** Source Run */
             source_run: string | null;
@@ -6541,8 +6816,20 @@ export interface components {
             value: string;
         };
         /**
+         * ShareAudience
+         * @description Who may open a share link; `people` are the named ones.
+         * @enum {string}
+         */
+        ShareAudience: "anyone" | "signed_in" | "people";
+        /**
+         * ShareKind
+         * @description The subjects of share links; a replay is shown with its result.
+         * @enum {string}
+         */
+        ShareKind: "run" | "tree" | "replay" | "diff";
+        /**
          * ShareList
-         * @description The links to a report; if `enabled` is false, sharing is disabled and no link opens.
+         * @description The links to a subject, newest first; if `enabled` is false, sharing is disabled and no link opens.
          */
         ShareList: {
             /** Enabled */
@@ -6560,12 +6847,8 @@ export interface components {
              * @default null
              */
             expires_in_s: number | null;
-            /**
-             * Audience
-             * @default anyone
-             * @enum {string}
-             */
-            audience: "anyone" | "signed_in" | "people";
+            /** @default anyone */
+            audience: components["schemas"]["ShareAudience"];
             /**
              * People
              * @default []
@@ -6578,6 +6861,25 @@ export interface components {
             max_views: number | null;
         };
         /**
+         * ShareTicket
+         * @description One view of a link: the ticket reads the subject, as the header `X-Share-Ticket`, until `valid_until`.
+         */
+        ShareTicket: {
+            kind: components["schemas"]["ShareKind"];
+            /**
+             * Subject
+             * Format: uuid
+             */
+            subject: string;
+            /** Ticket */
+            ticket: string;
+            /**
+             * Valid Until
+             * Format: date-time
+             */
+            valid_until: string;
+        };
+        /**
          * ShareView
          * @description A share link; `url` contains the token and is present only in the response that created the link.
          */
@@ -6587,11 +6889,14 @@ export interface components {
              * Format: uuid
              */
             id: string;
+            kind: components["schemas"]["ShareKind"];
             /**
-             * Diff
+             * Subject
              * Format: uuid
              */
-            diff: string;
+            subject: string;
+            /** Diff */
+            diff: string | null;
             /** Url */
             url: string | null;
             /**
@@ -6601,11 +6906,7 @@ export interface components {
             created_at: string;
             /** Created By */
             created_by: string;
-            /**
-             * Audience
-             * @enum {string}
-             */
-            audience: "anyone" | "signed_in" | "people";
+            audience: components["schemas"]["ShareAudience"];
             /** People */
             people: string[];
             /** Expires At */
@@ -6619,6 +6920,11 @@ export interface components {
             /** Opens */
             opens: boolean;
         };
+        /**
+         * SharedDocument
+         * @description The subject of a link: a report, a run, a replay or a tree.
+         */
+        SharedDocument: components["schemas"]["DiffReport"] | components["schemas"]["RunDetail"] | components["schemas"]["SessionView"] | components["schemas"]["RunTree"];
         /** SkippedFile */
         SkippedFile: {
             /** Path */
@@ -6906,6 +7212,35 @@ export interface components {
             used_by: number;
         };
         /**
+         * SubjectShareRequest
+         * @description A link to a run, a replay session, a diff report, or the tree of a run.
+         */
+        SubjectShareRequest: {
+            /**
+             * Expires In S
+             * @default null
+             */
+            expires_in_s: number | null;
+            /** @default anyone */
+            audience: components["schemas"]["ShareAudience"];
+            /**
+             * People
+             * @default []
+             */
+            people: string[];
+            /**
+             * Max Views
+             * @default null
+             */
+            max_views: number | null;
+            kind: components["schemas"]["ShareKind"];
+            /**
+             * Subject
+             * Format: uuid
+             */
+            subject: string;
+        };
+        /**
          * Takeover
          * @description A worker continued the session of a worker that had died.
          */
@@ -7144,6 +7479,11 @@ export interface components {
         ToolChoices: {
             /** Decisions */
             decisions: components["schemas"]["ToolChoice"][];
+            /**
+             * As Suggested
+             * @default false
+             */
+            as_suggested: boolean;
         };
         /**
          * ToolDecisionView
@@ -7158,7 +7498,7 @@ export interface components {
              * Via
              * @enum {string}
              */
-            via: "page" | "yaml";
+            via: "page" | "yaml" | "suggestion";
             /**
              * At
              * Format: date-time
@@ -7217,7 +7557,7 @@ export interface components {
          */
         ToolSuggestion: {
             /** Safe */
-            safe: boolean;
+            safe: boolean | null;
             /** Reason */
             reason: string;
         };
@@ -7270,6 +7610,47 @@ export interface components {
             history: components["schemas"]["ToolDecisionView"][];
             /** Executor */
             executor: string;
+        };
+        /**
+         * Tour
+         * @description The failed run of the demo and the replay whose changes fix it; null while the demo loads, or without it.
+         */
+        Tour: {
+            /** Is Loading */
+            is_loading: boolean;
+            /** Run */
+            run: string | null;
+            /** Session */
+            session: string | null;
+        };
+        /** Transcript */
+        Transcript: {
+            /** Steps */
+            steps: components["schemas"]["TranscriptStep"][];
+            /** Redactions */
+            redactions: {
+                [key: string]: string;
+            };
+            /** Next */
+            next: number | null;
+        };
+        /**
+         * TranscriptStep
+         * @description The turns of one step: what is new in its input, then its output.
+         */
+        TranscriptStep: {
+            /** Sequence No */
+            sequence_no: number;
+            /** Incoming */
+            incoming: components["schemas"]["Turn"][];
+            /** More Incoming */
+            more_incoming: number;
+            content: components["schemas"]["Turn"] | null;
+            /** Repeats */
+            repeats: number | null;
+            error: components["schemas"]["Excerpt"];
+            /** Losses */
+            losses: components["schemas"]["LostPayloadView"][];
         };
         /**
          * TreeRun
@@ -7395,6 +7776,43 @@ export interface components {
             at: string;
             /** Duration Ms */
             duration_ms: number | null;
+        };
+        /**
+         * Turn
+         * @description A message, or the output of a step. The role of an output that is no message is empty.
+         */
+        Turn: {
+            /** Role */
+            role: string;
+            /** Name */
+            name: string;
+            text: components["schemas"]["Excerpt"];
+            /** Is Json */
+            is_json: boolean;
+            thinking: components["schemas"]["Excerpt"];
+            /** Calls */
+            calls: components["schemas"]["TurnCall"][];
+            /** Blocks */
+            blocks: string[];
+            /** Documents */
+            documents: components["schemas"]["TurnDocument"][];
+        };
+        /**
+         * TurnCall
+         * @description A tool call that a message requests, with its arguments as JSON.
+         */
+        TurnCall: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            arguments: components["schemas"]["Excerpt"];
+        };
+        /** TurnDocument */
+        TurnDocument: {
+            /** Title */
+            title: string;
+            text: components["schemas"]["Excerpt"];
         };
         /**
          * TurnUsage
@@ -7638,6 +8056,7 @@ export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
 export type EvidenceVerdict = components['schemas']['EvidenceVerdict'];
 export type Example = components['schemas']['Example'];
+export type Excerpt = components['schemas']['Excerpt'];
 export type ExperimentBudget = components['schemas']['ExperimentBudget'];
 export type ExperimentChanged = components['schemas']['ExperimentChanged'];
 export type ExperimentList = components['schemas']['ExperimentList'];
@@ -7756,6 +8175,7 @@ export type PurgePlanView = components['schemas']['PurgePlanView'];
 export type PurgeResult = components['schemas']['PurgeResult'];
 export type RankChange = components['schemas']['RankChange'];
 export type RankComparison = components['schemas']['RankComparison'];
+export type RateInterval = components['schemas']['RateInterval'];
 export type Readiness = components['schemas']['Readiness'];
 export type RedactionKind = components['schemas']['RedactionKind'];
 export type RedactionMark = components['schemas']['RedactionMark'];
@@ -7785,6 +8205,7 @@ export type RunDeletions = components['schemas']['RunDeletions'];
 export type RunDetail = components['schemas']['RunDetail'];
 export type RunEdge = components['schemas']['RunEdge'];
 export type RunFacets = components['schemas']['RunFacets'];
+export type RunFamily = components['schemas']['RunFamily'];
 export type RunList = components['schemas']['RunList'];
 export type RunPlaces = components['schemas']['RunPlaces'];
 export type RunRef = components['schemas']['RunRef'];
@@ -7811,9 +8232,13 @@ export type SessionStatus = components['schemas']['SessionStatus'];
 export type SessionView = components['schemas']['SessionView'];
 export type SetIgnoreList = components['schemas']['SetIgnoreList'];
 export type Setting = components['schemas']['Setting'];
+export type ShareAudience = components['schemas']['ShareAudience'];
+export type ShareKind = components['schemas']['ShareKind'];
 export type ShareList = components['schemas']['ShareList'];
 export type ShareRequest = components['schemas']['ShareRequest'];
+export type ShareTicket = components['schemas']['ShareTicket'];
 export type ShareView = components['schemas']['ShareView'];
+export type SharedDocument = components['schemas']['SharedDocument'];
 export type SkippedFile = components['schemas']['SkippedFile'];
 export type SnippetPart = components['schemas']['SnippetPart'];
 export type Spread = components['schemas']['Spread'];
@@ -7827,6 +8252,7 @@ export type StepType = components['schemas']['StepType'];
 export type StepsMessage = components['schemas']['StepsMessage'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type StoredProfile = components['schemas']['StoredProfile'];
+export type SubjectShareRequest = components['schemas']['SubjectShareRequest'];
 export type Takeover = components['schemas']['Takeover'];
 export type TallyView = components['schemas']['TallyView'];
 export type TelemetrySetting = components['schemas']['TelemetrySetting'];
@@ -7851,10 +8277,16 @@ export type ToolSuggestion = components['schemas']['ToolSuggestion'];
 export type ToolTotals = components['schemas']['ToolTotals'];
 export type ToolTrialRequest = components['schemas']['ToolTrialRequest'];
 export type ToolView = components['schemas']['ToolView'];
+export type Tour = components['schemas']['Tour'];
+export type Transcript = components['schemas']['Transcript'];
+export type TranscriptStep = components['schemas']['TranscriptStep'];
 export type TreeRun = components['schemas']['TreeRun'];
 export type TrialList = components['schemas']['TrialList'];
 export type TrialStatus = components['schemas']['TrialStatus'];
 export type TrialView = components['schemas']['TrialView'];
+export type Turn = components['schemas']['Turn'];
+export type TurnCall = components['schemas']['TurnCall'];
+export type TurnDocument = components['schemas']['TurnDocument'];
 export type TurnUsage = components['schemas']['TurnUsage'];
 export type Unavailable = components['schemas']['Unavailable'];
 export type UnchangedLane = components['schemas']['UnchangedLane'];
@@ -8816,6 +9248,8 @@ export interface operations {
                 cursor?: string;
                 /** @description Separate several values by commas. */
                 environment?: string;
+                /** @description Forks of this run, and their forks. */
+                family?: string;
                 /** @description Runs with a judgement of any of these names, such as a score. Separate several values by commas. */
                 judgement?: string;
                 /** @description `pass`, `fail`, `score`, `note`, `not_run`: what that judgement is. Separate several values by commas. */
@@ -10220,6 +10654,10 @@ export interface operations {
                 cursor?: string;
                 /** @description Separate several values by commas. */
                 environment?: string;
+                /** @description Forks of this run, and their forks. */
+                family?: string;
+                /** @description `listed` (default) or `nested`: below the first run of their line, which is listed if it or one of its forks matches. A search lists them in any case. */
+                forks?: string;
                 /** @description Runs with a judgement of any of these names, such as a score. Separate several values by commas. */
                 judgement?: string;
                 /** @description `pass`, `fail`, `score`, `note`, `not_run`: what that judgement is. Separate several values by commas. */
@@ -10244,7 +10682,7 @@ export interface operations {
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
-                /** @description `newest` (default), `outcome` (failed runs first) or `-outcome`. */
+                /** @description `newest` (default), `outcome` (failed runs first), `started`, `duration`, `tokens`, `cost`, `steps` or `name`; with a minus, descending. Runs without a value come last. */
                 sort?: string;
                 /** @description `live`, `import`, `replay`, `bundle`, `probe`. Separate several values by commas. Probes are excluded by default. */
                 source?: string;
@@ -10942,6 +11380,43 @@ export interface operations {
             };
         };
     };
+    get_transcript: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this sequence number. */
+                after?: string;
+                /** @description Characters of each text; at most 1,000,000. */
+                length?: string;
+                /** @description Steps per page; at most 200. */
+                limit?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The run's id, a unique prefix of it, its external id, or `last`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_run_tree: {
         parameters: {
             query?: never;
@@ -11258,9 +11733,419 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DiffReport"];
+                    "application/json": components["schemas"]["SharedDocument"];
                     "text/markdown": string;
                     "text/html": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_diff: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DiffReport"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_replay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_shared_edges: {
+        parameters: {
+            query?: {
+                /** @description Only edges into steps after this sequence number. */
+                after?: string;
+                /** @description Consumer steps per page; at most 2000. */
+                limit?: string;
+            };
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EdgeList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_shared_steps: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this sequence number. */
+                after?: string;
+                /** @description Steps per page; at most 20000. */
+                limit?: string;
+                /** @description Words; a step matches if all occur in it. */
+                q?: string;
+            };
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_transcript: {
+        parameters: {
+            query?: {
+                /** @description Only steps after this sequence number. */
+                after?: string;
+                /** @description Characters of each text; at most 1,000,000. */
+                length?: string;
+                /** @description Steps per page; at most 200. */
+                limit?: string;
+            };
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_tree: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTree"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_usage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunUsage"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_shared_step: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_share_ticket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareTicket"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_share_links: {
+        parameters: {
+            query: {
+                kind: "diff" | "replay" | "run" | "tree";
+                /** @description Of a tree: any of its runs. */
+                subject: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    share: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubjectShareRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareView"];
                 };
             };
             default: {
@@ -11559,6 +12444,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TrialView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tour: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tour"];
                 };
             };
             default: {

@@ -1,6 +1,5 @@
 import "./styles";
 import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
@@ -10,6 +9,7 @@ import { paths } from "./paths";
 import { router } from "./router";
 import { isPublicPage } from "@/app/shell/publicPages";
 import { onLoginExpired } from "@/app/shell/loginExpiry";
+import { Toasts } from "@/app/shell/Toasts";
 import { cssVariables, theme } from "./theme";
 
 onLoginExpired(queryClient, () => {
@@ -22,7 +22,7 @@ if (!root) throw new Error("index.html has no element #root");
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" cssVariablesResolver={cssVariables}>
-      <Notifications position="bottom-right" autoClose={6000} limit={4} />
+      <Toasts />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
       </QueryClientProvider>

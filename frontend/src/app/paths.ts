@@ -10,6 +10,23 @@ import type { RunsSearch } from "@/pages/runs/search";
 import type { RunSearch } from "@/pages/run/search";
 import type { ToolsSearch } from "@/pages/tools/search";
 
+/** The page of what a share link opens. Without a step, what is selected in the current address stays. */
+function sharedPage(kind: "run" | "replay" | "tree" | "diff", token: string, step?: number) {
+  const params = { token };
+  switch (kind) {
+    case "run":
+      return linkOptions({ to: "/share/$token/run", params, search: step === undefined ? true : { step } });
+    case "replay":
+      return linkOptions({ to: "/share/$token/replay", params });
+    case "tree":
+      return linkOptions({ to: "/share/$token/tree", params });
+    case "diff":
+      return linkOptions({ to: "/share/$token/diff", params, search: true });
+    default:
+      return kind satisfies never;
+  }
+}
+
 export const paths = {
   runs: (search: RunsSearch = {}) => linkOptions({ to: "/", search }),
   run: (run: string, search: RunSearch = {}) => linkOptions({ to: "/runs/$run", params: { run }, search }),
@@ -26,9 +43,11 @@ export const paths = {
   outcomes: (search: OutcomesSearch = {}) => linkOptions({ to: "/settings/outcomes", search }),
   retention: () => linkOptions({ to: "/settings/retention" }),
   redaction: () => linkOptions({ to: "/settings/redaction" }),
+  tour: () => linkOptions({ to: "/tour" }),
   connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),
   hooks: () => linkOptions({ to: "/settings/hooks" }),
+  shared: sharedPage,
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),
 };
 

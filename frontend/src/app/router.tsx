@@ -7,19 +7,21 @@ import { bisectionRoute } from "@/pages/bisect/route";
 import { calibrationRoute } from "@/pages/calibrations/route";
 import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
-import { diffRoute, shareRoute } from "@/pages/diff/route";
+import { diffRoute, sharedDiffRoute } from "@/pages/diff/route";
 import { experimentRoute, newExperimentRoute } from "@/pages/experiments/route";
 import { formerHooksRoute, hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
 import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
 import { retentionRoute } from "@/pages/retention/route";
-import { runRoute } from "@/pages/run/route";
+import { runRoute, sharedRunRoute } from "@/pages/run/route";
 import { runsRoute } from "@/pages/runs/route";
-import { sessionRoute } from "@/pages/session/route";
+import { sessionRoute, sharedReplayRoute } from "@/pages/session/route";
 import { settingsRoute } from "@/pages/settings/route";
+import { shareRoute } from "@/pages/share/route";
 import { toolsRoute } from "@/pages/tools/route";
-import { runTreeRoute, treeRoute } from "@/pages/tree/route";
+import { tourRoute } from "@/pages/tour/route";
+import { runTreeRoute, sharedTreeRoute, treeRoute } from "@/pages/tree/route";
 import { rootRoute } from "./root";
 
 // Each page adds one route here. Its code stays in its own lazy chunk.
@@ -40,6 +42,7 @@ const routeTree = rootRoute.addChildren([
   diffRoute,
   compareRoute,
   connectRoute,
+  tourRoute,
   calibrationRoute,
   toolsRoute,
   hooksRoute,
@@ -49,6 +52,10 @@ const routeTree = rootRoute.addChildren([
   redactionRoute,
   retentionRoute,
   shareRoute,
+  sharedRunRoute,
+  sharedReplayRoute,
+  sharedTreeRoute,
+  sharedDiffRoute,
   loginRoute,
 ]);
 

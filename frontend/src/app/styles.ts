@@ -40,4 +40,5 @@ import "@mantine/notifications/styles.layer.css";
 // Bundled, so that every machine shows the same fonts. Browsers load only the character ranges that a page uses.
 import "@fontsource-variable/inter/wght.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";
+import "./fonts/fonts.css";
 import "./theme.css";

@@ -1,5 +1,5 @@
 // Complete test values of the API's types, with overrides.
-import type { RunSummary, SessionView, StepDetail, StepSummary } from "@/api/schema";
+import type { RunSummary, SessionView, StepDetail, StepSummary, TranscriptStep, Turn } from "@/api/schema";
 
 export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
   return {
@@ -34,6 +34,7 @@ export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
     tokens_out: 100,
     cost_usd: 0.01,
     duration_ms: 5000,
+    model: "",
     labels: { live: 9, exact: 0, cached: 0, simulated: 0 },
     source_run: null,
     fork_sequence_no: null,
@@ -130,6 +131,32 @@ export function aSession(overrides: Partial<SessionView> = {}): SessionView {
     created_at: "2026-11-21T10:00:00Z",
     started_at: null,
     ended_at: null,
+    ...overrides,
+  };
+}
+
+export function aTurn(overrides: Partial<Turn> = {}): Turn {
+  return {
+    role: "",
+    name: "",
+    text: { text: "", length: 0 },
+    is_json: false,
+    thinking: { text: "", length: 0 },
+    calls: [],
+    blocks: [],
+    documents: [],
+    ...overrides,
+  };
+}
+
+export function turnsOf(overrides: Partial<TranscriptStep> & { sequence_no: number }): TranscriptStep {
+  return {
+    incoming: [],
+    more_incoming: 0,
+    content: null,
+    repeats: null,
+    error: { text: "", length: 0 },
+    losses: [],
     ...overrides,
   };
 }

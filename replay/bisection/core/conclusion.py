@@ -31,7 +31,7 @@ class Evidence:
     stop_reason: str = ""
 
 
-_NO_VERDICT: Final = "No repeat has a verdict."
+_NO_VERDICT: Final = "No replay from the start has a verdict."
 
 
 def conclude(evidence: Evidence) -> BisectResult:
@@ -42,8 +42,9 @@ def conclude(evidence: Evidence) -> BisectResult:
     commit = None if turning_point is None else _commit(evidence, turning_point)
     reproduction = _reproduction(repeats)
     rescue = _rescue(evidence, turning_point)
-    sentences = _reproduction_sentence(repeats, reproduction), _rescue_sentence(evidence, rescue, commit)
+    sentences = _rescue_sentence(evidence, rescue, commit), _reproduction_sentence(repeats, reproduction)
     return BisectResult(
+        headline=_headline(evidence, reproduction, rescue, commit),
         sentence=" ".join(filter(None, sentences)),
         reproduction=reproduction,
         repeats=_tally_view(repeats),
@@ -78,28 +79,38 @@ def _rescue(evidence: Evidence, turning_point: Turn | None) -> Rescue:
     return "not_rescued" if any_failed and evidence.is_final else "unclear"
 
 
+def _headline(evidence: Evidence, reproduction: Reproduction, rescue: Rescue, commit: CommitStep | None) -> str:
+    if commit is not None:
+        return f"Point of no return: step {commit.step.sequence_no}{'' if commit.settled else ' or later'}"
+    if rescue == "not_rescued":
+        return f"Re-running{' with the changes' if evidence.settings.changed else ''} did not help"
+    if reproduction == "does_not_reproduce":
+        return "The failure did not come back"
+    return "No result" if evidence.is_final else "Searching for the point of no return"
+
+
 def _reproduction_sentence(repeats: Tally, reproduction: Reproduction) -> str:
-    times = f"{repeats.clear} time{'' if repeats.clear == 1 else 's'}"
+    total = f"{repeats.clear} of {repeats.clear} replays from the start"
     match reproduction:
         case "reproduces":
-            return f"The failure is reproducible: repeated {times} from the start, the run failed every time."
+            return f"The failure comes back: {total} failed."
         case "flaky":
-            counts = f"failed {repeats.failures} and passed {repeats.passes}"
-            return f"The failure is flaky: repeated {times} from the start, the run {counts}."
+            counts = f"{repeats.failures} failed and {repeats.passes} passed"
+            return f"The failure is flaky: of {repeats.clear} replays from the start, {counts}."
         case "does_not_reproduce":
-            return f"The failure is not reproducible: repeated {times} from the start, the run passed every time."
+            return f"The failure did not come back: {total} passed."
         case _:
-            return "It is not known yet whether the failure is reproducible." if not repeats.unclear else _NO_VERDICT
+            return "It is not known yet whether the failure comes back." if not repeats.unclear else _NO_VERDICT
 
 
 def _rescue_sentence(evidence: Evidence, rescue: Rescue, commit: CommitStep | None) -> str:
     if commit is not None:
         return _commit_sentence(evidence, commit)
     if rescue == "not_rescued":
-        subject = "Regeneration with the changes" if evidence.settings.changed else "Regeneration"
+        subject = "Re-running with the changes" if evidence.settings.changed else "Re-running"
         places = sorted(evidence.findings.places.items())
         numbers = [evidence.forks[place].sequence_no for place, tally in places if tally.clear]
-        return f"{subject} does not help: from {step_list(numbers)} on, the run always failed."
+        return f"{subject} did not help: from {step_list(numbers)} on, the run failed every time."
     return ""
 
 
@@ -107,19 +118,20 @@ def _commit_sentence(evidence: Evidence, commit: CommitStep) -> str:
     place = _place(evidence, commit.step)
     changes = " with the changes" if evidence.settings.changed else ""
     count = pass_count(evidence.findings.at(place))
-    passes = f"regenerated{changes} from {step_name(commit.step)} on, the run passes ({count})"
+    number = commit.step.sequence_no
+    passes = f"Re-run from {step_name(commit.step)} on{changes}, the run still passes ({count})"
     if not commit.settled:
-        end = f"before {step_name(commit.kept)}" if commit.kept else "at a later step"
-        return f"So far: {passes}; the step from which it fails is not settled, it is {end}."
+        end = f" before {step_name(commit.kept)}" if commit.kept else ""
+        return f"{passes}. The point of no return is step {number} or a later one{end}: not every step was tried."
     if commit.kept is None:
         fails = "it is the last model answer, and with its recorded answer the run fails"
     else:
         count_after = pass_count(evidence.findings.at(_place(evidence, commit.kept)))
         fails = (
-            f"regenerated only from {step_name(commit.kept)} on, with the recorded answer of step "
-            f"{commit.step.sequence_no}, it no longer passes ({count_after})"
+            f"with the recorded answer of step {number} kept, it no longer does: "
+            f"{count_after} pass from {step_name(commit.kept)} on"
         )
-    return f"The commit step is step {commit.step.sequence_no}: {passes}; {fails}."
+    return f"Point of no return: step {number}. {passes}; {fails}."
 
 
 def _commit(evidence: Evidence, turning_point: Turn) -> CommitStep:
@@ -141,17 +153,17 @@ def _grounds(evidence: Evidence, turning_point: Turn) -> str:
     before = findings.at(turning_point.last)
     parts = [f"{pass_count(before)} passed from step {forks[turning_point.last].sequence_no} on"]
     if not turning_point.is_settled:
-        return f"{parts[0]}; not all steps after it have been tried"
+        return f"{parts[0]}; not every step after it was tried"
     if turning_point.after == findings.count:
-        parts.append("no later step is regenerated, so the other side is the recording and its failure")
+        parts.append("no later step can be re-run, so the other side is the recording and its failure")
     else:
         after = findings.at(turning_point.after)
         parts.append(f"{pass_count(after)} from step {forks[turning_point.after].sequence_no} on")
         parts.append(f"the probability of this by chance is p = {by_chance(before, after):.3g}")
         if after.failures and after.placeholder_failures == after.failures:
-            parts.append("every probe that failed rests on a placeholder for an answer that could not be given")
+            parts.append("every replay that failed rests on a placeholder for an answer that nothing could give")
     if before.passes and before.placeholder_passes == before.passes:
-        parts.append("every probe that passed rests on a placeholder for an answer that could not be given")
+        parts.append("every replay that passed rests on a placeholder for an answer that nothing could give")
     if not turning_point.monotone:
         parts.append("some earlier steps fail, so there is more than one turning point")
     return "; ".join(parts)
@@ -160,24 +172,24 @@ def _grounds(evidence: Evidence, turning_point: Turn) -> str:
 def _remarks(evidence: Evidence, turning_point: Turn | None) -> Iterator[str]:
     forks = evidence.forks
     if evidence.stop_reason:
-        yield f"The bisection stopped early: {evidence.stop_reason} The results so far remain valid."
+        yield f"The bisection stopped early: {evidence.stop_reason} The results so far are valid."
     if turning_point is not None and not turning_point.monotone:
         last = turning_point.last
         numbers = _numbers(evidence, lambda place, tally: place < last and not tally.passes and tally.failures > 0)
         yield (
-            f"There is more than one turning point: regenerated from {step_list(numbers)} on, the run failed, although "
-            f"it passes from step {forks[last].sequence_no} on. More steps were tried to find the last one that helps."
+            f"There is more than one turning point: re-run from {step_list(numbers)} on, the run failed, although it "
+            f"passes from step {forks[last].sequence_no} on. More steps were tried to find the last one that helps."
         )
     if turning_point is not None and turning_point.first < turning_point.last:
-        yield f"The earliest step from which regeneration was seen to help is {step_name(forks[turning_point.first])}."
+        yield f"The earliest step from which a re-run passed is {step_name(forks[turning_point.first])}."
     numbers = _numbers(evidence, lambda place, tally: not tally.clear and tally.unclear > 0)
     if numbers:
-        yield f"Regeneration from {step_list(numbers)} on has no result: no probe there has a verdict."
+        yield f"Re-running from {step_list(numbers)} on has no result: no replay there has a verdict."
     numbers = _numbers(evidence, lambda place, tally: tally.placeholder_passes + tally.placeholder_failures > 0)
     if numbers:
         yield (
-            f"From {step_list(numbers)} on, some probes were judged with a placeholder for an answer that no recording "
-            "has and that may not be requested live. A real answer could change their verdicts."
+            f"From {step_list(numbers)} on, some replays were judged with a placeholder for an answer that no "
+            "recording has and that may not be requested live. A real answer could change their verdicts."
         )
 
 

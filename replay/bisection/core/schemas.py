@@ -143,8 +143,10 @@ class CommitStep(Schema):
 
 
 class BisectResult(Schema):
-    """Three results: is the failure reproducible, does regeneration help, and from which step on."""
+    """Three results: does the failure come back, does re-running help, and up to which step."""
 
+    # The main result in a few words.
+    headline: str
     sentence: str
     reproduction: Reproduction
     repeats: TallyView

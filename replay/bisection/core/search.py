@@ -9,11 +9,12 @@ one fails, the remaining places are scanned within the budget.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import comb, sqrt
+from math import comb
 from typing import Final, Literal
 
+from replay.checks.pass_rates import wilson
+
 Confidence = Literal["high", "medium", "low"]
-_Z: Final = 1.96
 _STRONG: Final = 0.01
 _FAIR: Final = 0.05
 
@@ -245,9 +246,4 @@ def _states(findings: Findings, settings: Settings) -> list[State]:
 
 def _least_rate(tally: Tally) -> float:
     """The lower end of Wilson's interval for the pass rate."""
-    n = tally.clear
-    if not n:
-        return 0.0
-    rate, square = tally.passes / n, _Z * _Z
-    middle = rate + square / (2 * n)
-    return (middle - _Z * sqrt(rate * (1 - rate) / n + square / (4 * n * n))) / (1 + square / n)
+    return wilson(tally.passes, tally.clear)[0]

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 
+from replay.checks.pass_rates import wilson
 from replay.core.vocabulary import COMPLETED, FAILED
-from replay.experiments.core.schemas import CellView, ExperimentRowView, Spread
+from replay.experiments.core.schemas import CellView, ExperimentRowView, RateInterval, Spread
 
 
 def aggregate(rows: Sequence[ExperimentRowView]) -> list[CellView]:
-    """Aggregate the rows of each cell, in order. Cancelled rows do not count; failed ones passed no check."""
+    """Aggregate the rows of each cell, in order.
+
+    Failed rows passed no check. Cancelled rows do not count, nor do those whose checks prove nothing.
+    """
     by_cell: dict[int, list[ExperimentRowView]] = {}
     for row in sorted(rows, key=lambda row: (row.cell, row.sample)):
         by_cell.setdefault(row.cell, []).append(row)
@@ -21,19 +25,27 @@ def spread(values: Iterable[float | None]) -> Spread | None:
 
 
 def passed_all(row: ExperimentRowView) -> bool:
-    return row.checks is not None and all(check.passed for check in row.checks)
+    return bool(row.checks) and all(check.passed for check in row.checks or ())
 
 
 def _cell(cell: int, rows: Sequence[ExperimentRowView]) -> CellView:
     completed_rows = [row for row in rows if row.status in COMPLETED]
     failed = sum(row.status in FAILED for row in rows)
+    judged_rows = [row for row in completed_rows if row.checks]
+    decided_rows = [row for row in judged_rows if not row.unverified]
+    verdicts = len(decided_rows) + failed if judged_rows else 0
+    passed = sum(map(passed_all, decided_rows))
     return CellView(
         cell=cell,
         settings=rows[0].settings,
         rows=len(rows),
         finished=len(completed_rows),
         failed=failed,
-        pass_rate=_pass_rate(rows),
+        verdicts=verdicts,
+        passed=passed,
+        unverified=len(judged_rows) - len(decided_rows),
+        pass_rate=passed / verdicts if verdicts else None,
+        pass_interval=_interval(passed, verdicts) if verdicts else None,
         ars=spread(row.ars for row in completed_rows),
         output_similarity=spread(row.output_similarity for row in completed_rows),
         tokens=spread(map(_tokens, completed_rows)),
@@ -42,12 +54,9 @@ def _cell(cell: int, rows: Sequence[ExperimentRowView]) -> CellView:
     )
 
 
-def _pass_rate(rows: Sequence[ExperimentRowView]) -> float | None:
-    rows_with_checks = [row for row in rows if row.checks]
-    if not rows_with_checks:
-        return None
-    failed = sum(row.status in FAILED for row in rows)
-    return sum(map(passed_all, rows_with_checks)) / (len(rows_with_checks) + failed)
+def _interval(passed: int, verdicts: int) -> RateInterval:
+    low, high = wilson(passed, verdicts)
+    return RateInterval(low=low, high=high)
 
 
 def _tokens(row: ExperimentRowView) -> float | None:

@@ -116,6 +116,8 @@ class ExperimentRowView(Schema):
     new_tools: int | None
     unused_tools: int | None
     checks: list[CheckResult] | None
+    # Why its checks prove nothing, e.g. because a placeholder stands for the final answer; empty if they do.
+    unverified: str
     # The beginning of the final answer.
     answer: str
     error: str
@@ -127,6 +129,11 @@ class Spread(Schema):
     max: float
 
 
+class RateInterval(Schema):
+    low: float
+    high: float
+
+
 class CellView(Schema):
     """Aggregates of the finished rows of one combination; a spread is null if no row has the value."""
 
@@ -135,8 +142,16 @@ class CellView(Schema):
     rows: int
     finished: int
     failed: int
-    # The share of ended rows that passed every check; null without checks.
+    # Of these rows, the checks decide: they were evaluated on an answer, or the row failed. 0 without checks.
+    verdicts: int
+    # Rows that passed every check.
+    passed: int
+    # Rows whose checks prove nothing. They are not a part of the rate.
+    unverified: int
+    # `passed` of `verdicts`; null if no row is verified.
     pass_rate: float | None
+    # The 95 % interval (Wilson) of the rate.
+    pass_interval: RateInterval | None
     ars: Spread | None
     output_similarity: Spread | None
     tokens: Spread | None

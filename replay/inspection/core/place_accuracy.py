@@ -5,12 +5,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from typing import Final
 
+from replay.checks.pass_rates import wilson
 from replay.inspection.core.places import PlaceKind
-
-_Z: Final = 1.959964  # 95 % interval
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,15 +24,6 @@ class Accuracy:
     def interval(self) -> tuple[float, float]:
         """95 % interval (Wilson) of the share that is near."""
         return wilson(self.near, self.places)
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    if n == 0:
-        return 0.0, 1.0
-    rate = hits / n
-    middle = (rate + _Z * _Z / (2 * n)) / (1 + _Z * _Z / n)
-    half = _Z * sqrt(rate * (1 - rate) / n + _Z * _Z / (4 * n * n)) / (1 + _Z * _Z / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from replay.live.operator_urls import spelling_problem
+from replay.live.pricing import free_providers
 from replay.live.providers.types import Protocol, Provider
 from traces.core.json_access import is_number
 
@@ -31,12 +32,14 @@ def configured_providers() -> dict[str, Provider]:
 
 
 def register(provider: Provider) -> None:
-    """Register a provider that runs inside this process; an operator's provider of the same name wins."""
+    """Register a provider that runs inside this process, free of charge; an operator's of the same name wins."""
     _local_providers[provider.name] = provider
+    free_providers.add(provider.name)
 
 
 def unregister(name: str) -> None:
     _local_providers.pop(name, None)
+    free_providers.discard(name)
 
 
 def provider_for(step_provider: str, model: str, override: str | None) -> Provider | None:

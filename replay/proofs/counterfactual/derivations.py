@@ -34,7 +34,8 @@ _MAX_CHARACTERS: Final = 2_000
 class OtherState(Exception):
     """The probe is in the other run's state, so the rest must be replayed from that run.
 
-    `is_traced`: recorded data flow shows this. `strays`: the outputs that led to that state.
+    `is_traced`: recorded data flow shows all that the code does with it, from here on. `strays`: the outputs that led
+    to that state.
     """
 
     def __init__(self, *, is_traced: bool, strays: Sequence[Stray] = ()) -> None:
@@ -234,7 +235,7 @@ class State:
         if self._matches(self.side, product.due):
             return
         if self._matches(1 - self.side, product.due):
-            raise OtherState(is_traced=product.is_traced)
+            raise OtherState(is_traced=self._is_traced_from(product))
         self.assumes_code = self.assumes_code or product.is_copied
         if product.is_traced or product.is_copied:
             return
@@ -244,6 +245,14 @@ class State:
         if self._matches(1 - self.side, product.due, decisions_only=True):
             raise OtherState(is_traced=False)
         raise UnknownState(gap(Gap.CODE_UNSEEN))
+
+    def _is_traced_from(self, product: Product) -> bool:
+        """Return whether recorded data flow explains this product and all later ones.
+
+        The other run contains what the code made of its outputs in every one of them.
+        """
+        due = product.due[self.side]
+        return all(later.is_traced for later in self.derivations.products if later.due[self.side] >= due)
 
     def _matches(self, side: int, due: tuple[int, int], *, decisions_only: bool = False) -> bool:
         """Return whether the outputs before a product are those of a run."""

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from itertools import product
-from math import comb, prod, sqrt
+from math import comb, prod
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
+from replay.checks.pass_rates import wilson
 
 # With three repeats on each side, no result could be significant at 0.05.
 FIRST: Final = 4
@@ -22,7 +23,6 @@ STRICT: Final = 0.01
 # From this number of repeats on, a p over _EVEN ends the test.
 _HOPELESS: Final = 6
 _EVEN: Final = 0.5
-_Z: Final = 1.959963984540054
 
 
 class Decision(StrEnum):
@@ -76,16 +76,6 @@ def holm(ps: Sequence[float]) -> list[float]:
         highest = max(highest, min(1.0, ps[index] * (len(ps) - rank)))
         adjusted_ps[index] = highest
     return adjusted_ps
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a rate (Wilson)."""
-    if n == 0:
-        return 0.0, 1.0
-    rate, square = hits / n, _Z * _Z
-    middle = (rate + square / (2 * n)) / (1 + square / n)
-    half = _Z * sqrt(rate * (1 - rate) / n + square / (4 * n * n)) / (1 + square / n)
-    return 0.0 if hits == 0 else middle - half, 1.0 if hits == n else middle + half
 
 
 def clopper_pearson(hits: int, n: int) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from tests.bench.attribution.programs.field import FIELD
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
+from tests.bench.attribution.programs.novel import NOVEL
 from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
@@ -24,7 +25,18 @@ from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-HELD_OUT_SETS: Final = ("held out", "unseen", "fresh", "blind", "later", "field", "wild", "families", "patterns")
+HELD_OUT_SETS: Final = (
+    "held out",
+    "unseen",
+    "fresh",
+    "blind",
+    "later",
+    "field",
+    "wild",
+    "families",
+    "patterns",
+    "novel",
+)
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
     "held out": HELD_OUT,
@@ -36,6 +48,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "wild": WILD,
     "families": FAMILIES,
     "patterns": PATTERNS,
+    "novel": NOVEL,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.

@@ -16,7 +16,8 @@ from rich.table import Table
 from tests.support.query_plans import rows_read
 from traces.models import Run
 from traces.run_lists import run_list
-from traces.run_lists.run_filter import Sort, parse_filter
+from traces.run_lists.run_filter import parse_filter
+from traces.run_lists.sort_orders import Sort
 
 _MOST: Final = 30
 _LIMITS: Final = (5, 10, 15, 30)
@@ -81,6 +82,7 @@ def _values() -> Mapping[str, tuple[str, ...]]:
         "judgement_kind": ("score", "fail"),
         "min_score": ("0", "0.5", "0.995"),
         "outcome": ("passed", "failed", "unknown", "unverified", "failed,unknown"),
+        "forks": ("nested",),
     }
 
 

@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -64,6 +66,17 @@ def test_show_prints_whole_payloads(forkpoint: WarmShell, failed_run: str) -> No
 
 def test_file_selects_its_run(forkpoint: WarmShell, failed_run: str) -> None:
     assert forkpoint("show", FAILED, "--json").json["run"]["id"] == failed_run
+
+
+def test_command_does_not_import_redis(forkpoint: WarmShell) -> None:
+    program = (
+        "import sys\nfrom cockpit.cli import main\nsys.argv = ['forkpoint', 'runs']\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "sys.exit('imported redis' if 'redis' in sys.modules else 0)\n"
+    )
+    command = [sys.executable, "-c", program]
+    process = subprocess.run(command, env=forkpoint.shell.environment, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
 
 
 def test_terminal_output_is_a_table(forkpoint: WarmShell, failed_run: str) -> None:

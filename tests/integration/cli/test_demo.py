@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from cockpit.demo.agent import loading
 from cockpit.demo.agent.record import RECORDINGS, record
@@ -14,14 +15,16 @@ from cockpit.demo.local_model.model import MODELS
 from diffing.queries import report
 from replay.live import providers
 from replay.models import ReplaySession
+from replay.sessions import services
 from replay.sessions.queries import session_view
-from replay.sessions.schemas import SessionView
+from replay.sessions.schemas import ReplayRequest, SessionView
 from tests.support.patience import wait_until
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing import forkpoint_events
-from traces.models import Run
+from traces.models import Deletion, Run
+from traces.retention import deletions, purge
 from traces.runs.queries import steps
 
 
@@ -40,8 +43,9 @@ def recording(file: Path) -> RecordedRun:
     return run
 
 
-def wait_for_end(session: ReplaySession) -> SessionView:
+def wait_for_end(session: ReplaySession | None) -> SessionView:
     """Wait until the session has ended and is compared; return it."""
+    assert session is not None
 
     def finished_view() -> SessionView | None:
         view = session_view(session.id)
@@ -89,6 +93,7 @@ def test_demo_has_failed_run_fork_and_cause(local_model: None, worker: None) -> 
     assert view.status == "completed_mixed", view.error
     source = Run.objects.get(id=view.source_run)
     assert source.status == RunStatus.FAILED
+    assert source.cost_usd == 0
     assert Run.objects.filter(app=APP, source="import").count() == len(SCENARIOS)
     assert view.run is not None
     derived = {step.sequence_no: step for step in steps(view.run)}
@@ -113,6 +118,11 @@ def test_demo_has_failed_run_fork_and_cause(local_model: None, worker: None) -> 
     assert "cents" in attribution.sentence
     assert "42.00 EUR" in attribution.sentence
 
+    request = ReplayRequest(run=str(source.id), fork_step=view.fork_sequence_no, overrides=view.overrides)
+    repetition = Run.objects.get(replayed_by=wait_for_end(services.launch(request)).id)
+    assert {step.label for step in steps(repetition.id) if step.type == StepType.MODEL} == {Label.CACHED}
+    assert (repetition.tokens_in, repetition.tokens_out) == (fixed_run.tokens_in, fixed_run.tokens_out)
+
 
 @pytest.mark.django_db(transaction=True)
 def test_second_load_resumes_without_changes(local_model: None, worker: None) -> None:
@@ -122,6 +132,29 @@ def test_second_load_resumes_without_changes(local_model: None, worker: None) ->
     assert (second.id, second.diff) == (first.id, first.diff)
     assert ReplaySession.objects.count() == 1
     assert Run.objects.count() == len(SCENARIOS) + 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_deleted_demo_comes_back_only_on_request(client: Client, local_model: None, worker: None) -> None:
+    view = wait_for_end(loading.put_in_store())
+    tour = client.get("/api/v1/tour").json()
+    assert tour == {"is_loading": False, "run": str(view.source_run), "session": str(view.id)}
+    assert view.run is not None
+    parcel = Run.objects.get(external_id=loading.load_recording("parcel").external_id)
+    runs = {view.source_run, view.run, parcel.id}
+    assert all(isinstance(result, Deletion) for result in deletions.delete([*runs], by="ada", includes_citations=True))
+    deletions.delete([parcel.id], by="ada", at_once=True)
+    purge.remove_due()
+
+    loading.put_in_store()
+    assert set(Run.objects.filter(deletion__isnull=False).values_list("id", flat=True)) == runs - {parcel.id}
+    assert not Run.objects.filter(external_id=parcel.external_id).exists()
+    assert client.get("/api/v1/tour").json()["run"] is None
+
+    wait_for_end(loading.put_in_store(restores_deleted=True))
+    assert Run.objects.filter(deletion__isnull=True).count() == len(SCENARIOS) + 1
+    assert set(Run.objects.values_list("revision", flat=True)) == {1}
+    assert client.get("/api/v1/tour").json() == tour
 
 
 @pytest.mark.django_db(transaction=True)

@@ -11,12 +11,12 @@ from django.db import connections
 from django.db.models import Model
 from django.test import Client
 
-from diffing.models import DiffReport, ShareLink
+from diffing.models import DiffReport
 from replay.execution import task_names
 from replay.models import Experiment, Proof, ReplaySession
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import Reply, ToolCall, order_desk
-from traces.models import IgnoreList, RequestKey
+from traces.models import IgnoreList, RequestKey, ShareLink
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -181,6 +181,27 @@ def test_derived_run_links_to_stored_source() -> None:
     assert [step.source_step for step in queries.steps(imported.id)] == originals
 
 
+def test_derived_run_is_recognized() -> None:
+    run = _derived()
+    file = _export(run)
+    assert portable_runs.import_bundle(file) == services.RecordResult(run_id=run.id, is_new=False)
+
+
+def test_source_that_was_derived_itself_is_found() -> None:
+    source = _derived()
+    run = services.open_run(name="again", app="desk", source_run=source, fork_sequence_no=1, external_id="again")
+    services.copy_steps(
+        source_run_id=source.id, run_id=run.id, first=1, last=5, label=Label.EXACT, reason="source_output_reused"
+    )
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    file = _export(Run.objects.get(id=run.id))
+    with services.retention():
+        Run.objects.filter(id=run.id).delete()
+    imported = portable_runs.import_bundle(file)
+    assert imported.is_new
+    assert Run.objects.get(id=imported.run_id).source_run_id == source.id
+
+
 def test_derived_run_needs_no_source() -> None:
     run = _derived()
     file = _export(run)

@@ -42,6 +42,7 @@ def test_worker_proves_the_demo_prompt_fix(client: Client, local_model: None, re
     """Estimate, then one cause with high confidence and its mediators; every form of the report states it."""
     request.getfixturevalue("worker")
     session = loading.put_in_store()
+    assert session is not None
 
     def is_compared() -> bool:
         session.refresh_from_db()

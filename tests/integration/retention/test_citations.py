@@ -12,7 +12,7 @@ from replay.models import ReplaySession
 from tests.integration.retention.test_deletion import delete, pass_grace, post, used_digests
 from tests.support.proofs import fork_and_diff, no_queue
 from tests.support.recordings import order_run
-from traces.models import Artifact, Run, Step
+from traces.models import Artifact, Run, ShareLink, Step
 from traces.retention import purge
 from traces.runs import services
 
@@ -70,9 +70,11 @@ def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked:
         assert answer.status_code == 200
         if step.label == "exact" and step.output_ref:
             assert "output" in answer.json()["unavailable"]
-    for path in (f"/diffs/{diff}", f"/diffs/{diff}/prove/preview", f"/share/{share['url'].rpartition('/')[2]}"):
+    for path in (f"/diffs/{diff}", f"/diffs/{diff}/prove/preview"):
         answer = get(client, path)
         assert answer.status_code in {405, 410}, path
+    assert get(client, f"/share/{share['url'].rpartition('/')[2]}").status_code == 404
+    assert not ShareLink.objects.exists()
     assert f"run {run_id}" in get(client, f"/diffs/{diff}").json()["detail"]
     refusal = post(client, "/replays", {"run": str(run_id), "fork_step": 1, "overrides": {"overrides": []}})
     assert (refusal.status_code, "was deleted" in refusal.json()["detail"]) == (404, True)

@@ -14,7 +14,8 @@ from traces.core.ids import new_id
 from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunSource, RunStatus
 from traces.models import Judgement, Run, RunOutcome, RunTag
 from traces.run_lists import run_list
-from traces.run_lists.run_filter import Sort, parse_filter
+from traces.run_lists.run_filter import parse_filter
+from traces.run_lists.sort_orders import Sort
 from traces.storage import bulk
 
 pytestmark = pytest.mark.django_db
@@ -36,18 +37,22 @@ FILTERS: Final[Mapping[str, str]] = {
     "max_cost": "0.1",
     "min_score": "0.9",
     "outcome": "failed,unknown",
+    "forks": "nested",
 }
+SINGLE: Final = [{}, *({name: value} for name, value in FILTERS.items())]
+PAIRS: Final = [{name: FILTERS[name], other: FILTERS[other]} for name, other in combinations(FILTERS, 2)]
+# Orders by another column are made alike.
+PAIRED_SORTS: Final = (Sort.NEWEST, Sort.OUTCOME, Sort.COST_LAST)
 QUERIES: Final = [
-    {},
-    *({name: value} for name, value in FILTERS.items()),
-    *({name: FILTERS[name], other: FILTERS[other]} for name, other in combinations(FILTERS, 2)),
+    {**query, "sort": sort} for sort in Sort for query in (*SINGLE, *(PAIRS if sort in PAIRED_SORTS else ()))
 ]
 
 
 def _insert_runs() -> None:
-    runs, outcomes, tags, judgements = [], [], [], []
+    runs: list[dict[str, Any]] = []
+    outcomes, tags, judgements = [], [], []
     for number in range(RUNS):
-        run = {
+        run: dict[str, Any] = {
             "id": new_id(),
             "external_id": f"run-{number}",
             "content_digest": "",
@@ -58,6 +63,7 @@ def _insert_runs() -> None:
             "format": "otlp",
             "status": RunStatus.FAILED if number % 10 == 0 else RunStatus.COMPLETED,
             "created_at": NOON,
+            "source_run": runs[number // 50 * 50]["id"] if number % 10 == 1 else None,
             "started_at": NOON + timedelta(seconds=number),
             "tags": [],
             "metadata": {},
@@ -65,9 +71,10 @@ def _insert_runs() -> None:
             "revision": 1,
             "step_count": 3,
             "error_count": 0,
-            "tokens_in": 0,
+            "tokens_in": number % 3 * number,
             "tokens_out": 0,
             "cost_usd": number / 1_000,
+            "duration_ms": number % 100 or None,
             "exact_count": 0,
             "cached_count": int(number % 500 == 7),
             "simulated_count": 0,
@@ -92,36 +99,36 @@ def _insert_runs() -> None:
             cursor.execute("SET LOCAL enable_seqscan = off")
 
 
-@pytest.mark.parametrize("sort", Sort)
-def test_pages_read_each_run_at_most_once(sort: Sort) -> None:
+def test_pages_read_each_run_at_most_once() -> None:
     _insert_runs()
     excesses: dict[str, Any] = {}
     for query in QUERIES:
-        run_filter = parse_filter({**query, "sort": sort, "limit": "20"})
+        run_filter = parse_filter({**query, "limit": "20"})
         rows = rows_read(lambda run_filter=run_filter: run_list.page(run_filter), table=LISTING)  # type: ignore[misc]
-        if rows > RUNS + ALLOWANCE:
+        # Runs with and without a value are two lists, for which PostgreSQL reads a small table twice.
+        is_twice = connection.vendor == "postgresql" and {"duration", "tokens"} & {query["sort"].removeprefix("-")}
+        if rows > (2 * RUNS if is_twice else RUNS) + ALLOWANCE:
             excesses[str(query)] = rows
     assert not excesses
 
 
-@pytest.mark.parametrize("sort", Sort)
-def test_second_pages_read_what_remains(sort: Sort) -> None:
+def test_second_pages_read_what_remains() -> None:
     _insert_runs()
-    first_page = run_list.page(parse_filter({"sort": sort, "limit": "20"}))
-    run_filter = parse_filter({"sort": sort, "limit": "20", "cursor": first_page.next or ""})
-    assert rows_read(lambda: run_list.page(run_filter), table=LISTING) < ALLOWANCE
-    assert first_page.total == 1_000
-    assert run_list.page(run_filter).total is None
+    for sort in Sort:
+        first_page = run_list.page(parse_filter({"sort": sort, "limit": "20"}))
+        run_filter = parse_filter({"sort": sort, "limit": "20", "cursor": first_page.next or ""})
+        assert rows_read(lambda run_filter=run_filter: run_list.page(run_filter), table=LISTING) < ALLOWANCE  # type: ignore[misc]
+        assert first_page.total == 1_000
+        assert run_list.page(run_filter).total is None
 
 
 def test_lists_read_the_indexes_of_the_listing() -> None:
     if connection.vendor != "sqlite":
         pytest.skip("PostgreSQL chooses by statistics")
     for query in QUERIES:
-        for sort in Sort:
-            run_filter = parse_filter({**query, "sort": sort})
-            for plan in plans(lambda run_filter=run_filter: run_list.page(run_filter)):  # type: ignore[misc]
-                assert "SCAN traces_run\n" not in f"{plan}\n"
-                assert "SCAN traces_runlisting\n" not in f"{plan}\n", (query, plan)
-                if not {"tag", "min_score"} & set(query):
-                    assert "TEMP B-TREE" not in plan, (query, plan)
+        run_filter = parse_filter(query)
+        for plan in plans(lambda run_filter=run_filter: run_list.page(run_filter)):  # type: ignore[misc]
+            assert "SCAN traces_run\n" not in f"{plan}\n"
+            assert "SCAN traces_runlisting\n" not in f"{plan}\n", (query, plan)
+            if not {"tag", "min_score"} & set(query):
+                assert "TEMP B-TREE" not in plan, (query, plan)

@@ -10,12 +10,12 @@ from django.db import connection
 from django.test import Client
 
 from diffing import services as diffing
-from diffing import sharing
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffOptions
 from tests.support import importing_fixtures as fixtures
 from tests.support.recordings import order_run
 from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import ShareKind
 from traces.errors import NotFound
 from traces.imports import import_files
 from traces.models import Artifact, Run
@@ -23,6 +23,8 @@ from traces.reading.progress import NamedFile
 from traces.runs import queries, services
 from traces.runs.services import RecordResult
 from traces.schemas import ImportedRun
+from traces.sharing.links import Subject, create_link
+from traces.sharing.schemas import ShareRequest
 
 pytestmark = pytest.mark.django_db
 
@@ -133,7 +135,7 @@ def test_report_names_newer_revisions_of_its_runs() -> None:
     newest = services.record(order_run())
     expected = {"base": {"id": str(newest.run_id), "revision": 3, "added_steps": 2}, "candidate": None}
     assert _get(f"diffs/{report.id}")["newer_revisions"] == expected
-    _, token = sharing.create_link(diff_id=report.id)
+    _, token = create_link(Subject(ShareKind.DIFF, report.id), ShareRequest())
     assert _get(f"share/{token}")["newer_revisions"] == expected
     assert DiffReport.objects.values_list("body", flat=True).get(id=report.id) == stored
 

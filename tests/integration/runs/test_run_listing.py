@@ -3,18 +3,20 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
+from uuid import UUID
 
 import pytest
 from django.db import connection
 from django.test import Client
 
 from tests.support.recordings import order_run
+from traces.captions import services as captions
 from traces.core.vocabulary import Label, Outcome, RunSource, RunStatus
-from traces.models import Deletion, Run, RunListing, RunOutcome
+from traces.models import Deletion, Run, RunCaption, RunListing, RunOutcome
 from traces.runs import services
 
 pytestmark = pytest.mark.django_db
-COLUMNS: Final = ("app", "environment", "source", "status", "started_at", "cost_usd")
+COLUMNS: Final = ("app", "environment", "source", "status", "started_at", "cost_usd", "duration_ms")
 
 
 def _record(external_id: str, **changes: Any) -> Run:
@@ -34,13 +36,39 @@ def _check_listing() -> None:
         assert (listing.has_errors, listing.has_exact) == (run.error_count > 0, run.exact_count > 0)
         assert (listing.has_cached, listing.has_simulated) == (run.cached_count > 0, run.simulated_count > 0)
         assert listing.has_live == (run.step_count > replay_count)
+        assert (listing.root, listing.steps) == (_root(run), run.step_count)
+        assert listing.tokens == (run.tokens_in + run.tokens_out or None)
+        caption = RunCaption.objects.filter(run=run).first()
+        name = caption.title if caption and caption.title else run.name
+        assert listing.sort_name == name.lower()[:60]
     assert RunListing.objects.count() == runs.count()
+
+
+def _root(run: Run) -> UUID | None:
+    source = run.source_run
+    return None if source is None else _root(source) or source.id
 
 
 def test_recorded_runs_are_listed() -> None:
     _record("a", app="shop", environment="prod", status=RunStatus.FAILED)
     _record("b", source=RunSource.PROBE)
-    services.open_run(name="fork", app="desk", source_run=_record("c"), fork_sequence_no=3)
+    fork = services.open_run(name="fork", app="desk", source_run=_record("c"), fork_sequence_no=3)
+    services.open_run(name="fork", app="desk", source_run=fork, fork_sequence_no=4)
+    _check_listing()
+
+
+def test_listing_has_the_name_that_users_gave_a_run() -> None:
+    run = _record("a", name="Where is my order, which should have been here a week ago, and the lamp?")
+    _check_listing()
+    for title in ("Late order", "Later", ""):
+        captions.rename(run.id, title=title)
+        _check_listing()
+    captions.rename(run.id, title="Late order")
+    RunCaption.objects.all().delete()
+    _check_listing()
+    open_run = services.open_run(name="first name", app="desk")
+    captions.rename(open_run.id, title="")
+    Run.objects.filter(id=open_run.id).update(name="second name")
     _check_listing()
 
 

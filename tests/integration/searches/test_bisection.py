@@ -106,7 +106,7 @@ def test_worker_finds_the_commit_step(client: Client, desk: list[Exchange], requ
     assert commit["kept"]["sequence_no"] == model_step(4)
     assert commit["earliest"]["sequence_no"] == model_step(0)
     assert (commit["confidence"], commit["monotone"], commit["settled"]) == ("high", True, True)
-    assert "commit step is step 9" in result["sentence"]
+    assert "Point of no return: step 9" in result["sentence"]
     assert client.get("/api/v1/bisections", {"run": run}).json()["bisections"][0]["sentence"] == result["sentence"]
 
 

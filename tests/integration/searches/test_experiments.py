@@ -102,6 +102,7 @@ def test_experiment_compares_models_and_prompts(
     """The small model mistakes cents for euros unless the prompt states the unit."""
     request.getfixturevalue("worker")
     fixed_session = loading.put_in_store()
+    assert fixed_session is not None
     prompt_overrides = fixed_session.profile.profile["overrides"]
     body = {
         "run": str(fixed_session.source_run_id),
@@ -236,6 +237,19 @@ def test_cancelled_experiment_starts_no_row(client: Client, desk: str, no_queue:
     services.requeue_unfinished()
     assert no_queue == []
     assert client.get("/api/v1/experiments").json()["experiments"][0]["status"] == "cancelled"
+
+
+def test_placeholder_answer_is_unverified(client: Client, desk: str, no_queue: list[str]) -> None:
+    """Without a live call nothing answers the changed prompt, so a check of the answer decides nothing."""
+    body = matrix(desk, "a", policy={"allow": [], "order": "reuse"}, checks=[{"kind": "contains", "text": "42.00 EUR"}])
+    experiment = post(client, "/experiments", body).json()
+    work_off(no_queue)
+    tasks.compare(experiment["results"][0]["session"])
+    view = wait_for_end(client, experiment["id"])
+    (row,), (cell,) = view["results"], view["aggregates"]
+    assert "a placeholder stands for the model's answer" in row["unverified"]
+    assert (cell["finished"], cell["unverified"], cell["pass_rate"]) == (1, 1, None)
+    assert [check.kind for check in Judgement.objects.filter(run=row["run"], source="check")] == ["not_run"]
 
 
 def test_budget_limits_all_rows_together(client: Client, desk: str, no_queue: list[str]) -> None:

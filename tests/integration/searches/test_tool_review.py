@@ -80,16 +80,16 @@ def test_every_tool_is_listed_with_a_suggestion() -> None:
     assert (order.description, order.suggestion.safe, order.suggestion.reason) == (
         "Looks an order up.",
         True,
-        "contains get",
+        "name contains “get”",
     )
     assert (policy.suggestion.safe, policy.parameters) == (True, {"b": 2})
-    assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, False)
-    assert transfer.suggestion.reason == "contains no known word: a side effect until reviewed"
+    assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, None)
+    assert transfer.suggestion.reason == "treated as a side effect until reviewed"
 
 
 def test_unsafe_word_in_description_wins() -> None:
     offering([{"name": "get_order", "description": "Read the order, then send an email."}])
-    assert tools()["get_order"].suggestion.reason == "contains send, email"
+    assert tools()["get_order"].suggestion.reason == "description contains “send”, “email”"
 
 
 def test_list_queries_do_not_grow_with_runs() -> None:
@@ -127,6 +127,32 @@ def test_decision_is_stored_with_its_author() -> None:
         (True, "local", "page"),
     ]
     assert [tool["name"] for tool in entries][-1] == "get_order", "those that wait come first"
+
+
+def accept(*names: str) -> Any:
+    body = {"as_suggested": True, "decisions": [{"name": name, "safe": True} for name in names]}
+    return put_body("tools", body)
+
+
+def test_suggestions_are_accepted_at_once() -> None:
+    desk()
+    assert accept("get_order", "search_policy").status_code == 200
+    assert {name: tool.safe for name, tool in tools().items()} == {
+        "get_order": True,
+        "search_policy": True,
+        "transfer": None,
+    }
+    assert [(entry.by, entry.via) for entry in tools()["get_order"].history] == [("local", "suggestion")]
+
+
+@pytest.mark.parametrize("name", ["transfer", "send_email", "search_policy", "no_such_tool"])
+def test_only_safe_suggestions_are_accepted(name: str) -> None:
+    offering([*TOOLS, {"name": "send_email"}])
+    tool_review_services.decide({"search_policy": False}, author="ada")
+    response = accept("get_order", name)
+    assert (response.status_code, response.json()["code"]) == (409, "conflict")
+    assert repr(name) in response.json()["detail"]
+    assert tools()["get_order"].safe is None, "all or none"
 
 
 def test_repeated_decision_is_not_new() -> None:

@@ -2,10 +2,12 @@
 
 import gzip
 from collections.abc import Callable
+from contextlib import closing
 
 import orjson
 import pytest
 import zstandard
+from django.conf import settings
 from django.test import Client
 
 from tests.support.recordings import conversation
@@ -41,3 +43,17 @@ def test_a_compressed_artifact_is_known_by_its_weak_tag() -> None:
     assert (first["Content-Encoding"], first["ETag"]) == ("gzip", f'W/"{digest}"')
     again = Client().get(f"/api/v1/artifacts/{digest}", headers={"If-None-Match": first["ETag"]})
     assert again.status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("accept", "encoding"), [("gzip, deflate, br, zstd", "br"), ("gzip, deflate", "gzip"), ("identity", None)]
+)
+def test_assets_are_stored_in_the_encoding_that_a_browser_accepts(accept: str, encoding: str | None) -> None:
+    """The policies of a document are not among their headers: they would be a tenth of a first load."""
+    script = next(path for path in (settings.FRONTEND_DIST / "assets").glob("*.js") if path.stat().st_size > 10_000)
+    with closing(Client().get(f"/assets/{script.name}", headers={"Accept-Encoding": accept})) as response:
+        pass
+    assert response.headers.get("Content-Encoding") == encoding
+    assert "Accept-Encoding" in response["Vary"]
+    assert "Content-Security-Policy" not in response
+    assert response["X-Content-Type-Options"] == "nosniff"

@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from diffing import services as diffing
-from diffing import sharing
 from diffing.models import Evidence
 from replay.execution import runner, task_names
 from replay.experiments import services as experiments
@@ -33,9 +32,11 @@ from tests.support.queues import capture_tasks
 from tests.support.recordings import order_run
 from traces.call_index import ignore_lists
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import ShareKind, StepType
 from traces.models import Run
 from traces.runs.services import record
+from traces.sharing.links import Subject, create_link
+from traces.sharing.schemas import ShareRequest
 from traces.signatures.ignore_rules import IgnoreRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -151,7 +152,7 @@ def add_rows(client: Client, source: Run, ids: dict[str, str], numbers: range) -
             conclusion="It did.",
             created_at=timezone.now(),
         )
-        sharing.create_link(diff_id=UUID(ids["diff"]))
+        create_link(Subject(ShareKind.DIFF, UUID(ids["diff"])), ShareRequest())
         ignore_lists.set_rules(app=f"app-{number}", rules=[IgnoreRule(type="tool", pointer=f"/{number}")], by="ada")
         tool_review_services.decide({f"tool_{number}": True}, author="ada")
         for kind, body in (

@@ -14,8 +14,9 @@ from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.captions.queries import NO_CAPTION, captions_of
 from traces.core.ids import new_id
-from traces.models import Run
-from traces.runs.services import record
+from traces.core.vocabulary import Label, Reason, StepType
+from traces.models import Run, Step
+from traces.runs.services import copy_steps, open_run, record
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANSWER = "You are welcome, have a pleasant afternoon."
@@ -65,6 +66,21 @@ def test_diff_shows_both_captions(client: Client, source: str) -> None:
     assert report["captions"] == row["captions"] == get(client, f"diffs/{report['id']}")["captions"]
     assert [report["captions"][side]["change"] for side in ("base", "candidate")] == [None, CHANGE]
     assert report["captions"]["base"]["answer"] == ANSWER
+
+
+def test_row_has_the_model_from_the_changed_step_on(client: Client, source: str) -> None:
+    root = Run.objects.get(id=source)
+    run = open_run(name=root.name, app=root.app, source_run=root, fork_sequence_no=5)
+    copy_steps(
+        source_run_id=root.id,
+        run_id=run.id,
+        first=1,
+        last=root.step_count,
+        label=Label.EXACT,
+        reason=Reason.SOURCE_OUTPUT_REUSED,
+    )
+    Step.objects.filter(run=run, type=StepType.MODEL, sequence_no__gte=5).update(model="m2")
+    assert [row["model"] for row in get(client, "runs")["runs"]] == ["m2", "m1"]
 
 
 @pytest.mark.parametrize("path", ["runs", "replays", "runs/last/tree"])

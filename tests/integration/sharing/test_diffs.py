@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoCaptureOnCommitCallbacks
 
-from diffing import compute, queries, services, sharing, tasks
+from diffing import compute, queries, services, tasks
 from diffing.content import embeddings
 from diffing.models import DiffReport
 from diffing.schemas.report import CURRENT_FIELDS, DiffList, DiffOptions, DiffPending, DiffStatus
@@ -27,6 +27,7 @@ from traces.errors import RunInUse
 from traces.models import Run
 from traces.origins import stored_provenance
 from traces.runs import services as traces
+from traces.sharing import links
 
 pytestmark = pytest.mark.django_db
 LEXICAL = DiffOptions(similarity="lexical")
@@ -274,13 +275,14 @@ class TestNothingChanges:
             ("UPDATE diffing_diffreport SET sentence = 'x'", "report that is made cannot be changed"),
             ("UPDATE diffing_diffreport SET status = 'pending'", "report that is made cannot be changed"),
             ("DELETE FROM diffing_diffreport", "report cannot be deleted"),
-            ("UPDATE diffing_sharelink SET token_hash = 'x'", "a share link opens one report"),
-            ("UPDATE diffing_sharelink SET revoked_at = NULL", "a share link opens one report"),
+            ("UPDATE traces_sharelink SET kind = 'run'", "a share link opens one subject"),
+            ("UPDATE traces_sharelink SET token_hash = 'x'", "a share link opens one subject"),
+            ("UPDATE traces_sharelink SET revoked_at = NULL", "a share link opens one subject"),
         ],
     )
     def test_plain_sql_is_rejected(self, diff: DiffReport, statement: str, message: str) -> None:
         _, link = share_diff(diff.id)
-        sharing.revoke_link(link)
+        links.revoke_link(link, by="")
         with pytest.raises(DatabaseError, match=message), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(statement)
 

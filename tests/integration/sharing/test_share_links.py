@@ -12,12 +12,14 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from cockpit.http import tokens
-from diffing import queries, services, sharing
-from diffing.models import DiffReport, ShareLink
+from diffing import queries, services
+from diffing.models import DiffReport
 from diffing.schemas.report import DiffOptions
 from tests.support.comparing import CONFIRMATION, failing_refund, fixed_refund
 from tests.support.stored_diffs import share_diff, store_run
 from traces.core.ids import new_id
+from traces.models import ShareLink
+from traces.sharing import links
 
 pytestmark = pytest.mark.django_db
 
@@ -68,9 +70,9 @@ class TestShareLinks:
         share = Client().get(f"/api/v1/diffs/{diff.id}/shares").json()["shares"][0]
         assert share["views"] == 0
         unknown = Client().get("/share/fps_unknown").content.decode()
-        sharing.revoke_link(UUID(share["id"]))
+        links.revoke_link(UUID(share["id"]), by="")
         assert Client().get(f"/share/{token}").content.decode() == unknown
-        assert 'og:title" content="Shared report"' in unknown
+        assert 'og:title" content="Shared with Forkpoint"' in unknown
         assert "og:" not in Client().get("/").content.decode()
 
     def test_tokens_are_stored_as_hashes(self, diff: DiffReport) -> None:
@@ -120,12 +122,12 @@ class TestShareLinks:
         ShareLink.objects.filter(expires_at__isnull=False).update(expires_at="2020-01-01T00:00:00Z")
         used_link, _ = share_diff(diff.id, max_views=1)
         Client().get(f"/api/v1/share/{used_link}")
-        links = []
+        statements = []
         for token in ("fps_nothing", revoked_link, expired_link, used_link):
             with CaptureQueriesContext(connection) as queries_made:
                 assert Client().get(f"/api/v1/share/{token}").status_code == 404
-            links.append([query["sql"].split()[0] for query in queries_made])
-        assert links == [["SELECT", "UPDATE"]] * 4
+            statements.append([query["sql"].split()[0] for query in queries_made])
+        assert statements == [["SELECT", "UPDATE"]] * 4
 
     def test_link_for_people_opens_for_them(self, diff: DiffReport, settings: Settings) -> None:
         token, _ = share_diff(diff.id, audience="people", people=["Ada", "Eve"])
@@ -148,9 +150,9 @@ class TestShareLinks:
         self, diff: DiffReport, meanwhile: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         token, link = share_diff(diff.id, max_views=1)
-        link_ = sharing.link_for(token, "")
+        link_ = links.link_for(token, "")
         ShareLink.objects.filter(id=link).update(**meanwhile)
-        monkeypatch.setattr(sharing, "link_for", lambda *_: link_)
+        monkeypatch.setattr(links, "link_for", lambda *_: link_)
         assert Client().get(f"/api/v1/share/{token}").status_code == 404
         assert ShareLink.objects.get(id=link).views == meanwhile.get("views", 0)
 

@@ -149,7 +149,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.people(),
         [
             ("forks at", f"{len(numbers)} steps: {', '.join(numbers[:12])}{' …' if len(numbers) > 12 else ''}"),
-            ("probes", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
+            ("replays", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
             ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
             ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
         ],
@@ -158,6 +158,9 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
         output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
+
+
+_RESCUES: Final = {"rescued": "helps", "not_rescued": "does not help", "unclear": "unclear"}
 
 
 def _show(bisection: dict[str, Any]) -> None:
@@ -170,9 +173,9 @@ def _show(bisection: dict[str, Any]) -> None:
         [
             ("bisection", bisection["id"]),
             ("status", bisection["status"]),
-            ("reproducible", result["reproduction"].replace("_", " ")),
-            ("regeneration", result["rescue"].replace("_", " ")),
-            ("decided at", f"step {commit['step']['sequence_no']}" if commit else None),
+            ("failure", result["reproduction"].replace("_", " ")),
+            ("re-running", _RESCUES[result["rescue"]]),
+            ("point of no return", f"step {commit['step']['sequence_no']}" if commit else None),
             ("confidence", f"{commit['confidence']}: {commit['why']}" if commit else None),
             ("live calls", bisection["live_calls"]),
             ("cost", output.money(bisection["cost_usd"])),

@@ -118,12 +118,13 @@ def _show(experiment: dict[str, Any]) -> None:
         ],
     )
     console.print()
-    table = output.table(">rows", ">failed", ">pass", ">ARS", ">similar", ">cost", "combination")
+    table = output.table(">rows", ">failed", ">passed", ">95 % interval", ">ARS", ">similar", ">cost", "combination")
     for cell in experiment["aggregates"]:
         table.add_row(
             str(cell["finished"]),
             str(cell["failed"]),
-            _percent(cell["pass_rate"]),
+            _passes(cell),
+            _interval(cell["pass_interval"]),
             _mean(cell["ars"]),
             _mean(cell["output_similarity"]),
             output.money(cell["cost_usd"] and cell["cost_usd"]["mean"]),
@@ -132,8 +133,13 @@ def _show(experiment: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _percent(rate: float | None) -> str:
-    return "" if rate is None else f"{rate:.0%}"
+def _passes(cell: dict[str, Any]) -> str:
+    parts = [f"{cell['passed']} of {cell['verdicts']}"] if cell["verdicts"] else []
+    return ", ".join(parts + ([f"{cell['unverified']} unverified"] if cell["unverified"] else []))
+
+
+def _interval(interval: dict[str, float] | None) -> str:
+    return "" if interval is None else f"{interval['low']:.0%} to {interval['high']:.0%}"
 
 
 def _mean(spread: dict[str, float] | None) -> str:

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
-import type { DiffPending, DiffReport, DiffRequest, ShareRequest } from "@/api/schema";
+import type { DiffPending, DiffReport, DiffRequest } from "@/api/schema";
 
 /** A report, or a notice that a worker is still computing it. */
 export type DiffResponse = DiffReport | DiffPending;
@@ -19,12 +19,6 @@ async function requireJson<T extends DiffResponse>(call: Promise<T | string>): P
 /** Polling interval of an unfinished report. */
 const POLL_MS = 700;
 
-export const diffsQuery = queryOptions({
-  queryKey: ["diffs"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs", { signal })),
-  staleTime: 5_000,
-});
-
 /** A finished report never changes. An unfinished one is polled. */
 export const diffQuery = (diff: string) =>
   queryOptions({
@@ -35,31 +29,7 @@ export const diffQuery = (diff: string) =>
     refetchInterval: (query) => (query.state.data && !isReport(query.state.data) ? POLL_MS : false),
   });
 
-export const sharedDiffQuery = (token: string) =>
-  queryOptions({
-    queryKey: ["share", token],
-    queryFn: ({ signal }) =>
-      requireJson(answer(api.GET("/api/v1/share/{token}", { params: { path: { token } }, signal }))),
-    staleTime: Infinity,
-    retry: false,
-  });
-
-export const sharesQuery = (diff: string) =>
-  queryOptions({
-    queryKey: ["diff", diff, "shares"],
-    queryFn: ({ signal }) => answer(api.GET("/api/v1/diffs/{id}/shares", { params: { path: { id: diff } }, signal })),
-    staleTime: 0,
-  });
-
 /** Idempotent: the same comparison returns the same report. */
 export function compare(body: DiffRequest) {
   return requireJson(answer(api.POST("/api/v1/diffs", { body })));
-}
-
-export function share(diff: string, body: ShareRequest) {
-  return answer(api.POST("/api/v1/diffs/{id}/shares", { params: { path: { id: diff } }, body }));
-}
-
-export async function revoke(share: string): Promise<void> {
-  await api.DELETE("/api/v1/shares/{id}", { params: { path: { id: share } } });
 }

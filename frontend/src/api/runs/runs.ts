@@ -21,6 +21,17 @@ export const runsQuery = (filter: RunsFilter) =>
     placeholderData: (previous) => previous,
   });
 
+/** Forks of a family that the list shows at most; its tree shows all. */
+const FAMILY_LIMIT = "100";
+
+/** The newest forks of a run, and theirs, that match the filters. */
+export const familyQuery = (root: string, { sort: _sort, forks: _forks, ...filter }: RunsFilter) =>
+  queryOptions({
+    queryKey: ["runs", "family", root, filter],
+    queryFn: ({ signal }) => page({ ...filter, family: root, limit: FAMILY_LIMIT }, "", signal),
+    placeholderData: (previous) => previous,
+  });
+
 /** The run that agents sent last; null if there is none. */
 export const newestLiveRunQuery = queryOptions({
   queryKey: ["runs", "newest live"],

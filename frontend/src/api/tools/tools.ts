@@ -8,9 +8,9 @@ export const toolsQuery = queryOptions({
   staleTime: 5_000,
 });
 
-/** Save decisions. Returns every tool in its new state. */
-export function decide(decisions: ToolChoice[]) {
-  return answer(api.PUT("/api/v1/tools", { body: { decisions } }));
+/** Save decisions. Returns every tool in its new state. With `asSuggested`, anything but the suggestions is refused. */
+export function decide(decisions: ToolChoice[], asSuggested = false) {
+  return answer(api.PUT("/api/v1/tools", { body: { decisions, as_suggested: asSuggested } }));
 }
 
 export function importTools(file: string) {

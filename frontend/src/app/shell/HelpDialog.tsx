@@ -1,10 +1,18 @@
 import { Modal } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { paths } from "@/app/paths";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { sectionsOf, useGroups } from "@/ui/keyboard/shortcuts";
 import classes from "./HelpDialog.module.css";
 
-export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
+interface Props {
+  opened: boolean;
+  hasTour: boolean;
+  onClose: () => void;
+}
+
+export default function HelpDialog({ opened, hasTour, onClose }: Props): ReactElement {
   return (
     <Modal
       opened={opened}
@@ -14,6 +22,14 @@ export function HelpDialog({ opened, onClose }: { opened: boolean; onClose: () =
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <Sections />
+      {hasTour && (
+        <p className={classes.tour}>
+          New here?{" "}
+          <Link {...paths.tour()} onClick={onClose}>
+            Take the tour
+          </Link>
+        </p>
+      )}
     </Modal>
   );
 }

@@ -11,16 +11,24 @@ import { paths } from "@/app/paths";
 import { useGroups } from "@/ui/keyboard/shortcuts";
 import { entriesOf, find, runEntry, type Entry } from "./commands";
 import classes from "./Palette.module.css";
+import { PALETTE_FIELD } from "./usePaletteQuery";
 
 /** Runs to show for a query. The list of runs shows the rest. */
 const RUNS = 7;
 
+interface Props {
+  opened: boolean;
+  query: string;
+  onQuery: (query: string) => void;
+  onClose: () => void;
+}
+
 /** Search pages, actions of the current screen, and runs. */
-export function Palette({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactElement {
+export default function Palette({ opened, ...props }: Props): ReactElement {
   return (
     <Modal.Root
       opened={opened}
-      onClose={onClose}
+      onClose={props.onClose}
       yOffset="12dvh"
       centered={false}
       size={620}
@@ -29,15 +37,14 @@ export function Palette({ opened, onClose }: { opened: boolean; onClose: () => v
       <Modal.Overlay />
       <Modal.Content aria-label="Command palette">
         <Modal.Body p={0}>
-          <Finder onClose={onClose} />
+          <Finder {...props} />
         </Modal.Body>
       </Modal.Content>
     </Modal.Root>
   );
 }
 
-function Finder({ onClose }: { onClose: () => void }): ReactElement {
-  const [query, setQuery] = useState("");
+function Finder({ query, onQuery, onClose }: Omit<Props, "opened">): ReactElement {
   const [cursor, setCursor] = useState(0);
   const id = useId();
   const groups = useEntries(query);
@@ -64,6 +71,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
         <IconSearch size={16} stroke={1.8} aria-hidden />
         <input
           data-autofocus
+          {...PALETTE_FIELD}
           className={classes.input}
           role="combobox"
           aria-label="Search pages, actions and runs"
@@ -73,7 +81,7 @@ function Finder({ onClose }: { onClose: () => void }): ReactElement {
           placeholder="Search pages, actions and runs"
           value={query}
           onChange={(event) => {
-            setQuery(event.currentTarget.value);
+            onQuery(event.currentTarget.value);
             setCursor(0);
           }}
           onKeyDown={onKeyDown}

@@ -11,21 +11,28 @@ import {
 } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useRouterState, type LinkProps } from "@tanstack/react-router";
-import { useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
+import { lazy, useEffect, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { accessQuery, logout } from "@/api/access";
+import { tourQuery } from "@/api/tour";
+import { loadPart } from "@/api/connection/loadPart";
 import { paths, serverPaths } from "@/app/paths";
 import { ConnectionBanner } from "./ConnectionBanner";
-import { HelpDialog } from "./HelpDialog";
 import { handleKey, useShortcuts } from "@/ui/keyboard/shortcuts";
-import { Logo } from "./Logo";
+import { Logo } from "@/ui/brand/Logo";
+import { LateDialog } from "@/ui/late/LateDialog";
 import { isPublicPage } from "./publicPages";
-import { Palette } from "./Palette";
+import { usePaletteQuery } from "./usePaletteQuery";
+import { TourBar } from "./TourBar";
 import classes from "./Shell.module.css";
+
+const HelpDialog = lazy(() => loadPart(() => import("./HelpDialog")));
+const Palette = lazy(() => loadPart(() => import("./Palette")));
 
 /** The frame of every page: the navigation rail (a bottom bar on phones), the skip link and the global shortcuts. */
 export function Shell({ children }: { children: ReactNode }): ReactElement {
   const [help, setHelp] = useState(false);
   const [palette, setPalette] = useState(false);
+  const paletteQuery = usePaletteQuery(palette);
   const main = useRef<HTMLElement>(null);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const bare = isPublicPage(path);
@@ -35,7 +42,8 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
     return () => document.removeEventListener("keydown", handleKey);
   }, []);
   useEffect(() => main.current?.focus({ preventScroll: true }), [path]);
-  useEverywhere({ bare, onHelp: () => setHelp(true), onPalette: () => setPalette(!palette) });
+  const hasTour = useTour(!bare && (help || palette));
+  useEverywhere({ bare, hasTour, onHelp: () => setHelp(true), onPalette: () => setPalette(!palette) });
 
   return (
     <div className={bare ? classes.bare : classes.shell}>
@@ -44,19 +52,41 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
       </a>
       {!bare && <Rail onHelp={() => setHelp(true)} onPalette={() => setPalette(true)} />}
       <div className={classes.content}>
-        <ConnectionBanner />
+        <div>
+          <ConnectionBanner />
+          {!bare && <TourBar />}
+        </div>
         <main id="main" ref={main} tabIndex={-1} className={classes.main}>
           {children}
         </main>
       </div>
-      <HelpDialog opened={help} onClose={() => setHelp(false)} />
-      {!bare && <Palette opened={palette} onClose={() => setPalette(false)} />}
+      <LateDialog opened={help}>
+        {(opened) => <HelpDialog opened={opened} hasTour={hasTour} onClose={() => setHelp(false)} />}
+      </LateDialog>
+      {!bare && (
+        <LateDialog opened={palette}>
+          {(opened) => (
+            <Palette
+              opened={opened}
+              query={paletteQuery.text}
+              onQuery={paletteQuery.setText}
+              onClose={() => setPalette(false)}
+            />
+          )}
+        </LateDialog>
+      )}
     </div>
   );
 }
 
+/** Whether there is a tour. Asked when a place that offers it opens. */
+function useTour(isOffered: boolean): boolean {
+  const { data: tour } = useQuery({ ...tourQuery, enabled: isOffered });
+  return tour?.run != null;
+}
+
 /** Shortcuts of every screen. A shared report links nowhere, so it has only the help. */
-function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: () => void }): void {
+function useEverywhere(props: { bare: boolean; hasTour: boolean; onHelp: () => void; onPalette: () => void }): void {
   const navigate = useNavigate();
   const { data: access } = useQuery({ ...accessQuery, enabled: !props.bare });
   const pages = [
@@ -70,6 +100,7 @@ function useEverywhere(props: { bare: boolean; onHelp: () => void; onPalette: ()
     { keys: "", action: "Go to bisections", run: () => void navigate(paths.activity({ kind: "bisection" })) },
     { keys: "", action: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
     { keys: "", action: "Connect an agent", run: () => void navigate(paths.connect()) },
+    ...(props.hasTour ? [{ keys: "", action: "Tour of the demo", run: () => void navigate(paths.tour()) }] : []),
     { keys: "", action: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", action: "API documentation", run: () => window.open(serverPaths.apiDocs, "_blank") },
     { keys: "mod+k", action: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
@@ -92,7 +123,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint: go to runs">
         <Logo />
       </Link>
-      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|tree\/|$)/} />
+      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|tree\/|tour$|$)/} />
       <Page label="Activity" link={paths.activity()} icon={IconActivity} activeOn={ACTIVITY} />
       <Page label="Tools" link={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
       <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/(settings|connect)/} />

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { aRun } from "@/testing/factories";
-import { outcomeLook, outcomeTitle, outcomeWord } from "./outcome";
+import { outcomeLook, outcomeNote, outcomeTitle, outcomeWord } from "./outcome";
 
 test("a failed task overrides completion", () => {
   const run = aRun({ outcome: "failed", outcome_reason: "reward 0" });
@@ -24,4 +24,10 @@ test("a judgement overrides errors and recording", () => {
   expect(outcomeLook(aRun({ errors: 2, outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun({ status: "running" }))).toBe("running");
   expect(outcomeWord(aRun({ status: "running" }))).toBe("Recording");
+});
+
+test("a row names what leaves a run undecided", () => {
+  expect(outcomeNote(aRun({ outcome: "unverified" }))).toBe("check not run");
+  expect(outcomeNote(aRun({ errors: 2 }))).toBe("2 errors");
+  expect([outcomeNote(aRun({ outcome: "failed", errors: 2 })), outcomeNote(aRun())]).toEqual(["", ""]);
 });

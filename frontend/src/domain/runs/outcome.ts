@@ -1,5 +1,6 @@
 // The outcome of a run, in one word and with its reason. Only passed runs are green.
 import type { Outcome, RunSummary } from "@/api/schema";
+import { pluralize } from "@/ui/format/numbers";
 
 export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
 export type OutcomeLook = "running" | "passed" | "failed" | "unverified" | "errors" | "ended";
@@ -40,4 +41,11 @@ export function outcomeDetail(run: OutcomeSource): string {
     default:
       return run.outcome_reason;
   }
+}
+
+/** What a row says below the outcome. Empty: nothing. */
+export function outcomeNote(run: OutcomeSource): string {
+  const look = outcomeLook(run);
+  if (look === "unverified") return "check not run";
+  return look === "errors" ? pluralize(run.errors, "error") : "";
 }

@@ -14,16 +14,15 @@ import {
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
-import type { BisectPlan, BisectRequest } from "@/api/schema";
+import type { BisectRequest } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
-import { count, pluralize, money } from "@/ui/format/numbers";
 import { parseModelName } from "@/domain/overrides/modelName";
-import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import classes from "./BisectDialog.module.css";
+import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";
 
 type PassQuestion = BisectRequest["question"];
@@ -32,11 +31,13 @@ interface Props {
   subject: BisectionSubject;
   /** The run whose changes and policy can be reused, if a replay created it. */
   sourceRun: string;
+  /** The names of the two runs of a diff, by id. */
+  runNames?: Readonly<Record<string, string>>;
   onClose: () => void;
 }
 
 /** Set up a bisection: checks, samples, limits, and the estimated cost before anything runs. */
-export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactElement {
+export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): ReactElement {
   const navigate = useNavigate();
   const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
   const [question, setQuestion] = useState<PassQuestion>("check");
@@ -83,16 +84,28 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
     <Modal
       opened
       onClose={onClose}
-      title="Find the step where it went wrong"
+      title="Find the point of no return"
       size="lg"
       closeButtonProps={{ "aria-label": "Close" }}
     >
       <div className={classes.dialog}>
         <p className="muted">
-          The run is forked at one step after another and continued with live answers, to find the last step from which
-          it can still pass. Everything before a fork stays as recorded.
+          Forkpoint replays from different steps to find the last one from which the run can still succeed. Steps before
+          a fork stay as recorded.
         </p>
+        {runNames && (
+          <p>
+            {plan.data?.run ? (
+              <>
+                Bisects <b>{runNames[plan.data.run]}</b>, the run that fails.
+              </>
+            ) : (
+              "Bisects the run of this diff that fails."
+            )}
+          </p>
+        )}
         <Select
+          data-autofocus
           label="What does a good run pass?"
           data={QUESTIONS}
           value={question}
@@ -127,7 +140,7 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
             onChange={(event) => setModel(event.currentTarget.value)}
           />
           <NumberInput
-            label="Maximum live calls"
+            label="Max live calls"
             placeholder="no limit"
             value={maxCalls ?? ""}
             min={1}
@@ -137,7 +150,7 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
         </div>
         <div className={classes.fields}>
           <SavedSelect
-            label="Changes in every probe"
+            label="Changes in every replay"
             placeholder="none"
             choices={choices.profiles}
             onChange={setProfile}
@@ -149,7 +162,7 @@ export function BisectDialog({ subject, sourceRun, onClose }: Props): ReactEleme
           {!problem && missing && <p className="muted">{missing}</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
           {ready && plan.error && <p className="failed">{plan.error.message}</p>}
-          {ready && !plan.error && plan.data && <PlanSummary plan={plan.data} />}
+          {ready && !plan.error && plan.data && <BisectPlanSummary plan={plan.data} />}
         </div>
         <Button
           leftSection={<IconPlayerPlay size={14} />}
@@ -214,36 +227,4 @@ function SavedSelect({ label, placeholder, choices, onChange }: SavedSelectProps
 function modelOverride(text: string): object {
   const { provider, model } = parseModelName(text);
   return { match: { type: "model" }, model: { ...(provider && { provider }), model } };
-}
-
-function PlanSummary({ plan }: { plan: BisectPlan }): ReactElement {
-  if (plan.refusals.length > 0) {
-    return (
-      <ul className={classes.refusals} role="alert">
-        {plan.refusals.map(({ detail }) => (
-          <li key={detail} className="failed">
-            {sentence(detail)}
-          </li>
-        ))}
-      </ul>
-    );
-  }
-  return (
-    <dl className={classes.facts}>
-      <dt>Steps to fork from</dt>
-      <dd>{pluralize(plan.forks.length, "step")}</dd>
-      <dt>Probes</dt>
-      <dd>
-        about {count(plan.probes)}, at most {count(plan.most_probes)}
-      </dd>
-      <dt>Live calls</dt>
-      <dd>
-        about {count(plan.live_calls)}, at most {count(plan.most_live_calls)}
-      </dd>
-      <dt>Cost</dt>
-      <dd>
-        {plan.cost_usd === null ? "unknown" : `about ${money(plan.cost_usd)}, at most ${money(plan.most_cost_usd)}`}
-      </dd>
-    </dl>
-  );
 }

@@ -10,7 +10,7 @@ import classes from "./Connect.module.css";
 import { CLIENTS, type Client } from "./clients";
 
 /** What to set in an agent so that it records here, and whether its first step has arrived. */
-export function ConnectGuide(): ReactElement {
+export default function ConnectGuide(): ReactElement {
   const access = useQuery(accessQuery).data;
   const [token, setToken] = useState<string | null>(null);
   const needsToken = access?.login_required ?? false;

@@ -4,12 +4,20 @@ import { CONFIDENCE, STRENGTHS, type Confidence } from "@/domain/diffs/confidenc
 import classes from "./ConfidenceLevel.module.css";
 
 /** The confidence in a cause as three bars and words. Noise is a word alone. */
-export function ConfidenceLevel({ confidence, note }: { confidence: Confidence; note?: string }): ReactElement {
-  const { means, words } = CONFIDENCE[confidence];
+export function ConfidenceLevel(props: {
+  confidence: Confidence;
+  note?: string;
+  /** What it rests on, if not on the evidence of a diff. */
+  means?: string;
+  /** Omits the word "confidence" where the column names it; a row of a list is no stop for the keyboard. */
+  short?: boolean;
+}): ReactElement {
+  const { confidence, note, short } = props;
+  const { words, means } = CONFIDENCE[confidence];
   const strength = STRENGTHS[confidence];
   return (
-    <Tooltip label={means}>
-      <span className={classes.level} tabIndex={0}>
+    <Tooltip label={props.means ?? means}>
+      <span className={classes.level} tabIndex={short ? undefined : 0}>
         {strength > 0 && (
           <span className={classes.bars} aria-hidden>
             {[1, 2, 3].map((bar) => (
@@ -18,7 +26,7 @@ export function ConfidenceLevel({ confidence, note }: { confidence: Confidence; 
           </span>
         )}
         <span className={classes.words}>
-          {words}
+          {short ? words.replace(" confidence", "") : words}
           {note}
         </span>
       </span>

@@ -20,7 +20,14 @@ interface Props {
 }
 
 /** Runs that were not deleted: what protects each, and for admins the deletion of cited runs. */
-export function RefusalDialog({ runs, result, isAdmin, isPending, onDeleteAnyway, onClose }: Props): ReactElement {
+export default function RefusalDialog({
+  runs,
+  result,
+  isAdmin,
+  isPending,
+  onDeleteAnyway,
+  onClose,
+}: Props): ReactElement {
   const { refusals, deletions } = result;
   const overridable = refusals.filter(canOverride);
   const citedRuns = runs.filter(({ id }) => overridable.some((refusal) => refusal.id === id));

@@ -12,7 +12,7 @@ interface Props {
 }
 
 /** Give a run a name and a note. An empty name shows the recorded one again. */
-export function RenameDialog({ run, onClose, onSaved }: Props): ReactElement {
+export default function RenameDialog({ run, onClose, onSaved }: Props): ReactElement {
   const [title, setTitle] = useState(run.title);
   const [note, setNote] = useState(run.note);
   const save = useMutation({

@@ -1,14 +1,16 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient, type InvalidateQueryFilters } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { lazy, Suspense, useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
+import { loadPart } from "@/api/connection/loadPart";
 import { deleteRuns, markRun, restoreRun } from "@/api/retention";
 import type { DeletionResult, MarkRequest } from "@/api/schema";
 import type { ActionRun } from "@/domain/retention/refusals";
 import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
-import { RenameDialog } from "./RenameDialog";
-import { RefusalDialog } from "./RefusalDialog";
+
+const RenameDialog = lazy(() => loadPart(() => import("./RenameDialog")));
+const RefusalDialog = lazy(() => loadPart(() => import("./RefusalDialog")));
 
 // These do not change, and those of a deleted run cannot be read.
 const LASTING: readonly unknown[] = ["step", "bisections"];
@@ -23,7 +25,7 @@ export interface RunActions {
   remove: (runs: readonly ActionRun[]) => void;
   rename: (run: ActionRun) => void;
   /** Asks for a name, or explains what was not deleted. Render it once. */
-  dialog: ReactElement | null;
+  dialog: ReactElement;
 }
 
 /** Pin, hold and delete runs. A deletion can be undone; a refused one is explained. */
@@ -63,23 +65,27 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
     mark: (runs, change) => mark.mutate({ runs, change }),
     remove: (runs) => remove.mutate({ runs, includesCitations: false }),
     rename: setNamedRun,
-    dialog: namedRun ? (
-      <RenameDialog
-        run={namedRun}
-        onClose={() => setNamedRun(null)}
-        onSaved={() => void client.invalidateQueries(ALL_BUT_LASTING)}
-      />
-    ) : (
-      refusal && (
-        <RefusalDialog
-          runs={refusal.runs}
-          result={refusal.result}
-          isAdmin={isAdmin}
-          isPending={remove.isPending}
-          onDeleteAnyway={(runs) => remove.mutate({ runs, includesCitations: true })}
-          onClose={() => setRefusal(null)}
-        />
-      )
+    dialog: (
+      <Suspense>
+        {namedRun ? (
+          <RenameDialog
+            run={namedRun}
+            onClose={() => setNamedRun(null)}
+            onSaved={() => void client.invalidateQueries(ALL_BUT_LASTING)}
+          />
+        ) : (
+          refusal && (
+            <RefusalDialog
+              runs={refusal.runs}
+              result={refusal.result}
+              isAdmin={isAdmin}
+              isPending={remove.isPending}
+              onDeleteAnyway={(runs) => remove.mutate({ runs, includesCitations: true })}
+              onClose={() => setRefusal(null)}
+            />
+          )
+        )}
+      </Suspense>
     ),
   };
 }

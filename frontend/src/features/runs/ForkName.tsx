@@ -11,10 +11,19 @@ interface Props {
 }
 
 /** A fork: its step, the name that users gave it, and what it changes. */
-export function ForkName({ fork: { title, change }, step }: Props): ReactElement {
+export function ForkName({ fork, step }: Props): ReactElement {
   return (
     <span className={classes.fork}>
       <ForkMark step={step} />
+      <ForkWords fork={fork} step={step} />
+    </span>
+  );
+}
+
+/** The name that users gave a fork, and what it changes. */
+export function ForkWords({ fork: { title, change }, step }: Props): ReactElement {
+  return (
+    <span className={classes.fork}>
       {title && <b className={classes.title}>{title}</b>}
       <span className={classes.change}>
         {title && change && " · "}
@@ -26,9 +35,9 @@ export function ForkName({ fork: { title, change }, step }: Props): ReactElement
 }
 
 /** The fork mark with the step at which a run was forked. */
-function ForkMark({ step }: { step: number | null }): ReactElement {
+export function ForkMark({ step }: { step: number | null }): ReactElement {
   return (
-    <span className={`chip num ${classes.mark}`} title={`Fork from step ${step ?? 1}`}>
+    <span className={`num ${classes.mark}`} title={`Fork from step ${step ?? 1}`}>
       <IconGitFork size={12} aria-label="Fork from step" role="img" /> {step ?? 1}
     </span>
   );

@@ -8,7 +8,7 @@ import { useLive } from "@/api/live";
 import { activityQuery } from "@/api/replays/activity";
 import type { Activity } from "@/api/schema";
 import { paths } from "@/app/paths";
-import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
+import { ConfidenceLevel } from "@/features/diffs/ConfidenceLevel";
 import { StateChip } from "@/features/labels/StateChip";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { EmptyState } from "@/ui/EmptyState";
@@ -143,7 +143,7 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
   {
     title: "Confidence",
     className: classes.confidence,
-    cell: ({ confidence }) => (confidence ? <ConfidenceChip confidence={confidence} short /> : "–"),
+    cell: ({ confidence }) => (confidence ? <ConfidenceLevel confidence={confidence} short /> : "–"),
   },
   {
     title: "When",

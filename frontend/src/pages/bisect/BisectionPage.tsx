@@ -8,21 +8,22 @@ import { useLive } from "@/api/live";
 import type { BisectionView } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
 import { count, pluralize, money } from "@/ui/format/numbers";
+import { sentence } from "@/ui/format/text";
 import { StopButton } from "@/ui/StopButton";
 import { StateChip } from "@/features/labels/StateChip";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
-import { ConfidenceChip } from "@/features/diffs/ConfidenceChip";
+import { ConfidenceLevel } from "@/features/diffs/ConfidenceLevel";
 import { describeOverride } from "@/domain/overrides/details";
 import { paths } from "@/app/paths";
 import { BisectionState } from "./BisectionState";
-import { ForkRows } from "./ForkRows";
-import { ProbesTable } from "./ProbesTable";
-import { REPRODUCTION, RESCUE, type VerdictWording } from "./wording";
+import { ReplaysTable } from "./ReplaysTable";
+import { Timeline } from "./Timeline";
+import { forkName, REPRODUCTION, RESCUE, type VerdictWording } from "./wording";
 import classes from "./Bisect.module.css";
 
 const route = getRouteApi("/bisections/$bisection");
 
-/** The result of a bisection: the step that committed the failure, and the probes that show it. */
+/** The result of a bisection: the point of no return, and the replays that show it. */
 export function BisectionPage(): ReactElement {
   const { bisection: id } = route.useParams();
   const client = useQueryClient();
@@ -42,48 +43,50 @@ export function BisectionPage(): ReactElement {
     <Page>
       <Header view={view} />
       <Verdicts view={view} />
-      <div className={classes.two}>
-        <section className="panel" aria-labelledby="tried">
-          <header className={classes.head}>
-            <h2 id="tried">Forked from</h2>
-            <span className="muted num">
-              {count(view.result.forks.length)} of {pluralize(view.forks, "step")} tried
-            </span>
-          </header>
-          <ForkRows view={view} />
-        </section>
-        <section className="panel" aria-labelledby="probes">
-          <header className={classes.head}>
-            <h2 id="probes">Probes</h2>
-            <span className="muted">Each probe is a fork. Steps before the fork stay as recorded.</span>
-          </header>
-          <ProbesTable probes={view.results} />
-        </section>
-      </div>
+      <section className="panel" aria-labelledby="tried">
+        <header className={classes.head}>
+          <h2 id="tried">Replayed from</h2>
+          <span className="muted num">
+            {count(view.result.forks.length)} of {pluralize(view.forks, "step")} tried. Steps before the fork stay as
+            recorded.
+          </span>
+        </header>
+        <Timeline view={view} />
+      </section>
+      <section className="panel" aria-labelledby="replays">
+        <header className={classes.head}>
+          <h2 id="replays">Replays</h2>
+          <span className="muted">Equal answers from one step share a row.</span>
+        </header>
+        <ReplaysTable probes={view.results} />
+      </section>
     </Page>
   );
 }
 
 function Header({ view }: { view: BisectionView }): ReactElement {
-  const finishedProbes = view.results.filter(({ verdict }) => verdict !== "running").length;
+  const finishedReplays = view.results.filter(({ verdict }) => verdict !== "running").length;
   return (
     <PageHeader
       crumbs={[
-        <Link {...paths.activity({ kind: "bisection" })}>Bisections</Link>,
+        <Link {...paths.activity({ kind: "bisection" })}>Activity</Link>,
         <Link {...paths.run(view.run)}>{view.run_name}</Link>,
-        ...(view.diff === null ? [] : [<Link {...paths.diff(view.diff)}>diff</Link>]),
+        ...(view.diff === null ? [] : [<Link {...paths.diff(view.diff)}>Diff</Link>]),
+        "Bisection",
       ]}
       title="Where did it go wrong?"
       state={
         <>
           <BisectionState status={view.status} />
           <span className="muted num">
-            {pluralize(finishedProbes, "probe")} judged · {pluralize(view.live_calls, "live call")} ·{" "}
-            {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
+            {pluralize(finishedReplays, "replay")} · {pluralize(view.live_calls, "live call")} ·{" "}
+            {view.cost_usd === null ? "cost not known" : money(view.cost_usd)}
           </span>
         </>
       }
-      progress={view.status === "running" && <Progress value={100} animated size={4} aria-label="Probes are running" />}
+      progress={
+        view.status === "running" && <Progress value={100} animated size={4} aria-label="Replays are running" />
+      }
     >
       {view.status === "running" && <Cancel id={view.id} />}
     </PageHeader>
@@ -97,35 +100,36 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
   const changes = view.request.overrides.overrides
     .flatMap((override) => describeOverride(override).sets.map(({ name, value }) => `${name} ${value.slice(0, 60)}`))
     .join(", ");
+  const repeatCount = result.repeats.passed + result.repeats.failed;
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
-      <p className={classes.sentence}>{result.sentence || "The first repeats are running."}</p>
+      <div className={classes.top}>
+        <div>
+          <h2 className={classes.headline}>{result.headline}</h2>
+          <p className={classes.sentence}>{withoutHeadline(result) || "The first replays are running."}</p>
+        </div>
+        {commit && <ConfidenceLevel confidence={commit.confidence} means={commit.why} />}
+      </div>
       {view.status === "failed" && <p className="failed">{view.error}</p>}
       <dl className={classes.verdicts}>
-        <Answer question="Does the failure reproduce?" answer={REPRODUCTION[result.reproduction]}>
-          {result.repeats.passed + result.repeats.failed > 0 &&
-            `${result.repeats.failed} of ${result.repeats.passed + result.repeats.failed} repeats from the start failed`}
+        <Answer question="Does the failure come back?" answer={REPRODUCTION[result.reproduction]}>
+          {repeatCount > 0 && `${result.repeats.failed} of ${repeatCount} replays from the start failed`}
         </Answer>
         <Answer question="Can a new attempt pass?" answer={RESCUE[result.rescue]}>
           {changes && `with ${changes}`}
         </Answer>
-        <div>
-          <dt>Which step committed the run?</dt>
-          <dd>
-            {commit ? (
-              <>
-                <Link {...paths.run(view.run, { step: commit.step.sequence_no })} className={classes.step}>
-                  {commit.settled ? "" : "from "}step {commit.step.sequence_no}
-                  {commit.settled ? "" : " on"}
-                </Link>{" "}
-                <ConfidenceChip confidence={commit.confidence} title={commit.why} />
-                <span className={classes.reason}>{commit.why}.</span>
-              </>
-            ) : (
-              <StateChip mark="live">{view.status === "running" ? "Not yet known" : "Not found"}</StateChip>
-            )}
-          </dd>
-        </div>
+        {commit && (
+          <div>
+            <dt>Point of no return</dt>
+            <dd>
+              <Link {...paths.run(view.run, { step: commit.step.sequence_no })} className={classes.step}>
+                {forkName(commit.step)}
+                {commit.settled ? "" : ", or later"}
+              </Link>
+              <span className={classes.reason}>{sentence(commit.why)}</span>
+            </dd>
+          </div>
+        )}
         <div>
           <dt>Failing checks</dt>
           <dd>
@@ -146,6 +150,14 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
       )}
     </section>
   );
+}
+
+/** The explanation, without the headline that stands above it. */
+function withoutHeadline({ headline, sentence: explanation }: BisectionView["result"]): string {
+  const rest = explanation.startsWith(headline)
+    ? explanation.slice(headline.length).replace(/^[.:] /, "")
+    : explanation;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
 function Answer(props: { question: string; answer: VerdictWording; children: ReactNode }): ReactElement {

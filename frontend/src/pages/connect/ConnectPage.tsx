@@ -1,6 +1,6 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import type { ReactElement } from "react";
-import { ConnectGuide } from "@/features/connect/ConnectGuide";
+import ConnectGuide from "@/features/connect/ConnectGuide";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./ConnectPage.module.css";
 

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
 import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconArrowRight, IconDots, IconDownload, IconShare2, IconStethoscope, IconTrash } from "@tabler/icons-react";
+import { IconArrowRight, IconDots, IconDownload, IconStethoscope, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { ProblemError } from "@/api/problem";
@@ -11,12 +11,11 @@ import { sentence } from "@/ui/format/text";
 import { diffQuery, isReport } from "@/api/diffs/diffs";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths, serverPaths } from "@/app/paths";
-import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ComparisonPending } from "@/features/diffs/ComparisonPending";
+import { ShareButton } from "@/features/share/ShareButton";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { DiffView } from "./DiffView";
 import { baseName, candidateName } from "@/domain/diffs/candidateName";
-import { ShareDialog } from "./sharing/ShareDialog";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
 
@@ -62,14 +61,13 @@ function DeletedReport({ problem }: { problem: ProblemError }): ReactElement {
 }
 
 function Header({ report }: { report: DiffReport }): ReactElement {
-  const [sharing, share] = useDisclosure(false);
   const [isBisecting, bisectDialog] = useDisclosure(false);
-  useShortcuts("Report", [{ keys: "s", action: "Share this report", run: share.open }]);
   return (
     <header className={classes.header}>
       <div className={classes.titles}>
         <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.activity({ kind: "diff" })}>Diffs</Link> / <span>{report.base.app}</span>
+          <Link {...paths.activity({ kind: "diff" })}>Activity</Link> / <span>{report.base.app}</span> /{" "}
+          <span>Diff</span>
         </nav>
         <h1 className={classes.title}>
           <Link {...paths.run(report.base.id)}>{baseName(report)}</Link>
@@ -80,9 +78,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </h1>
       </div>
       <div className={classes.actions}>
-        <Button variant="default" leftSection={<IconShare2 size={14} stroke={2} />} onClick={share.open}>
-          Share
-        </Button>
+        <ShareButton subject={{ kind: "diff", id: report.id }} group="Report" />
         <ExportMenu diff={report.id} />
         <Menu position="bottom-end" shadow="md">
           <Menu.Target>
@@ -92,14 +88,21 @@ function Header({ report }: { report: DiffReport }): ReactElement {
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item leftSection={<IconStethoscope size={14} />} onClick={bisectDialog.open}>
-              Bisect the candidate…
+              Bisect the failing run…
             </Menu.Item>
           </Menu.Dropdown>
         </Menu>
       </div>
-      {sharing && <ShareDialog diff={report.id} onClose={share.close} />}
       {isBisecting && (
-        <BisectDialog subject={{ diff: report.id }} sourceRun={report.candidate.id} onClose={bisectDialog.close} />
+        <BisectDialog
+          subject={{ diff: report.id }}
+          sourceRun={report.candidate.id}
+          runNames={{
+            [report.base.id]: `${baseName(report)} (base)`,
+            [report.candidate.id]: `${candidateName(report)} (candidate)`,
+          }}
+          onClose={bisectDialog.close}
+        />
       )}
     </header>
   );

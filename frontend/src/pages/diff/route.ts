@@ -10,9 +10,9 @@ export const diffRoute = createRoute({
   component: lazyRouteComponent(() => loadPart(() => import("./DiffPage")), "DiffPage"),
 });
 
-export const shareRoute = createRoute({
+export const sharedDiffRoute = createRoute({
   getParentRoute: () => rootRoute,
-  path: "/share/$token",
+  path: "/share/$token/diff",
   validateSearch: parseDiffSearch,
-  component: lazyRouteComponent(() => loadPart(() => import("./sharing/SharePage")), "SharePage"),
+  component: lazyRouteComponent(() => loadPart(() => import("./SharedDiff")), "SharedDiff"),
 });

@@ -13,18 +13,9 @@ export function applyMessage(view: ExperimentView, message: LiveMessage): Experi
   return { ...view, ...message.experiment, aggregates: message.aggregates, seq: message.seq };
 }
 
-export type Measure = "cost" | "tokens" | "latency";
-export const measureTitle: Record<Measure, string> = { cost: "Cost", tokens: "Tokens", latency: "Latency" };
-
-export function measureOf(row: ExperimentRowView, measure: Measure): number | null {
-  // A row without calls has no cost yet, rather than a cost of 0.
-  if (measure === "cost") return row.live_calls === 0 && !row.status.startsWith("completed") ? null : row.cost_usd;
-  return measure === "latency" ? row.latency_ms : tokensOf(row);
-}
-
-/** Cost if it distinguishes the rows, else tokens: a local model always costs the same. */
-export function bestMeasure(rows: readonly ExperimentRowView[]): Measure {
-  return rows.some((row) => (row.cost_usd ?? 0) > 0) ? "cost" : "tokens";
+/** What a row cost. A row without calls has no cost yet, rather than a cost of 0. */
+export function costOf(row: ExperimentRowView): number | null {
+  return row.live_calls === 0 && !row.status.startsWith("completed") ? null : row.cost_usd;
 }
 
 export function tokensOf(row: ExperimentRowView): number | null {
@@ -32,13 +23,44 @@ export function tokensOf(row: ExperimentRowView): number | null {
   return (row.tokens_in ?? 0) + (row.tokens_out ?? 0);
 }
 
-export function cellName(settings: readonly Setting[]): string {
-  return settings.map(({ value }) => value).join(" · ") || "as recorded";
+interface Combination {
+  settings: readonly Setting[];
 }
 
-/** The share of checks that passed. Null if there are none. */
+/** The name of a combination among others: the values that distinguish it, with the model last. */
+export function cellName(cells: readonly Combination[]): (cell: Combination) => string {
+  const names = new Set(
+    cells[0]?.settings.map(({ axis }) => axis).filter((axis) => new Set(cells.map(valueOn(axis))).size > 1),
+  );
+  return ({ settings }) => {
+    const varyingSettings = settings.filter(({ axis }) => names.size === 0 || names.has(axis));
+    const model = varyingSettings.find(({ axis }) => axis === "model")?.value;
+    const otherValues = varyingSettings.filter(({ axis }) => axis !== "model").map(valueName);
+    if (otherValues.length === 0) return model ?? "as recorded";
+    return model === undefined ? otherValues.join(", ") : `${otherValues.join(", ")} on ${model}`;
+  };
+}
+
+/** A number alone says nothing. */
+function valueName({ axis, value }: Setting): string {
+  return /^[\d.]+$/.test(value) ? `${axis} ${value}` : value;
+}
+
+function valueOn(axis: string): (cell: Combination) => string | undefined {
+  return ({ settings }) => settings.find((setting) => setting.axis === axis)?.value;
+}
+
+/** The name that a user gave, else what the experiment varies: "Prompt × model", "Experiment by prompt". */
+export function experimentTitle({ request, name }: Pick<ExperimentView, "request" | "name">): string {
+  const axes = request.axes.filter(({ values }) => values.length > 1).map((axis) => axis.name);
+  const title = axes.toSorted((a, b) => Number(a === "model") - Number(b === "model")).join(" × ");
+  if (request.name || !title) return request.name || name;
+  return axes.length === 1 ? `Experiment by ${title}` : title.charAt(0).toUpperCase() + title.slice(1);
+}
+
+/** The share of checks that passed. Null if there are none, or if they prove nothing. */
 export function passShare(row: ExperimentRowView): number | null {
-  if (!row.checks || row.checks.length === 0) return null;
+  if (!row.checks || row.checks.length === 0 || row.unverified) return null;
   return row.checks.filter(({ passed }) => passed).length / row.checks.length;
 }
 

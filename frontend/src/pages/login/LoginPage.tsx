@@ -6,7 +6,7 @@ import { useState, type ReactElement } from "react";
 import { login } from "@/api/access";
 import { ProblemError } from "@/api/problem";
 import { ProductLine } from "@/features/product/ProductLine";
-import { Logo } from "@/app/shell/Logo";
+import { Logo } from "@/ui/brand/Logo";
 import classes from "./LoginPage.module.css";
 
 const route = getRouteApi("/login");

@@ -22,6 +22,10 @@ export function auditWords({ action, detail }: AuditEntryView): string {
       return `Policy set: ${policyWords(detail)}`;
     case "retention_policy_removed":
       return "Policy removed";
+    case "share_created":
+      return `Shared a ${text(detail["kind"])} with ${text(detail["audience"]).replaceAll("_", " ")}`;
+    case "share_revoked":
+      return `Link to a ${text(detail["kind"])} revoked`;
     default:
       return action.replaceAll("_", " ");
   }

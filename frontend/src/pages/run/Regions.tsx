@@ -12,39 +12,58 @@ interface Props {
   region: RegionName;
   onRegion: (region: RegionName) => void;
   steps: ReactNode;
+  /** Whether the steps need most of the width. */
+  isWide: boolean;
   step: ReactNode;
+  /** Small screens show the step in a tab of its own. */
+  isStepShown: boolean;
   /** `null` while no fork is open. */
-  fork: ReactNode;
+  fork?: ReactNode;
   /** A run that is still being recorded cannot be forked. */
-  isRecording: boolean;
-  onOpenFork: () => void;
+  isRecording?: boolean;
+  /** Without it, the run is only shown. */
+  onOpenFork?: () => void;
 }
-type Layout = "two" | "three";
-const defaultSizes: Record<Layout, SplitterPaneSize[]> = { two: [36, 64], three: [28, 36, 36] };
-const storage: Record<Layout, string> = { two: "run-regions-2", three: "run-regions-3" };
+type Layout = "1" | "2" | "3" | "wide-2" | "wide-3" | "fork" | "wide-fork";
+const defaultSizes: Record<Layout, [number, ...number[]]> = {
+  "1": [100],
+  "2": [36, 64],
+  "3": [28, 36, 36],
+  "wide-2": [60, 40],
+  "wide-3": [40, 28, 32],
+  fork: [50, 50],
+  "wide-fork": [58, 42],
+};
+const storageKey = (layout: Layout): string => `run-regions-${layout}`;
 
-/** Three resizable regions side by side with remembered sizes. Tabs on small screens. */
+/** Up to three resizable regions side by side with remembered sizes. Tabs on small screens. */
 export function Regions(props: Props): ReactElement {
   return props.phone ? <TabbedRegions {...props} /> : <Side {...props} />;
 }
 
-const storedSizes = (layout: Layout): SplitterPaneSize[] =>
-  readLocalStorageValue({ key: storage[layout], defaultValue: defaultSizes[layout] });
+function layoutOf({ isWide, isStepShown, fork = null }: Props): Layout {
+  if (!isStepShown) return fork === null ? "1" : isWide ? "wide-fork" : "fork";
+  const columns = fork === null ? "2" : "3";
+  return isWide ? `wide-${columns}` : columns;
+}
 
-function Side({ steps, step, fork }: Props): ReactElement {
-  const layout = fork === null ? "two" : "three";
+function Side(props: Props): ReactElement {
+  const { steps, step, isStepShown, fork = null } = props;
+  const layout = layoutOf(props);
   // Each layout stores its own sizes, so that opening or closing a region does not resize the others.
-  const [sizesByLayout, setSizesByLayout] = useState(() => ({ two: storedSizes("two"), three: storedSizes("three") }));
-  const sizes = sizesByLayout[layout];
+  const [sizesByLayout, setSizesByLayout] = useState<Partial<Record<Layout, SplitterPaneSize[]>>>({});
+  const sizes =
+    sizesByLayout[layout] ??
+    readLocalStorageValue<SplitterPaneSize[]>({ key: storageKey(layout), defaultValue: defaultSizes[layout] });
   const setSizes = (next: SplitterPaneSize[]) => setSizesByLayout((current) => ({ ...current, [layout]: next }));
   const [, remember] = useLocalStorage<SplitterPaneSize[]>({
-    key: storage[layout],
+    key: storageKey(layout),
     defaultValue: defaultSizes[layout],
   });
   const nudge = (percent: number) => {
     const [first, second, ...rest] = sizes.map(Number);
     if (first === undefined || second === undefined) return;
-    const width = Math.max(20, Math.min(60, first + percent));
+    const width = Math.max(20, Math.min(70, first + percent));
     const next = [width, second - (width - first), ...rest];
     setSizes(next);
     remember(next);
@@ -53,7 +72,7 @@ function Side({ steps, step, fork }: Props): ReactElement {
     { keys: "[", action: "Narrower list of steps", run: () => nudge(-4) },
     { keys: "]", action: "Wider list of steps", run: () => nudge(4) },
   ]);
-  const [first, second, third] = defaultSizes[layout];
+  const [first, ...rest] = defaultSizes[layout];
   return (
     <Splitter
       className={classes.regions}
@@ -64,14 +83,16 @@ function Side({ steps, step, fork }: Props): ReactElement {
       handleColor="transparent"
       withHandle={false}
     >
-      <Splitter.Pane defaultSize={first ?? 30} min={18} className="panel">
+      <Splitter.Pane defaultSize={first} min={18} className="panel">
         {steps}
       </Splitter.Pane>
-      <Splitter.Pane defaultSize={second ?? 40} min={22} className="panel">
-        {step}
-      </Splitter.Pane>
+      {isStepShown && (
+        <Splitter.Pane defaultSize={rest[0] ?? 40} min={22} className="panel">
+          {step}
+        </Splitter.Pane>
+      )}
       {fork !== null && (
-        <Splitter.Pane defaultSize={third ?? 28} min={20} className="panel">
+        <Splitter.Pane defaultSize={rest.at(-1) ?? 36} min={20} className="panel">
           {fork}
         </Splitter.Pane>
       )}
@@ -79,7 +100,8 @@ function Side({ steps, step, fork }: Props): ReactElement {
   );
 }
 
-function TabbedRegions({ region, onRegion, steps, step, fork, isRecording, onOpenFork }: Props): ReactElement {
+function TabbedRegions(props: Props): ReactElement {
+  const { region, onRegion, steps, step, fork = null, isRecording = false, onOpenFork } = props;
   const visible = region === "fork" && fork === null ? "step" : region;
   return (
     <>
@@ -87,12 +109,12 @@ function TabbedRegions({ region, onRegion, steps, step, fork, isRecording, onOpe
         fullWidth
         size="sm"
         value={visible}
-        onChange={(value) => (value === "fork" && fork === null ? onOpenFork() : onRegion(value))}
+        onChange={(value) => (value === "fork" && fork === null ? onOpenFork?.() : onRegion(value))}
         aria-label="Region"
         data={[
           { value: "steps" as const, label: "Steps" },
           { value: "step" as const, label: "Step" },
-          { value: "fork" as const, label: "Fork", disabled: isRecording },
+          ...(onOpenFork ? [{ value: "fork" as const, label: "Fork", disabled: isRecording }] : []),
         ]}
       />
       {/* The list stays mounted, so that folds, filters and the scroll position survive. */}
@@ -100,7 +122,7 @@ function TabbedRegions({ region, onRegion, steps, step, fork, isRecording, onOpe
         {steps}
       </div>
       {visible !== "steps" && <div className={`panel ${classes.single}`}>{visible === "step" ? step : fork}</div>}
-      {visible === "step" && (
+      {visible === "step" && onOpenFork && (
         <Button
           leftSection={<IconGitFork size={15} />}
           disabled={isRecording}

@@ -22,6 +22,8 @@ import type { RunSearch } from "./search";
 import { useViewedStep } from "./useViewedStep";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
+import { isWide, useStepPanel } from "./useStepPanel";
+import { defaultView, firstStep } from "./views";
 
 const route = getRouteApi("/runs/$run");
 
@@ -44,6 +46,7 @@ export function RunPage(): ReactElement {
       isLong && allSteps.refetch(),
       // A step that was still open may have ended.
       client.invalidateQueries({ queryKey: ["step"] }),
+      client.invalidateQueries({ queryKey: ["transcript"] }),
     ]);
   useLive(run.data && !run.data.sealed ? { run: run.data.id } : null, reload);
   const failed = run.error ?? first.error ?? allSteps.error;
@@ -66,7 +69,10 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
   const forkStep = search.fork ?? null;
   const fork = useFork(run.id, forkStep);
-  const selectedNumber = search.step ?? forkStep ?? steps[0]?.sequence_no ?? null;
+  const usualView = useMemo(() => defaultView(steps), [steps]);
+  const view = search.view ?? usualView;
+  const stepPanel = useStepPanel(view, forkStep !== null);
+  const selectedNumber = search.step ?? forkStep ?? firstStep(steps, usualView);
   const step = useSelectedStep(run.id, steps, selectedNumber, partial);
 
   const changeSearch = useCallback(
@@ -74,7 +80,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
       void navigate({
         to: "/runs/$run",
         params: { run: run.id },
-        search: (current: RunSearch) => omitDefaults({ ...current, ...change }),
+        search: (current: RunSearch) => omitUndefined({ ...current, ...change }),
         replace,
       }),
     [navigate, run.id],
@@ -105,7 +111,11 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   };
   useShortcuts("Run", [
     { keys: "f", action: "Fork from the selected step", run: openFork },
-    ...(forkStep === null ? [] : [{ keys: "Escape", action: "Close the fork panel", run: closeFork }]),
+    ...(forkStep !== null
+      ? [{ keys: "Escape", action: "Close the fork panel", run: closeFork }]
+      : stepPanel.isShown
+        ? []
+        : [{ keys: "Escape", action: "Show the step panel", run: stepPanel.toggle }]),
   ]);
 
   return (
@@ -126,6 +136,8 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
         phone={phone}
         region={region}
         onRegion={setRegion}
+        isWide={isWide(view)}
+        isStepShown={stepPanel.isShown}
         steps={
           <Steps
             run={run.id}
@@ -134,7 +146,8 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
             selectedNumber={selectedNumber}
             fork={forkStep ?? run.fork_sequence_no}
             plans={forkStep === null ? null : fork.stepPlans}
-            view={search.view ?? "tree"}
+            view={view}
+            stepPanel={stepPanel}
             onView={setView}
             onSelect={select}
           />
@@ -189,12 +202,12 @@ function useSelectedStep(
   return listedStep ?? (isAwaited ? linkedStep.data?.steps.find(isSelected) : null) ?? null;
 }
 
-/** Omit defaults, so that addresses stay short. */
-function omitDefaults(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
+/** Omit what is undefined, so that addresses stay short. */
+function omitUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
   return {
     ...(search.step !== undefined && { step: search.step }),
     ...(search.fork !== undefined && { fork: search.fork }),
-    ...(search.view === "graph" && { view: search.view }),
+    ...(search.view !== undefined && { view: search.view }),
     ...(search.from_session !== undefined && { from_session: search.from_session }),
   };
 }

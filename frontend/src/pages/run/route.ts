@@ -18,3 +18,10 @@ export const runRoute = createRoute({
   },
   component: lazyRouteComponent(() => loadPart(() => import("./RunPage")), "RunPage"),
 });
+
+export const sharedRunRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/share/$token/run",
+  validateSearch: parseRunSearch,
+  component: lazyRouteComponent(() => loadPart(() => import("./SharedRun")), "SharedRun"),
+});

@@ -1,11 +1,12 @@
-export type LeftView = "tree" | "graph";
+import { isRunView, type RunView } from "./views";
 
 /** The state of the run page that its address stores: step, fork and view. */
 export interface RunSearch {
   step?: number;
   /** The step of the open fork. */
   fork?: number;
-  view?: LeftView;
+  /** Without one, the run decides: a chat opens as a transcript. */
+  view?: RunView;
   /** The replay whose changes the fork starts with. */
   from_session?: string;
 }
@@ -26,7 +27,7 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
   return {
     ...(step !== null && { step }),
     ...(fork !== null && { fork }),
-    ...(raw["view"] === "graph" && { view: "graph" }),
+    ...(isRunView(raw["view"]) && { view: raw["view"] }),
     ...(typeof raw["from_session"] === "string" && fork !== null && { from_session: raw["from_session"] }),
   };
 }

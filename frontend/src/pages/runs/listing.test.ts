@@ -3,13 +3,11 @@ import type { RunList, RunSummary } from "@/api/schema";
 import { aRun } from "@/testing/factories";
 import {
   allRuns,
-  barShare,
   hitsByRun,
   coverageOf,
+  familiesByRoot,
   mergeNewest,
-  nextSort,
   orderPair,
-  sortWords,
   toggleAll,
   toggleSelection,
   totalWords,
@@ -17,6 +15,7 @@ import {
 
 const page = (...runs: RunSummary[]): RunList => ({
   runs,
+  families: [],
   next: null,
   total: runs.length,
   more_than_total: false,
@@ -69,19 +68,21 @@ test("uses the older run as base", () => {
 });
 
 test("selects any number of runs", () => {
-  const runs = [{ id: "a" }, { id: "b" }];
-  expect([[], ["a"], ["b", "a"]].map((selection) => coverageOf(selection, runs))).toEqual(["none", "some", "all"]);
-  expect(toggleAll(["a"], runs)).toEqual(["a", "b"]);
-  expect(toggleAll(["a", "b"], runs)).toEqual([]);
-  expect(toggleSelection(["a", "b"], "c")).toEqual(["a", "b", "c"]);
-  expect(toggleSelection(["a", "b"], "a")).toEqual(["b"]);
+  const [a, b, c] = [{ id: "a" }, { id: "b" }, { id: "c" }];
+  expect([[], [a], [b, a]].map((selection) => coverageOf(selection, [a, b]))).toEqual(["none", "some", "all"]);
+  expect(toggleAll([a], [a, b])).toEqual([a, b]);
+  expect(toggleAll([a, b], [a, b])).toEqual([]);
+  expect(toggleSelection([a, b], c)).toEqual([a, b, c]);
+  expect(toggleSelection([a, b], { id: "a" })).toEqual([b]);
 });
 
-test("an unknown duration has no bar", () => {
-  expect([barShare(null, 10), barShare(0.0001, 10), barShare(10, 10)]).toEqual([0, 0.02, 1]);
+test("a fresh page brings its families", () => {
+  const family = (root: string, forks: number) => ({ root, forks, matches: forks, is_match: true, runs: [] });
+  const pages = [{ ...page(aRun({ id: "a" })), families: [family("a", 1)] }, page(aRun({ id: "z" }))];
+  const fresh = mergeNewest({ pages, pageParams: ["", "x"] }, { ...page(), families: [family("a", 2)] });
+  expect(familiesByRoot(fresh).get("a")?.forks).toBe(2);
 });
 
-test("cycles the outcome sort order", () => {
-  expect([undefined, "outcome", "-outcome"].map(nextSort)).toEqual(["outcome", "-outcome", undefined]);
-  expect([undefined, "outcome", "-outcome"].map(sortWords)).toEqual(["newest first", "failed first", "failed last"]);
+test("a run that two pages found is listed once", () => {
+  expect(allRuns({ pages: [page(aRun({ id: "a" })), page(aRun({ id: "a" }))], pageParams: ["", "x"] })).toHaveLength(1);
 });

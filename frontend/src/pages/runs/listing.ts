@@ -1,15 +1,22 @@
 // The run list as data: merging new runs, ordering a pair, scaling bars.
 import type { InfiniteData } from "@tanstack/react-query";
 import { count, pluralize } from "@/ui/format/numbers";
-import type { RunList, RunSummary, SearchHit } from "@/api/schema";
+import type { RunFamily, RunList, RunSummary, SearchHit } from "@/api/schema";
 
+/** The runs of all pages. A search may find one on two pages. */
 export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
-  return data?.pages.flatMap((page) => page.runs) ?? [];
+  const runs = data?.pages.flatMap((page) => page.runs) ?? [];
+  return [...new Map(runs.map((run) => [run.id, run])).values()];
 }
 
 /** The hits of a search by run. */
 export function hitsByRun(data: InfiniteData<RunList> | undefined): ReadonlyMap<string, SearchHit> {
   return new Map(data?.pages.flatMap((page) => page.hits).map((hit) => [hit.run, hit]));
+}
+
+/** The forks of the listed runs, by run. */
+export function familiesByRoot(data: InfiniteData<RunList> | undefined): ReadonlyMap<string, RunFamily> {
+  return new Map(data?.pages.flatMap((page) => page.families).map((family) => [family.root, family]));
 }
 
 /** How many runs the list has, as far as they are counted. */
@@ -29,20 +36,11 @@ export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): Infini
     total: fresh.total,
     more_than_total: fresh.more_than_total,
     hits: index === 0 ? [...page.hits, ...fresh.hits] : page.hits,
+    // The last one of a run counts.
+    families: index === data.pages.length - 1 ? [...page.families, ...fresh.families] : page.families,
     runs: [...(index === 0 ? newRuns : []), ...page.runs.map((run) => byId.get(run.id) ?? run)],
   }));
   return { ...data, pages };
-}
-
-/** The next sort order when the column is clicked: by outcome, reversed, then newest first. */
-export function nextSort(sort: string | undefined): string | undefined {
-  if (sort === "outcome") return "-outcome";
-  return sort === "-outcome" ? undefined : "outcome";
-}
-
-export function sortWords(sort: string | undefined): string {
-  if (sort === "outcome") return "failed first";
-  return sort === "-outcome" ? "failed last" : "newest first";
 }
 
 /** Choose the base of two runs: the source of the other one, or else the older one. */
@@ -53,24 +51,23 @@ export function orderPair(first: RunSummary, second: RunSummary): { base: RunSum
   return age(first) <= age(second) ? { base: first, candidate: second } : { base: second, candidate: first };
 }
 
-/** Share of the longest duration on screen, by square root, so that one slow run does not hide the others. */
-export function barShare(value: number | null, longest: number): number {
-  return value === null || longest <= 0 ? 0 : Math.max(0.02, Math.sqrt(value / longest));
-}
+type RunIdentity = Pick<RunSummary, "id">;
 
 /** Add or remove a run. */
-export function toggleSelection(selection: readonly string[], id: string): string[] {
-  return selection.includes(id) ? selection.filter((item) => item !== id) : [...selection, id];
+export function toggleSelection<Run extends RunIdentity>(selection: readonly Run[], run: Run): Run[] {
+  const rest = selection.filter(({ id }) => id !== run.id);
+  return rest.length < selection.length ? rest : [...selection, run];
 }
 
 /** How many of the listed runs are selected. */
-export function coverageOf(selection: readonly string[], runs: readonly { id: string }[]): "none" | "some" | "all" {
-  const count = runs.filter(({ id }) => selection.includes(id)).length;
+export function coverageOf(selection: readonly RunIdentity[], runs: readonly RunIdentity[]): "none" | "some" | "all" {
+  const ids = new Set(selection.map(({ id }) => id));
+  const count = runs.filter(({ id }) => ids.has(id)).length;
   if (count === 0) return "none";
   return count === runs.length ? "all" : "some";
 }
 
 /** Select all listed runs, or none if all are selected. */
-export function toggleAll(selection: readonly string[], runs: readonly { id: string }[]): string[] {
-  return coverageOf(selection, runs) === "all" ? [] : runs.map(({ id }) => id);
+export function toggleAll<Run extends RunIdentity>(selection: readonly Run[], runs: readonly Run[]): Run[] {
+  return coverageOf(selection, runs) === "all" ? [] : [...runs];
 }

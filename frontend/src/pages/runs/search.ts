@@ -24,6 +24,10 @@ export interface RunsSearch {
   max_score?: number;
   /** Sort order. Newest first by default. */
   sort?: string;
+  /** `listed`: forks have rows of their own. They are below their first run by default. */
+  forks?: string;
+  /** Columns of the table, joined by commas, instead of those that this browser remembers. */
+  columns?: string;
 }
 const texts = [
   "q",
@@ -40,7 +44,11 @@ const texts = [
   "since",
   "until",
   "sort",
+  "forks",
+  "columns",
 ] as const;
+/** What the list shows, and how; everything else says which runs. */
+const DISPLAY: readonly string[] = ["sort", "forks", "columns"];
 const numbers = ["min_cost", "max_cost", "min_score", "max_score"] as const;
 
 /** Parse an address, ignoring unknown parameters. */
@@ -59,8 +67,9 @@ export function parseRunsSearch(raw: Record<string, unknown>): RunsSearch {
 }
 
 /** The search as query parameters of the API. Relative times are rounded to minutes for caching. */
-export function toFilter(search: RunsSearch, now: number = Date.now()): Record<string, string> {
-  const filter = Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]));
+export function toFilter({ columns: _, ...search }: RunsSearch, now: number = Date.now()): Record<string, string> {
+  const values = { forks: "nested", ...search };
+  const filter = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
   const minute = now - (now % 60_000);
   for (const edge of ["since", "until"] as const) {
     const instant = filter[edge] === undefined ? null : toInstant(filter[edge], edge, minute);
@@ -71,7 +80,12 @@ export function toFilter(search: RunsSearch, now: number = Date.now()): Record<s
 }
 
 export function isFiltered(search: RunsSearch): boolean {
-  return Object.keys(search).some((name) => name !== "sort");
+  return Object.keys(search).some((name) => !DISPLAY.includes(name));
+}
+
+/** The search without its filters. */
+export function withoutFilters(search: RunsSearch): RunsSearch {
+  return Object.fromEntries(Object.entries(search).filter(([name]) => DISPLAY.includes(name)));
 }
 
 export type ChoiceFilter =

@@ -10,9 +10,11 @@ export function useLiveRuns(filter: RunsFilter): ConnectionState {
   const refresh = useDebouncedCallback(
     async () => {
       void client.invalidateQueries({ queryKey: ["runs", "facets"] });
+      void client.invalidateQueries({ queryKey: ["runs", "family"] });
       const { queryKey } = runsQuery(filter);
       const data = client.getQueryData(queryKey);
-      if (!data || data.pages.length <= 1) return client.invalidateQueries({ queryKey });
+      // In another order, new runs may belong on any page.
+      if (!data || data.pages.length <= 1 || filter["sort"]) return client.invalidateQueries({ queryKey });
       const fresh = await firstPage(filter);
       client.setQueryData(queryKey, (current) => current && mergeNewest(current, fresh));
     },

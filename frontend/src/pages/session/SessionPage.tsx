@@ -7,24 +7,26 @@ import { IconArrowsDiff, IconBinaryTree2, IconGitFork, IconListDetails, IconPlay
 import type { ReactElement } from "react";
 import { cancelSession } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
-import type { SessionView } from "@/api/schema";
+import type { AttemptView, SessionView, StepSummary } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths } from "@/app/paths";
 import { forkPlace, runTitle } from "@/domain/runs/title";
 import { newerRevision } from "@/domain/runs/revisions";
 import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
+import { ShareButton } from "@/features/share/ShareButton";
+import { LazyDetails } from "@/ui/LazyDetails";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Attempts } from "./calls/Attempts";
 import { Findings } from "./status/Findings";
 import { HookOutcomes } from "./calls/HookOutcomes";
 import { hasEnded } from "@/domain/replays/status";
 import { LiveText } from "./steps/LiveText";
-import { Plan } from "./plan/Plan";
+import { Plan, PlanFacts } from "./plan/Plan";
 import { Question } from "./question/Question";
 import { Status } from "./status/Status";
 import { StepsColumn } from "./steps/StepsColumn";
 import { Usage } from "./calls/Usage";
-import { useSession } from "./useSession";
+import { useSession } from "@/features/replays/useSession";
 import classes from "./SessionPage.module.css";
 
 const route = getRouteApi("/replays/$session");
@@ -38,25 +40,40 @@ export function SessionPage(): ReactElement {
   return (
     <div className={classes.page}>
       <Header session={session} />
-      <Status session={session} connection={connection} attempts={live.attempts} />
+      <Status session={session} steps={steps} connection={connection} attempts={live.attempts} />
       <div className={classes.columns}>
         <StepsColumn session={session} steps={steps} />
         <div className={classes.side}>
           <div className={classes.first}>
             <Question session={session} />
-            <LiveText session={session} streaming={live.streaming} steps={steps} />
+            <LiveText session={session} streaming={live.streaming} />
           </div>
           <div className={classes.rest}>
-            {hasEnded(session) && <Findings session={session} />}
+            <Findings session={session} />
             <HookOutcomes session={session} />
-            <Attempts attempts={live.attempts} />
-            {!hasEnded(session) && <Findings session={session} />}
-            <Usage session={session} />
-            <Plan session={session} steps={steps} />
+            {!hasEnded(session) && <Attempts attempts={live.attempts} />}
+            <Plan session={session} />
+            <Details session={session} steps={steps} attempts={live.attempts} />
           </div>
         </div>
       </div>
     </div>
+  );
+}
+
+/** What few readers need: the policy, the usage, and once the replay has ended, its live calls. */
+function Details(props: {
+  session: SessionView;
+  steps: readonly StepSummary[];
+  attempts: readonly AttemptView[];
+}): ReactElement {
+  const { session, steps, attempts } = props;
+  return (
+    <LazyDetails className={`panel ${classes.details}`} summary="Details">
+      <PlanFacts session={session} steps={steps} />
+      {hasEnded(session) && <Attempts attempts={attempts} />}
+      <Usage session={session} />
+    </LazyDetails>
   );
 }
 
@@ -67,8 +84,9 @@ function Header({ session }: { session: SessionView }): ReactElement {
     <header className={classes.header}>
       <div className={classes.titles}>
         <nav className={classes.crumbs} aria-label="Breadcrumb">
-          <Link {...paths.activity({ kind: "replay" })}>Replays</Link> /{" "}
-          <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>{session.source_name}</Link>
+          <Link {...paths.activity({ kind: "replay" })}>Activity</Link> /{" "}
+          <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>{session.source_name}</Link> /
+          Replay
         </nav>
         <h1>
           {titleOf(session)} <span className={classes.fork}>{forkPlace(session, session.fork_sequence_no)}</span>
@@ -125,6 +143,11 @@ function Actions({ session }: { session: SessionView }): ReactElement {
       >
         Tree
       </Button>
+      <ShareButton
+        subject={{ kind: "replay", id: session.id }}
+        group="Replay"
+        refusal={isFinished ? undefined : "The replay has not ended"}
+      />
       {isFinished && (
         <Button
           variant="default"
@@ -171,12 +194,16 @@ function Cancel({ id }: { id: string }): ReactElement {
   );
 }
 
+/** A page without contents: thin lines where text will stand, because a replay is usually there at once. */
 function SessionSkeleton(): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label="Loading the replay">
-      <Skeleton height={38} width={420} radius="md" />
-      <Skeleton height={96} radius="md" />
-      <Skeleton height={420} radius="md" />
+      <Skeleton height={14} width={220} />
+      <section className={`panel ${classes.loading}`}>
+        {[260, 420, 340].map((width) => (
+          <Skeleton key={width} height={12} width={`min(${width}px, 80%)`} />
+        ))}
+      </section>
     </div>
   );
 }

@@ -7,3 +7,9 @@ export const sessionRoute = createRoute({
   path: "/replays/$session",
   component: lazyRouteComponent(() => loadPart(() => import("./SessionPage")), "SessionPage"),
 });
+
+export const sharedReplayRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/share/$token/replay",
+  component: lazyRouteComponent(() => loadPart(() => import("./SharedReplay")), "SharedReplay"),
+});

@@ -1,9 +1,8 @@
-import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
 import { score } from "@/domain/diffs/score";
 import { RunOutcome } from "@/features/runs/RunOutcome";
-import { paths } from "@/app/paths";
+import { RunLink } from "@/features/share/RunLink";
 import { lastStep, linesOf, treeTitle, type Line } from "./tree";
 import classes from "./Tree.module.css";
 
@@ -12,7 +11,13 @@ const ROW = 24;
 const WIDE = 1000;
 
 /** Every run as a line over step numbers, branching from its source at the fork. The table has the same data. */
-export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; currentRun: string }): ReactElement {
+export function TreeDrawing({
+  runs,
+  currentRun,
+}: {
+  runs: readonly TreeRun[];
+  currentRun: string | null;
+}): ReactElement {
   const lines = linesOf(runs);
   const scale = WIDE / lastStep(runs);
   return (
@@ -32,9 +37,9 @@ export function TreeDrawing({ runs, currentRun }: { runs: readonly TreeRun[]; cu
         {lines.map(({ run }) => (
           <li key={run.id} data-asked={run.id === currentRun || undefined}>
             <RunOutcome run={run} />
-            <Link {...paths.run(run.id)} className="ellipsis" title={treeTitle(run)}>
+            <RunLink run={run.id} className="ellipsis" title={treeTitle(run)}>
               {treeTitle(run)}
-            </Link>
+            </RunLink>
             <span className="num muted">{run.ars === null ? "" : score(run.ars)}</span>
           </li>
         ))}

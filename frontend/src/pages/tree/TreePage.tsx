@@ -12,6 +12,7 @@ import { pluralize } from "@/ui/format/numbers";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { ShareButton } from "@/features/share/ShareButton";
 import { chooseRun, isProbe, filterRuns, ORIGIN, type TreeFilter } from "./tree";
 import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
@@ -88,6 +89,7 @@ function Header(props: {
           onChange={(value) => props.onFilter(value ?? "asked")}
         />
       )}
+      <ShareButton subject={{ kind: "tree", id: tree.root }} group="Fork tree" />
       {comparison ? (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
           Diff the two

@@ -8,6 +8,7 @@ import { LabelBar } from "@/features/labels/LabelBar";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
 import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { RunLink } from "@/features/share/RunLink";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ORIGIN, treeTitle } from "./tree";
@@ -16,9 +17,10 @@ import classes from "./Tree.module.css";
 
 interface Props {
   runs: readonly TreeRun[];
-  currentRun: string;
-  selection: readonly string[];
-  onChoose: (id: string) => void;
+  currentRun: string | null;
+  /** The runs chosen for a diff. Null: runs cannot be chosen or opened. */
+  selection: readonly string[] | null;
+  onChoose?: (id: string) => void;
 }
 
 const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"];
@@ -28,20 +30,22 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
   const navigate = useNavigate();
   const { selectedIndex, body } = useRowSelection("Runs of the tree", runs.length, (index) => {
     const run = runs[index];
-    if (run) void navigate(paths.run(run.id));
+    if (run && selection !== null) void navigate(paths.run(run.id));
   });
   const run = runs[selectedIndex];
   useShortcuts("Runs of the tree", [
-    ...(run ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(run.id) }] : []),
+    ...(run && onChoose ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(run.id) }] : []),
   ]);
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
       <table className={`${list.table} ${classes.table}`}>
         <thead>
           <tr>
-            <th scope="col">
-              <span className={classes.hidden}>Choose</span>
-            </th>
+            {selection && (
+              <th scope="col">
+                <span className={classes.hidden}>Choose</span>
+              </th>
+            )}
             <th scope="col">Run</th>
             <th scope="col">Labels</th>
             {FIGURES.map((title) => (
@@ -49,28 +53,32 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
                 {title}
               </th>
             ))}
-            <th scope="col">Open</th>
+            {selection && <th scope="col">Open</th>}
           </tr>
         </thead>
         <tbody ref={body}>
           {runs.map((run, index) => (
             <tr key={run.id} data-selected={index === selectedIndex}>
-              <td>
-                <Checkbox
-                  checked={selection.includes(run.id)}
-                  disabled={!run.sealed}
-                  onChange={() => onChoose(run.id)}
-                  aria-label={`Choose ${treeTitle(run)} for a diff`}
-                />
-              </td>
+              {selection && (
+                <td>
+                  <Checkbox
+                    checked={selection.includes(run.id)}
+                    disabled={!run.sealed}
+                    onChange={() => onChoose?.(run.id)}
+                    aria-label={`Choose ${treeTitle(run)} for a diff`}
+                  />
+                </td>
+              )}
               <Name run={run} isCurrent={run.id === currentRun} />
               <td className={list.bar}>
                 <LabelBar counts={run.labels} />
               </td>
               <Figures run={run} />
-              <td>
-                <Links run={run} />
-              </td>
+              {selection && (
+                <td>
+                  <Links run={run} />
+                </td>
+              )}
             </tr>
           ))}
         </tbody>
@@ -87,9 +95,9 @@ function Name({ run, isCurrent }: { run: TreeRun; isCurrent: boolean }): ReactEl
         {run.depth > 0 && <span className={classes.elbow} aria-hidden />}
         <RunOutcome run={run} />
         <div>
-          <Link {...paths.run(run.id)} className={list.name}>
+          <RunLink run={run.id} className={list.name}>
             {treeTitle(run)}
-          </Link>
+          </RunLink>
           {isCurrent && <span className="chip accent">this run</span>}
           <span className={list.sub} title={fullTime(run.created_at)}>
             <OutcomeWord run={run} /> · {fork}

@@ -17,3 +17,9 @@ export const runTreeRoute = createRoute({
     throw redirect({ ...paths.tree(params.run), replace: true });
   },
 });
+
+export const sharedTreeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/share/$token/tree",
+  component: lazyRouteComponent(() => loadPart(() => import("./SharedTree")), "SharedTree"),
+});

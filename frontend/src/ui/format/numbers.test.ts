@@ -3,7 +3,7 @@ import { timeAgo, bytes, pluralize, duration, money, shortId, tokens } from "./n
 
 test("never shows unknown as zero", () => {
   expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
-  expect([money(0), duration(0), tokens(0)]).toEqual(["$0", "0 ms", "0"]);
+  expect([money(0), duration(0), tokens(0)]).toEqual(["$0.00", "0 ms", "0"]);
 });
 
 test.each([

@@ -19,7 +19,7 @@ export function money(value: number | null): string {
   if (value === null) return UNKNOWN;
   const size = Math.abs(value);
   const sign = value < 0 ? "−" : "";
-  if (size === 0) return "$0";
+  if (size === 0) return "$0.00";
   if (size < 0.0001) return `${sign}<$0.0001`;
   if (size >= 1)
     return `${sign}$${size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;

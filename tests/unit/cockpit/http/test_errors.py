@@ -10,9 +10,9 @@ from django.http import Http404
 from pydantic import ValidationError
 
 from cockpit.http.errors import describe
-from diffing.schemas.share_links import ShareRequest
 from replay.sessions.schemas import ReplayRequest
 from traces.http.bodies import InvalidBody, parse_body
+from traces.sharing.schemas import ShareRequest
 
 
 class _Refused(Exception):

@@ -151,25 +151,26 @@ def test_recording_is_the_side_after_the_last_step() -> None:
 def test_sentence_names_step_and_counts() -> None:
     result = result_of(3, Findings(count=3, places={0: Tally(passes=3), 1: Tally(passes=5), 2: Tally(failures=5)}))
     assert result.sentence == (
-        "The failure is not reproducible: repeated 3 times from the start, the run passed every time. "
-        "The commit step is step 12: regenerated from step 12 (model desk) on, the run passes (5 of 5); "
-        "regenerated only from step 22 (model desk) on, with the recorded answer of step 12, "
-        "it no longer passes (0 of 5)."
+        "Point of no return: step 12. Re-run from step 12 (model desk) on, the run still passes (5 of 5); "
+        "with the recorded answer of step 12 kept, it no longer does: 0 of 5 pass from step 22 (model desk) on. "
+        "The failure did not come back: 3 of 3 replays from the start passed."
     )
-    assert result.remarks == ["The earliest step from which regeneration was seen to help is step 2 (model desk)."]
+    assert result.headline == "Point of no return: step 12"
+    assert result.remarks == ["The earliest step from which a re-run passed is step 2 (model desk)."]
 
 
 def test_flaky_failure_states_its_counts() -> None:
     result = result_of(2, Findings(count=2, places={0: Tally(passes=1, failures=4), 1: Tally(failures=5)}))
     assert result.reproduction == "flaky"
-    assert "failed 4 and passed 1" in result.sentence
+    assert "4 failed and 1 passed" in result.sentence
 
 
 def test_useless_regeneration_lists_the_tried_steps() -> None:
     findings, _ = run_search(9, lambda place: False)
     result = result_of(9, findings)
     assert (result.reproduction, result.rescue, result.commit) == ("reproduces", "not_rescued", None)
-    assert "does not help" in result.sentence
+    assert "did not help" in result.sentence
+    assert result.headline == "Re-running did not help"
     assert len(result.forks) == 1 + DEFAULT.scan
 
 

@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import pytest
 
+from replay.live import providers
 from replay.live.pricing import price
+from replay.live.providers import Provider
 
 AT = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -21,6 +23,16 @@ def test_price_depends_on_date() -> None:
     before, after = datetime(2025, 6, 1, tzinfo=UTC), datetime(2025, 7, 1, tzinfo=UTC)
     assert price("openai", "o3", 1_000_000, 0, 0, before) == Decimal("10")
     assert price("openai", "o3", 1_000_000, 0, 0, after) == Decimal("2")
+
+
+def test_program_inside_this_process_is_free() -> None:
+    program = Provider(name="local", protocol="openai", base_url="http://127.0.0.1:1/v1", local=True)
+    providers.register(program)
+    try:
+        assert price("local", "desk-small-1", 1_000, 10, None, AT) == 0
+    finally:
+        providers.unregister("local")
+    assert price("local", "desk-small-1", 1_000, 10, None, AT) is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Plans of one source that share a run of the engine equal separate plans, for any run and overrides."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -29,13 +29,14 @@ from tests.support.replay_runs import order_desk
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import StepStatus, StepType
-from traces.payloads.messages import ModelAnswer
+from traces.core.vocabulary import Reason, StepStatus, StepType
+from traces.payloads.messages import ModelAnswer, ModelRequest
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import signature
 
 MODELS: JSONValue = {"type": "model"}
 TOOLS: JSONValue = {"type": "tool"}
+OVERRIDE = Reason.OPERATOR_OVERRIDE
 
 
 class Archive:
@@ -244,16 +245,46 @@ def test_recorded_answer_is_not_shared() -> None:
     assert_alone([{"match": MODELS, "output": text}] for text in ("gone", *texts, "lost"))
 
 
-def test_requests_of_overridden_models_are_not_read() -> None:
+@pytest.mark.parametrize("brief", [True, False])
+def test_requests_of_overridden_models_are_not_read(brief: bool) -> None:
     fork, refs = replay(run=small_talk(6)), set[str]()
 
     def payload(ref: str) -> JSONValue:
         refs.add(ref)
         return fork.payloads[ref]
 
-    sources = replace(Archive(fork, "").sources, payload=payload)
-    plan_as_json(fork, [{"match": MODELS, "output": "gone"}], Policy(), sources, brief=True)
+    def messages(ref: str, start: int) -> Sequence[JSONValue]:
+        """Of a stored request, its end can be read alone."""
+        return ModelRequest(fork.payloads[ref]).messages[start:]
+
+    sources = replace(Archive(fork, "").sources, payload=payload, messages=messages)
+    plan_as_json(fork, [{"match": MODELS, "output": "gone"}], Policy(), sources, brief=brief)
     assert not refs & {node.input_ref for node in fork.graph.nodes[1:]}
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.one_of(apart, st.builds(conversation, st.integers(2, 5))), matched_models, texts)
+def test_overridden_answers_differ_in_the_fields_of_their_requests(
+    run: RecordedRun, match: JSONValue, text: str
+) -> None:
+    """An edit of the model to what it was makes the plan compare whole requests."""
+    fork = replay(run=run)
+    entries: list[JSONObject] = [{"match": {"step": 1}, "output": "First."}, {"match": match, "output": text}]
+    plans = [
+        planner.plan(
+            fork.graph,
+            apply_profile(OverrideProfile.model_validate({"overrides": [*entries, *more]}), fork.graph),
+            Policy(allow=[]),
+            Archive(fork, "").sources,
+        )
+        for more in ([], [{"match": MODELS, "model": {"temperature": 0}}])
+    ]
+    overridden, edited = (
+        {step.sequence_no: {*step.differs} - {"temperature"} for step in plan.steps if step.reason == OVERRIDE}
+        for plan in plans
+    )
+    assert overridden == edited
+    assert overridden
 
 
 def test_last_request_of_a_long_conversation_contains_all_overridden_answers() -> None:

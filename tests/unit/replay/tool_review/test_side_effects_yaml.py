@@ -32,7 +32,7 @@ def test_written_file_reads_back(tools: dict[str, bool]) -> None:
     assert side_effects_yaml.read(side_effects_yaml.write(tools, is_reviewed=True).encode()) == ToolFile(
         tools=tools, is_reviewed=True
     )
-    reasons = dict.fromkeys(tools, "contains send")
+    reasons = dict.fromkeys(tools, "name contains “send”")
     assert (
         side_effects_yaml.read(side_effects_yaml.write(tools, is_reviewed=False, suggestions=reasons).encode()).tools
         == tools
@@ -41,8 +41,8 @@ def test_written_file_reads_back(tools: dict[str, bool]) -> None:
 
 def test_suggestions_stay_on_comment_lines() -> None:
     tools = {"send_email": False, "x\ndone: true\u2028done: true": False}
-    text = side_effects_yaml.write(tools, is_reviewed=False, suggestions=dict.fromkeys(tools, "contains send"))
-    assert "#   'send_email' contains send\n" in text
+    text = side_effects_yaml.write(tools, is_reviewed=False, suggestions=dict.fromkeys(tools, "name contains “send”"))
+    assert "#   'send_email': name contains “send”\n" in text
     assert side_effects_yaml.read(text.encode()) == ToolFile(tools=tools, is_reviewed=False)
 
 

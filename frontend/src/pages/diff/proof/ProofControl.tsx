@@ -11,7 +11,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { StopButton } from "@/ui/StopButton";
 import { useReport } from "../reportContext";
 import { FIRST_DRAFT, toProof } from "./draft";
-import { ProveDialog } from "./ProveDialog";
+import { ProveDialog } from "./dialog/ProveDialog";
 import type { ProofState } from "./useProofs";
 import { effortWords, planWords, strongestEvidence } from "./wording";
 import classes from "./ProofControl.module.css";

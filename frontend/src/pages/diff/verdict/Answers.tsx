@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { RunVerdict } from "@/api/schema";
 import { SOURCES } from "@/domain/runs/judgements";
 import { candidateName } from "@/domain/diffs/candidateName";
+import { AnswerPair } from "@/features/runs/AnswerPair";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { useReport, type Side } from "../reportContext";
 import classes from "./Verdict.module.css";
@@ -17,29 +18,13 @@ export function Answers(): ReactElement | null {
     base: isFork ? "Recorded" : "Base",
     candidate: isFork ? candidateName(report) : "Candidate",
   };
-  return (
-    <div className={classes.answers}>
-      {(["base", "candidate"] as const).map((side) => (
-        <div key={side} role="group" aria-label={`Answer of the ${side}`}>
-          <header>
-            {outcomes && <Outcome verdict={outcomes[side]} />}
-            <span className={classes.name}>{names[side]}</span>
-          </header>
-          {answers && <Answer text={answers[side]} />}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-function Answer({ text }: { text: string | null }): ReactElement {
-  return text === null ? (
-    <p className="muted">No final answer</p>
-  ) : (
-    <p className={classes.answer} title={text}>
-      “{text}”
-    </p>
-  );
+  const side = (name: Side) => ({
+    label: `Answer of the ${name}`,
+    name: names[name],
+    outcome: outcomes && <Outcome verdict={outcomes[name]} />,
+    text: answers?.[name],
+  });
+  return <AnswerPair sides={[side("base"), side("candidate")]} />;
 }
 
 function Outcome({ verdict }: { verdict: RunVerdict }): ReactElement {

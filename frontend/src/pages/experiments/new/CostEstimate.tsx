@@ -1,38 +1,30 @@
 import { Button, Loader, NumberInput, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useRef, type ReactElement } from "react";
-import { experimentPlanQuery, startExperiment } from "@/api/replays/experiments";
+import { startExperiment } from "@/api/replays/experiments";
 import type { ExperimentPlan } from "@/api/schema";
 import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
-import type { Draft } from "@/domain/overrides/draft";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { rowCount, toExperiment, draftProblem, type MatrixDraft } from "./matrixDraft";
-import { cellName } from "../measures";
+import { rowCount, type MatrixDraft } from "./matrixDraft";
+import type { ExperimentEstimate } from "./useExperimentPlan";
 import classes from "../Experiments.module.css";
 
 interface Props {
-  run: string;
-  fork: number;
-  base: Draft;
+  estimate: ExperimentEstimate;
   draft: MatrixDraft;
   onChange: (draft: MatrixDraft) => void;
 }
 
 /** Samples, limits, and the estimated cost before anything runs. */
-export function CostEstimate({ run, fork, base, draft, onChange }: Props): ReactElement {
+export function CostEstimate({ estimate, draft, onChange }: Props): ReactElement {
   const navigate = useNavigate();
-  const problem = draftProblem(draft);
-  const request = toExperiment(run, fork, base, draft);
-  const [debouncedRequest] = useDebouncedValue(request, 300);
-  const plan = useQuery({ ...experimentPlanQuery(debouncedRequest), enabled: problem === null });
-  const stale = JSON.stringify(debouncedRequest) !== JSON.stringify(request) || plan.isFetching;
+  const { request, problem, plan, error, isStale } = estimate;
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
@@ -45,7 +37,7 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
     onError: (error) =>
       notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
   });
-  const isBlocked = problem !== null || plan.error !== null || (plan.data?.refusals.length ?? 0) > 0;
+  const isBlocked = problem !== null || error !== null || (plan?.refusals.length ?? 0) > 0;
   const launch = () => {
     if (!isBlocked && !start.isPending) start.mutate();
   };
@@ -53,10 +45,10 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
     { keys: "mod+Enter", action: "Start the experiment", run: launch, whileTyping: true },
   ]);
   return (
-    <section className={`panel ${classes.card} ${classes.price}`} aria-label="Estimated cost" aria-busy={stale}>
+    <section className={`panel ${classes.card} ${classes.price}`} aria-label="Estimated cost" aria-busy={isStale}>
       <TextInput
         label="Name"
-        placeholder="same as the run"
+        placeholder="Named after its axes"
         maxLength={200}
         value={draft.name}
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
@@ -64,7 +56,7 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
       <Limits draft={draft} onChange={onChange} />
       <div className="bar">
         <h2>Estimated cost</h2>
-        {stale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
+        {isStale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
       </div>
       {problem ? (
         <p className="failed" role="alert">
@@ -72,25 +64,27 @@ export function CostEstimate({ run, fork, base, draft, onChange }: Props): React
         </p>
       ) : (
         <>
-          {plan.error && (
+          {error && (
             <p className="failed" role="alert">
-              {plan.error.message}
+              {error.message}
             </p>
           )}
-          {plan.data && !plan.error && <PlanSummary plan={plan.data} />}
+          {plan && !error && <PlanSummary plan={plan} />}
         </>
       )}
-      <Button
-        fullWidth
-        leftSection={<IconPlayerPlay size={14} />}
-        rightSection={<Keys keys="mod+Enter" />}
-        data-disabled={isBlocked || undefined}
-        aria-disabled={isBlocked}
-        loading={start.isPending}
-        onClick={launch}
-      >
-        Start {pluralize(rowCount(draft), "replay")}
-      </Button>
+      <div className={classes.start}>
+        <b className="num grow">{plan && !error && !problem ? priceOf(plan) : ""}</b>
+        <Button
+          leftSection={<IconPlayerPlay size={14} />}
+          rightSection={<Keys keys="mod+Enter" />}
+          data-disabled={isBlocked || undefined}
+          aria-disabled={isBlocked}
+          loading={start.isPending}
+          onClick={launch}
+        >
+          Start {pluralize(rowCount(draft), "replay")}
+        </Button>
+      </div>
     </section>
   );
 }
@@ -109,7 +103,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
       />
       <div className={classes.pair}>
         <NumberInput
-          label="Maximum cost in dollars"
+          label="Budget (USD)"
           prefix="$"
           min={0}
           step={0.1}
@@ -118,7 +112,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
           onChange={(value) => onChange({ ...draft, maxCost: number(value) })}
         />
         <NumberInput
-          label="Maximum live calls"
+          label="Max live calls"
           min={0}
           allowDecimal={false}
           placeholder="no limit"
@@ -128,6 +122,11 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
       </div>
     </>
   );
+}
+
+function priceOf(plan: ExperimentPlan): string {
+  if (plan.live_calls === 0) return "free";
+  return plan.cost_usd === null ? "cost not known" : `≤ ${money(plan.cost_usd)}`;
 }
 
 function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {
@@ -140,29 +139,12 @@ function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {
         <dd>{count(plan.live_calls)}</dd>
         <dt>Tokens (about)</dt>
         <dd>{plan.tokens === 0 && plan.live_calls > 0 ? <b>unknown</b> : tokens(plan.tokens)}</dd>
-        <dt>Cost</dt>
-        <dd>
-          <b>{plan.live_calls === 0 ? "free" : plan.cost_usd === null ? "unknown" : `≤ ${money(plan.cost_usd)}`}</b>
-        </dd>
       </dl>
       {plan.refusals.map((refusal) => (
         <p key={refusal.where + refusal.detail} className="failed" role="alert">
           {sentence(refusal.detail)}
         </p>
       ))}
-      {plan.cells.length > 1 && (
-        <details>
-          <summary>{pluralize(plan.cells.length, "combination")}</summary>
-          <ul className={classes.cells}>
-            {plan.cells.map((cell) => (
-              <li key={cell.cell}>
-                <span className="grow">{cellName(cell.settings)}</span>
-                <span className="muted num">{pluralize(cell.live_calls, "call")}</span>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
       {plan.warnings.map((warning) => (
         <p key={warning} className="muted">
           {sentence(warning)}

@@ -17,6 +17,8 @@ import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { firstDraft, RECORDED_VALUE, type MatrixDraft } from "./matrixDraft";
 import { CostEstimate } from "./CostEstimate";
+import { GridPreview } from "./GridPreview";
+import { useExperimentPlan } from "./useExperimentPlan";
 import classes from "../Experiments.module.css";
 
 const route = getRouteApi("/experiments/new");
@@ -75,11 +77,12 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
     getInitialValueInEffect: false,
   });
   const input = model ? readModelInput(model.input) : null;
+  const estimate = useExperimentPlan(run.id, fork, base, draft);
   return (
     <Page>
       <PageHeader
         crumbs={[
-          <Link {...paths.activity({ kind: "experiment" })}>Experiments</Link>,
+          <Link {...paths.activity({ kind: "experiment" })}>Activity</Link>,
           <Link {...paths.run(run.id, { step: fork, fork })}>{run.name}</Link>,
         ]}
         title={`New experiment from step ${fork}`}
@@ -101,12 +104,13 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
           <section className={`panel ${classes.card}`} aria-label="Checks">
             <div className={classes.cardHead}>
               <h2>Checks</h2>
-              <span className="muted grow">applied to the outcome of every row</span>
+              <span className="muted grow">A replay passes if it passes all of them.</span>
             </div>
             <ChecksEditor checks={draft.checks} onChange={(checks) => change({ ...draft, checks })} />
           </section>
+          <GridPreview draft={draft} plan={estimate.problem || estimate.isStale ? undefined : estimate.plan} />
         </div>
-        <CostEstimate run={run.id} fork={fork} base={base} draft={draft} onChange={change} />
+        <CostEstimate estimate={estimate} draft={draft} onChange={change} />
       </div>
     </Page>
   );

@@ -59,6 +59,13 @@ export function valueDraft(text: string): ValueDraft {
   return text === RECORDED_VALUE ? { name: RECORDED_VALUE, text: null } : { name: text, text };
 }
 
+/** The axes that have values, as the experiment names them. */
+export function draftAxes({ axes }: Pick<MatrixDraft, "axes">): { name: string; values: string[] }[] {
+  return axes
+    .filter(({ values }) => values.length > 0)
+    .map(({ kind, values }) => ({ name: axisName[kind], values: values.map(({ name }) => name) }));
+}
+
 /** Number of rows of the matrix. */
 export function rowCount(draft: MatrixDraft): number {
   return draft.axes.reduce((rows, axis) => rows * Math.max(1, axis.values.length), draft.samples);

@@ -3,62 +3,58 @@ import type { CellView } from "@/api/schema";
 import { duration, money, tokens } from "@/ui/format/numbers";
 import list from "@/ui/ListPage.module.css";
 import { score } from "@/domain/diffs/score";
-import { cellName } from "../measures";
+import { intervalText, remarks } from "./heat/figures";
 import classes from "../Experiments.module.css";
 
 type Spread = CellView["ars"];
 
-/** The mean of each combination, with minimum and maximum below if they differ. */
-export function CellsTable({ cells, hasChecks }: { cells: readonly CellView[]; hasChecks: boolean }): ReactElement {
+interface Props {
+  cells: readonly CellView[];
+  nameOf: (cell: CellView) => string;
+  best: number | null;
+  hasChecks: boolean;
+}
+
+/** The figures of each combination, the highest pass rate first; means, with minimum and maximum if they differ. */
+export function CellsTable({ cells, nameOf, best, hasChecks }: Props): ReactElement {
+  const rank = (cell: CellView) => (cell.cell === best ? 2 : (cell.pass_rate ?? -1));
+  const sortedCells = cells.toSorted((a, b) => rank(b) - rank(a));
   return (
     <div className={list.scroll} tabIndex={0} role="group" aria-label="Combinations, scrollable">
-      <table className={`${list.table} ${classes.table}`}>
+      <table className={`${list.table} ${list.stacking} ${classes.table}`}>
         <thead>
           <tr>
             <th scope="col">Combination</th>
-            <th scope="col" className={list.figure}>
-              Done
-            </th>
-            {hasChecks && (
-              <th scope="col" className={list.figure}>
-                Passed
-              </th>
+            {[...(hasChecks ? ["Passed", "95 % interval"] : []), "Similarity", "Tokens", "Cost", "Latency"].map(
+              (title) => (
+                <th key={title} scope="col" className={list.figure}>
+                  {title}
+                </th>
+              ),
             )}
-            <th scope="col" className={list.figure}>
-              ARS
-            </th>
-            <th scope="col" className={list.figure}>
-              Similarity
-            </th>
-            <th scope="col" className={list.figure}>
-              Tokens
-            </th>
-            <th scope="col" className={list.figure}>
-              Cost
-            </th>
-            <th scope="col" className={list.figure}>
-              Latency
-            </th>
           </tr>
         </thead>
         <tbody>
-          {cells.map((cell) => (
+          {sortedCells.map((cell) => (
             <tr key={cell.cell}>
-              <th scope="row">{cellName(cell.settings)}</th>
-              <td className={list.figure}>
-                {cell.finished}/{cell.rows}
-                {cell.failed > 0 && <b className="failed"> · {cell.failed} failed</b>}
-              </td>
+              <th scope="row">
+                {nameOf(cell)} {cell.cell === best && <span className="chip">Best</span>}
+                {remarks(cell).length > 0 && <span className={list.sub}>{remarks(cell).join(" · ")}</span>}
+              </th>
               {hasChecks && (
-                <td className={list.figure}>
-                  {cell.pass_rate === null ? "–" : `${Math.round(cell.pass_rate * 100)} %`}
-                </td>
+                <>
+                  <td data-label="Passed" className={list.figure}>
+                    {cell.verdicts > 0 ? `${cell.passed} of ${cell.verdicts}` : "–"}
+                  </td>
+                  <td data-label="95 % interval" className={`${list.figure} muted`}>
+                    {intervalText(cell) || "–"}
+                  </td>
+                </>
               )}
-              <Figure spread={cell.ars} format={score} />
-              <Figure spread={cell.output_similarity} format={score} />
-              <Figure spread={cell.tokens} format={(value) => tokens(Math.round(value))} />
-              <Figure spread={cell.cost_usd} format={money} />
-              <Figure spread={cell.latency_ms} format={duration} />
+              <Figure title="Similarity" spread={cell.output_similarity} format={score} />
+              <Figure title="Tokens" spread={cell.tokens} format={(value) => tokens(Math.round(value))} />
+              <Figure title="Cost" spread={cell.cost_usd} format={money} />
+              <Figure title="Latency" spread={cell.latency_ms} format={duration} />
             </tr>
           ))}
         </tbody>
@@ -67,15 +63,15 @@ export function CellsTable({ cells, hasChecks }: { cells: readonly CellView[]; h
   );
 }
 
-function Figure({ spread, format }: { spread: Spread; format: (value: number) => string }): ReactElement {
-  if (spread === null) return <td className={list.figure}>–</td>;
-  const [least, greatest] = [format(spread.min), format(spread.max)];
+function Figure(props: { title: string; spread: Spread; format: (value: number) => string }): ReactElement {
+  const { title, spread, format } = props;
+  const [low, high] = spread ? [format(spread.min), format(spread.max)] : ["", ""];
   return (
-    <td className={list.figure}>
-      {format(spread.mean)}
-      {least !== greatest && (
+    <td data-label={title} className={list.figure}>
+      {spread ? format(spread.mean) : "–"}
+      {low !== high && (
         <span className={list.sub}>
-          {least} to {greatest}
+          {low} to {high}
         </span>
       )}
     </td>

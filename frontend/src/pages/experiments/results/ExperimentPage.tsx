@@ -1,85 +1,168 @@
-import { Button, Progress, Skeleton } from "@mantine/core";
+import { Button, Progress, SegmentedControl } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconFlask } from "@tabler/icons-react";
-import { lazy, Suspense, useState, type ReactElement } from "react";
-import { loadPart } from "@/api/connection/loadPart";
+import { useState, type ReactElement } from "react";
 import { cancelExperiment, experimentQuery } from "@/api/replays/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
-import { count, pluralize, money } from "@/ui/format/numbers";
+import { count, duration, pluralize, money } from "@/ui/format/numbers";
 import { StopButton } from "@/ui/StopButton";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { CellsTable } from "./CellsTable";
 import { ExperimentState } from "../ExperimentState";
-import { choose } from "../measures";
+import { cellName, choose, experimentTitle } from "../measures";
+import { CellPanel } from "./heat/CellPanel";
+import { commonSettings } from "./heat/grid";
+import { HeatMap } from "./heat/HeatMap";
+import { standing, standingWords } from "./heat/standing";
 import { ResultsTable } from "./ResultsTable";
 import { useExperiment } from "./useExperiment";
 import classes from "../Experiments.module.css";
 
-const Scatter = lazy(() => loadPart(() => import("./Scatter")));
 const route = getRouteApi("/experiments/$experiment");
 
 export function ExperimentPage(): ReactElement {
   const { experiment: id } = route.useParams();
   const { view, error, retry } = useExperiment(id);
   const [selection, setSelection] = useState<number[]>([]);
-  useDocumentTitle(view ? view.name : "Experiment");
+  useDocumentTitle(view ? experimentTitle(view) : "Experiment");
   if (error && !view) return <ErrorPage error={error} onRetry={retry} />;
-  if (!view) return <PageLoading name="the experiment" panels={[230, 320]} />;
+  if (!view) return <PageLoading name="the experiment" panels={[330, 320]} />;
   return (
     <Page>
       <Header view={view} selection={selection} />
+      <Overview view={view} />
+      <Tables view={view} selection={selection} onChoose={(row) => setSelection((current) => choose(current, row))} />
+    </Page>
+  );
+}
+
+/** The best combination in one sentence, the heat map, and one cell of it in detail. */
+function Overview({ view }: { view: ExperimentView }): ReactElement {
+  const cells = view.aggregates;
+  const hasChecks = view.request.checks.length > 0;
+  const result = standing(cells, hasChecks);
+  const best = result.kind === "best" ? result.cell.cell : null;
+  const [pickedCell, setPickedCell] = useState<number | null>(null);
+  const cell = cells.find(({ cell }) => cell === (pickedCell ?? best)) ?? cells[0];
+  const { claim, remark } = standingWords(result, cellName(cells), cells.length);
+  return (
+    <>
+      <p className={classes.lead}>
+        {claim && (
+          <b>
+            {view.status === "running" && "So far: "}
+            {view.status === "running" ? claim : claim.replace(/^as recorded/, "As recorded")}
+          </b>
+        )}{" "}
+        <span className="muted">{remark}</span>
+      </p>
       <div className={classes.overview}>
-        <section className="panel" aria-label="Combinations">
-          <CellsTable cells={view.aggregates} hasChecks={view.request.checks.length > 0} />
-        </section>
-        <section className={`panel ${classes.chart}`} aria-label="Cost against similarity">
-          <Suspense fallback={<Skeleton height={230} />}>
-            <Scatter rows={view.results} />
-          </Suspense>
-        </section>
+        <HeatMap
+          cells={cells}
+          samples={view.samples}
+          hasChecks={hasChecks}
+          isRecorded={(axisName, value) => isRecorded(view, axisName, value)}
+          best={best}
+          selection={cell?.cell ?? 0}
+          onSelect={setPickedCell}
+        />
+        {cell && (
+          <CellPanel
+            name={cellName(cells)(cell)}
+            cell={cell}
+            rows={view.results.filter((row) => row.cell === cell.cell)}
+            isBest={cell.cell === best}
+          />
+        )}
       </div>
-      <section className="panel" aria-label="Results">
+    </>
+  );
+}
+
+function isRecorded({ request }: ExperimentView, axisName: string, value: string): boolean {
+  const axis = request.axes.find(({ name }) => name === axisName);
+  return axis?.values.find(({ name }) => name === value)?.overrides.length === 0;
+}
+
+interface TablesProps {
+  view: ExperimentView;
+  selection: readonly number[];
+  onChoose: (row: number) => void;
+}
+
+/** The figures in tables: by combination, which with one sample is the same as by replay. */
+function Tables({ view, selection, onChoose }: TablesProps): ReactElement {
+  const hasSamples = view.samples > 1;
+  const [tab, setTab] = useState<"combinations" | "replays">(hasSamples ? "combinations" : "replays");
+  const hasChecks = view.request.checks.length > 0;
+  const result = standing(view.aggregates, hasChecks);
+  const nameOf = cellName(view.aggregates);
+  return (
+    <section className="panel" aria-label="Results">
+      {hasSamples && (
+        <div className={classes.tabs}>
+          <SegmentedControl
+            aria-label="Rows of the table"
+            value={tab}
+            onChange={setTab}
+            data={[
+              { value: "combinations", label: pluralize(view.cells, "combination") },
+              { value: "replays", label: pluralize(view.rows, "replay") },
+            ]}
+          />
+        </div>
+      )}
+      {tab === "combinations" ? (
+        <CellsTable
+          cells={view.aggregates}
+          nameOf={nameOf}
+          best={result.kind === "best" ? result.cell.cell : null}
+          hasChecks={hasChecks}
+        />
+      ) : (
         <ResultsTable
           rows={view.results}
-          hasChecks={view.request.checks.length > 0}
+          nameOf={nameOf}
+          hasChecks={hasChecks}
           selection={selection}
-          onChoose={(row) => setSelection((current) => choose(current, row))}
+          onChoose={onChoose}
         />
-      </section>
-    </Page>
+      )}
+    </section>
   );
 }
 
 function Header({ view, selection }: { view: ExperimentView; selection: readonly number[] }): ReactElement {
   const limit = view.request.budget.max_live_calls;
+  const facts = [
+    `${pluralize(view.cells, "combination")} × ${pluralize(view.samples, "sample")}`,
+    ...commonSettings(view.aggregates).map(({ axis, value }) => `${axis}: ${value}`),
+    `${count(view.live_calls)}${limit === null ? "" : ` of ${count(limit)}`} live calls`,
+    view.cost_usd === null ? "cost not known" : money(view.cost_usd),
+    ...(view.ended_at ? [duration(Date.parse(view.ended_at) - Date.parse(view.created_at))] : []),
+  ];
   return (
     <PageHeader
       crumbs={[
-        <Link {...paths.activity({ kind: "experiment" })}>Experiments</Link>,
-        <>
-          <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link> fork from
-          step {view.fork_sequence_no}
-        </>,
+        <Link {...paths.activity({ kind: "experiment" })}>Activity</Link>,
+        <Link {...paths.run(view.source_run, { step: view.fork_sequence_no })}>{view.source_name}</Link>,
+        `Experiment from step ${view.fork_sequence_no}`,
       ]}
-      title={view.name}
+      title={experimentTitle(view)}
       state={
         <>
           <ExperimentState experiment={view} />
-          <span className="muted num">
-            {pluralize(view.cells, "cell")} × {pluralize(view.samples, "sample")} · {count(view.live_calls)}
-            {limit === null ? "" : ` of ${count(limit)}`} live calls ·{" "}
-            {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
-          </span>
+          <span className="muted num">{facts.join(" · ")}</span>
         </>
       }
       progress={
         view.status === "running" && (
-          <Progress value={(100 * view.finished) / view.rows} size={4} aria-label="Rows done" />
+          <Progress value={(100 * view.finished) / view.rows} size={4} aria-label="Replays done" />
         )
       }
     >
@@ -100,6 +183,7 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
   return (
     <>
       {view.status === "running" && <Cancel id={view.id} />}
+      {selection.length === 1 && <span className="muted">Choose one more row to diff</span>}
       <Button
         variant="default"
         leftSection={<IconFlask size={15} />}
@@ -107,14 +191,10 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
       >
         New experiment
       </Button>
-      {comparison ? (
+      {comparison && (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
           Diff the two
         </Button>
-      ) : (
-        <span className="muted">
-          {selection.length === 1 ? "Choose one more row to diff" : "Choose two rows to diff"}
-        </span>
       )}
     </>
   );

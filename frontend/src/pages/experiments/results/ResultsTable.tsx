@@ -19,13 +19,14 @@ import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { cellName, measureOf, passShare, tokensOf } from "../measures";
+import { costOf, passShare, tokensOf } from "../measures";
 import { rowWords } from "./rowStatus";
 import classes from "../Experiments.module.css";
 import list from "@/ui/ListPage.module.css";
 
 interface Props {
   rows: readonly ExperimentRowView[];
+  nameOf: (row: ExperimentRowView) => string;
   hasChecks: boolean;
   selection: readonly number[];
   onChoose: (row: number) => void;
@@ -40,8 +41,12 @@ const helper = createColumnHelper<typeof features, ExperimentRowView>();
 type CellRenderer = (row: ExperimentRowView) => ReactNode;
 type Value = string | number | undefined;
 
-/** The selection, passed by context: the columns are constant so that a focused cell stays mounted. */
-const Choice = createContext<Pick<Props, "selection" | "onChoose">>({ selection: [], onChoose: () => undefined });
+/** Passed by context: the columns are constant so that a focused cell stays mounted. */
+const Choice = createContext<Pick<Props, "nameOf" | "selection" | "onChoose">>({
+  nameOf: () => "",
+  selection: [],
+  onChoose: () => undefined,
+});
 
 const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: CellRenderer) =>
   helper.accessor(value, {
@@ -77,7 +82,8 @@ const columns = [
   column(
     "settings",
     "Settings",
-    (row) => cellName(row.settings),
+    // In the order of the request.
+    (row) => row.cell,
     (row) => <Settings row={row} />,
   ),
   column(
@@ -90,12 +96,12 @@ const columns = [
     "checks",
     "Checks",
     (row) => passShare(row) ?? undefined,
-    (row) => <CheckSummary checks={row.checks} />,
+    (row) => <Checks row={row} />,
   ),
   figure("ars", "ARS", (row) => row.ars, score),
   figure("similarity", "Similarity", (row) => row.output_similarity, score),
   figure("tokens", "Tokens", tokensOf, tokens),
-  figure("cost", "Cost", (row) => measureOf(row, "cost"), money),
+  figure("cost", "Cost", costOf, money),
   figure("latency", "Latency", (row) => row.latency_ms, duration),
   column(
     "tools",
@@ -111,7 +117,7 @@ const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks")
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
 
 /** One row per finished replay. Any two can be selected for a diff. */
-export function ResultsTable({ rows, hasChecks, selection, onChoose }: Props): ReactElement {
+export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const data = useMemo(() => [...rows], [rows]);
   const table = useTable({ features, columns: hasChecks ? withChecks : withoutChecks, data });
@@ -124,7 +130,7 @@ export function ResultsTable({ rows, hasChecks, selection, onChoose }: Props): R
   useShortcuts("Results", [
     ...(row?.run ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(row.number) }] : []),
   ]);
-  const context = useMemo(() => ({ selection, onChoose }), [selection, onChoose]);
+  const context = useMemo(() => ({ nameOf, selection, onChoose }), [nameOf, selection, onChoose]);
   return (
     <Choice value={context}>
       <div className={list.scroll} tabIndex={0} role="group" aria-label="Results, scrollable">
@@ -177,27 +183,38 @@ export function ResultsTable({ rows, hasChecks, selection, onChoose }: Props): R
   );
 }
 
-function nameOf(row: ExperimentRowView): string {
-  return `${cellName(row.settings)}, sample ${row.sample}`;
+function useSampleName(row: ExperimentRowView): string {
+  return `${useContext(Choice).nameOf(row)}, sample ${row.sample}`;
 }
 
 function Choose({ row }: { row: ExperimentRowView }): ReactElement {
   const { selection, onChoose } = useContext(Choice);
+  const name = useSampleName(row);
   return (
     <Checkbox
       checked={selection.includes(row.number)}
       disabled={row.run === null || !row.status.startsWith("completed")}
       onChange={() => onChoose(row.number)}
-      aria-label={`Choose ${nameOf(row)} for a diff`}
+      aria-label={`Choose ${name} for a diff`}
     />
   );
 }
 
+function Checks({ row }: { row: ExperimentRowView }): ReactElement {
+  if (!row.unverified) return <CheckSummary checks={row.checks} />;
+  return (
+    <span className="muted" title={row.unverified}>
+      unverified
+    </span>
+  );
+}
+
 function Settings({ row }: { row: ExperimentRowView }): ReactElement {
+  const { nameOf } = useContext(Choice);
   return (
     <>
       <Link {...paths.replay(row.session)} className={list.name}>
-        {cellName(row.settings)}
+        {nameOf(row)}
       </Link>
       <span className={`${list.sub} ${classes.answer}`} title={row.answer || undefined}>
         sample {row.sample}
@@ -224,15 +241,16 @@ function Tools({ row }: { row: ExperimentRowView }): ReactElement {
 }
 
 function Links({ row }: { row: ExperimentRowView }): ReactElement {
+  const name = useSampleName(row);
   return (
     <span className={classes.links}>
       {row.diff && (
-        <Link {...paths.diff(row.diff)} aria-label={`Diff of ${nameOf(row)} against the source`}>
+        <Link {...paths.diff(row.diff)} aria-label={`Diff of ${name} against the source`}>
           diff
         </Link>
       )}
       {row.run && (
-        <Link {...paths.run(row.run)} aria-label={`Run of ${nameOf(row)}`}>
+        <Link {...paths.run(row.run)} aria-label={`Run of ${name}`}>
           run
         </Link>
       )}

@@ -10,7 +10,9 @@ import { paths } from "@/app/paths";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { RunMenu } from "@/features/retention/RunMenu";
 import { useRunActions } from "@/features/retention/useRunActions";
+import { AnswerLine } from "@/features/runs/AnswerLine";
 import { ForkName } from "@/features/runs/ForkName";
+import { ShareButton } from "@/features/share/ShareButton";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { pluralize, timeAgo } from "@/ui/format/numbers";
 import { KeyHint } from "@/ui/keyboard/Kbd";
@@ -37,6 +39,7 @@ export function RunActions({ run, fork }: { run: RunDetail; fork: ForkAction | u
       <Forks run={run} />
       <ExportButton run={run} />
       <CompareButton run={run} />
+      <ShareButton subject={{ kind: "run", id: run.id }} group="Run" />
       <RunMenu run={run} actions={actions}>
         {tools.items}
       </RunMenu>
@@ -132,6 +135,7 @@ function Forks({ run }: { run: RunDetail }): ReactElement | null {
             onClick={() => void navigate(paths.run(fork.id))}
           >
             <ForkName fork={fork} step={fork.fork_sequence_no} />
+            <AnswerLine run={fork} />
             <LabelBar counts={fork.labels} height={4} />
           </Menu.Item>
         ))}

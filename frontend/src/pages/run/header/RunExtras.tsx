@@ -7,6 +7,7 @@ import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/tools/hooks";
 import type { ExportView, RunDetail } from "@/api/schema";
 import { tokens } from "@/ui/format/numbers";
 import { UsageTable } from "@/features/runs/UsageTable";
+import { UsageCurves } from "../usage/UsageCurves";
 import classes from "../RunPage.module.css";
 
 /** The total number of tokens. Opens the usage by turn and by model. */
@@ -25,6 +26,7 @@ export function Tokens({ run }: { run: RunDetail }): ReactElement {
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown className={classes.usage} aria-label="Tokens and cost">
+        {opened && <UsageCurves run={run.id} lastStep={run.steps} />}
         {data ? <UsageTable usage={data} /> : <p className="muted">Loading…</p>}
       </Popover.Dropdown>
     </Popover>

@@ -28,12 +28,13 @@ interface Props {
   plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
   /** A run that is still being recorded cannot be forked. */
-  isRecording: boolean;
-  onFork: () => void;
+  isRecording?: boolean;
+  /** Without it, the step is only shown. */
+  onFork?: () => void;
 }
 
 /** The middle region: one step in full. */
-export function StepPanel({ step, plan, onSelect, isRecording, onFork }: Props): ReactElement {
+export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
   const link = useClipboard();
   const detail = useQuery(stepQuery(step.id));
@@ -60,21 +61,23 @@ export function StepPanel({ step, plan, onSelect, isRecording, onFork }: Props):
             {link.copied ? <IconCheck size={16} className="exact" /> : <IconLink size={16} />}
           </ActionIcon>
         </Tooltip>
-        <Tooltip label={isRecording ? NOT_YET : "Fork from here ( f )"}>
-          <ActionIcon
-            aria-label={isRecording ? `Fork from this step. ${NOT_YET}` : "Fork from this step"}
-            aria-disabled={isRecording}
-            data-disabled={isRecording || undefined}
-            onClick={onFork}
-          >
-            <IconGitFork size={16} />
-          </ActionIcon>
-        </Tooltip>
+        {onFork && (
+          <Tooltip label={isRecording ? NOT_YET : "Fork from here ( f )"}>
+            <ActionIcon
+              aria-label={isRecording ? `Fork from this step. ${NOT_YET}` : "Fork from this step"}
+              aria-disabled={isRecording}
+              data-disabled={isRecording || undefined}
+              onClick={onFork}
+            >
+              <IconGitFork size={16} />
+            </ActionIcon>
+          </Tooltip>
+        )}
       </div>
       <div className={classes.scroll} key={step.id} tabIndex={0} role="region" aria-label="Content of the step">
         <Facts step={step} detail={detail.data} />
         <StepLabel step={step} detail={detail.data?.detail} plan={plan} />
-        {detail.data && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
+        {detail.data && onFork && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
         {detail.data && <Redactions reasons={detail.data.redactions} />}
         {detail.isError && <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />}
         {detail.data && raw && (

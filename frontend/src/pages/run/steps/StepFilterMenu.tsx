@@ -31,7 +31,7 @@ export function StepFilterMenu({ steps, filter, onChange }: Props): ReactElement
     <Popover position="bottom-end" shadow="md" trapFocus returnFocus>
       <Popover.Target>
         <ActionIcon
-          variant={active > 0 ? "light" : "default"}
+          variant={active > 0 ? "light" : "subtle"}
           color={active > 0 ? "iris" : "gray"}
           aria-label={active > 0 ? `Filter: ${active} chosen` : "Filter by type, label and status"}
         >

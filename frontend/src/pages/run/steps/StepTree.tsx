@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
 import type { StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
-import { scrollTo } from "./reveal";
+import { moveByKey, scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
@@ -22,16 +22,6 @@ interface Props {
   /** Move by a number of rows, up or down. */
   onMove: (offset: number) => void;
 }
-/** Arrow keys while the tree has the focus. Elsewhere they scroll. */
-const moves: Record<string, number> = {
-  ArrowDown: 1,
-  ArrowUp: -1,
-  PageDown: 15,
-  PageUp: -15,
-  Home: -Infinity,
-  End: Infinity,
-};
-
 /** The tree, rendered only where it is visible. */
 export function StepTree(props: Props): ReactElement {
   const { rows, selectedNumber } = props;
@@ -66,12 +56,7 @@ export function StepTree(props: Props): ReactElement {
         role="tree"
         aria-label="Steps of the run"
         tabIndex={0}
-        onKeyDown={(event) => {
-          const offset = moves[event.key];
-          if (offset === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-          event.preventDefault();
-          props.onMove(offset);
-        }}
+        onKeyDown={(event) => moveByKey(event, props.onMove)}
         aria-activedescendant={selectedNumber === null ? undefined : `step-row-${selectedNumber}`}
       >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">

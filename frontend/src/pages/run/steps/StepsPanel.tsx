@@ -1,17 +1,20 @@
-import { ActionIcon, Loader, SegmentedControl, TextInput, Tooltip } from "@mantine/core";
+import { Tabs, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { IconArrowsMaximize, IconArrowsMinimize, IconBug, IconGitFork, IconSearch } from "@tabler/icons-react";
+import { IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import { stepsWithQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
-import { count } from "@/ui/format/numbers";
 import { Kbd } from "@/ui/keyboard/Kbd";
 import { isFailed } from "@/domain/steps/labels";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { useVisit } from "@/features/share/visit";
 import type { StepPlans } from "../stepPlans";
-import type { LeftView } from "../search";
+import { flatRows, stepAtOffset, transcriptRows } from "../transcript/rows";
+import { TranscriptView } from "../transcript/TranscriptView";
+import type { StepPanelState } from "../useStepPanel";
+import { isRunView, type RunView } from "../views";
 import { StepFilterMenu } from "./StepFilterMenu";
 import classes from "./Steps.module.css";
 import { StepTree } from "./StepTree";
@@ -26,7 +29,9 @@ import {
   visibleRows,
   type StepFilter,
 } from "./tree";
+import { ViewHead } from "./ViewHead";
 
+const TimelineView = lazy(() => loadPart(() => import("../timeline/TimelineView")));
 const StepGraph = lazy(() => loadPart(() => import("./StepGraph")));
 
 interface Props {
@@ -38,25 +43,33 @@ interface Props {
   fork: number | null;
   /** The planned actions of the fork. */
   plans: StepPlans | null;
-  view: LeftView;
-  onView: (view: LeftView) => void;
+  view: RunView;
+  stepPanel: StepPanelState;
+  onView: (view: RunView) => void;
   onSelect: (sequenceNo: number) => void;
 }
 
-/** The left region: all steps as a tree or graph, with search and filters. */
+/** The left region: the steps as a transcript, tree, timeline or graph, with search and filters. */
 export function StepsPanel(props: Props): ReactElement {
   const { steps, selectedNumber, fork, onSelect, view } = props;
   const [foldedSteps, setFoldedSteps] = useState<ReadonlySet<number>>(new Set());
   const [filter, setFilter] = useState<StepFilter>(noFilter);
+  const [isFilterOpen, setFilterOpen] = useState(false);
   const search = useRef<HTMLInputElement>(null);
   const deferredFilter = useDeferredValue(filter);
+  const isFiltered = isFilterOn(deferredFilter);
   const index = useMemo(() => indexSteps(steps), [steps]);
+  const visit = useVisit();
   const [words] = useDebouncedValue(deferredFilter.text.trim(), 250);
   const textMatches = useQuery({ ...stepsWithQuery(props.run, words), enabled: words.length > 1 });
   const matchingSteps = words.length > 1 && words === deferredFilter.text.trim() ? textMatches.data : undefined;
   const rows = useMemo(
     () => visibleRows(index, foldedSteps, matchingSteps ? { ...deferredFilter, matchingSteps } : deferredFilter),
     [index, foldedSteps, deferredFilter, matchingSteps],
+  );
+  const turnRows = useMemo(
+    () => (view !== "transcript" ? [] : isFiltered ? flatRows(rows) : transcriptRows(index)),
+    [view, isFiltered, rows, index],
   );
   const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
 
@@ -66,8 +79,12 @@ export function StepsPanel(props: Props): ReactElement {
     onSelect(sequenceNo);
   };
   const move = (offset: number) => {
-    const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
-    goToStep(rows[index < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, index + offset))]?.step.sequence_no);
+    if (view === "transcript") {
+      goToStep(stepAtOffset(turnRows, selectedNumber, offset));
+      return;
+    }
+    const current = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
+    goToStep(rows[current < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, current + offset))]?.step.sequence_no);
   };
   const fold = (open: boolean) => {
     const node = selectedNumber === null ? undefined : index.bySequence.get(selectedNumber);
@@ -77,123 +94,138 @@ export function StepsPanel(props: Props): ReactElement {
     else if (open) move(1);
     else goToStep(node.step.parent);
   };
+  const nextError = (direction: 1 | -1 = 1) => goToStep(nextFailed(steps, selectedNumber ?? 0, direction));
+  const openFilter = () => {
+    setFilterOpen(true);
+    // The field exists after the next rendering.
+    window.requestAnimationFrame(() => search.current?.select());
+  };
   useShortcuts("Steps", [
     { keys: "j", action: "Next step", run: () => move(1) },
     { keys: "k", action: "Previous step", run: () => move(-1) },
-    { keys: "ArrowRight", action: "Unfold", run: () => fold(true) },
-    { keys: "ArrowLeft", action: "Fold, or go to the parent", run: () => fold(false) },
-    { keys: "e", action: "Next error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0)) },
-    { keys: "E", action: "Previous error", run: () => goToStep(nextFailed(steps, selectedNumber ?? 0, -1)) },
+    ...(view === "tree"
+      ? [
+          { keys: "ArrowRight", action: "Unfold", run: () => fold(true) },
+          { keys: "ArrowLeft", action: "Fold, or go to the parent", run: () => fold(false) },
+        ]
+      : []),
+    { keys: "e", action: "Next error", run: () => nextError() },
+    { keys: "E", action: "Previous error", run: () => nextError(-1) },
     { keys: "g", action: "Go to the fork", run: () => goToStep(fork) },
-    { keys: "/", action: "Filter the steps", run: () => search.current?.select() },
+    { keys: "/", action: "Filter the steps", run: openFilter },
   ]);
 
   return (
-    <section className={classes.panel} aria-label="Steps">
-      <div className={classes.head}>
-        <h2>Steps</h2>
-        <span className="muted num">
-          {isFilterOn(deferredFilter) ? `${count(rows.length)} of ${count(steps.length)}` : count(steps.length)}
-        </span>
-        {textMatches.isFetching && <Loader size={11} role="img" aria-label="Searching all text of the steps" />}
-        {props.partial && <Loader size={11} role="img" aria-label="Loading the other steps" />}
-        <span className="grow" />
-        <Tool
-          label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
-          isDisabled={errors === 0}
-          onClick={() => goToStep(nextFailed(steps, selectedNumber ?? 0))}
-        >
-          <IconBug size={16} />
-        </Tool>
-        {fork !== null && (
-          <Tool label="Go to the fork ( g )" onClick={() => goToStep(fork)}>
-            <IconGitFork size={16} />
-          </Tool>
-        )}
-        <Tool
-          label={foldedSteps.size > 0 ? "Unfold all" : "Fold all"}
-          onClick={() => setFoldedSteps(foldedSteps.size > 0 ? new Set() : foldAll(index))}
-        >
-          {foldedSteps.size > 0 ? <IconArrowsMaximize size={15} /> : <IconArrowsMinimize size={15} />}
-        </Tool>
-        <SegmentedControl
-          value={view}
-          onChange={(value) => props.onView(value)}
-          data={[
-            { value: "tree" as const, label: "Tree" },
-            { value: "graph" as const, label: "Graph" },
-          ]}
-          aria-label="View"
-        />
-      </div>
-      <div className={classes.filter}>
-        <TextInput
-          ref={search}
-          className="grow"
-          value={filter.text}
-          onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") event.currentTarget.blur();
-            if (event.key === "Enter") move(0);
-          }}
-          placeholder="Filter by name, model, any text"
-          aria-label="Filter the steps"
-          leftSection={<IconSearch size={13} />}
-          rightSection={<Kbd>/</Kbd>}
-        />
-        <StepFilterMenu steps={steps} filter={filter} onChange={setFilter} />
-      </div>
-      {view === "tree" ? (
-        <StepTree
-          rows={rows}
-          total={steps.length}
-          spanMs={index.spanMs}
-          foldedSteps={foldedSteps}
-          flat={isFilterOn(deferredFilter)}
-          selectedNumber={selectedNumber}
-          fork={fork}
-          plans={props.plans}
-          onSelect={onSelect}
-          onMove={move}
-          onToggle={(sequenceNo) => setFoldedSteps(toggleFold(foldedSteps, sequenceNo))}
-        />
-      ) : (
-        <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
-          <StepGraph
+    <Tabs
+      value={view}
+      onChange={(value) => isRunView(value) && props.onView(value)}
+      className={classes.panel}
+      keepMounted={false}
+      role="region"
+      aria-label="Steps"
+    >
+      <ViewHead
+        view={view}
+        counts={isFiltered ? [rows.length, steps.length] : [steps.length]}
+        progress={
+          textMatches.isFetching ? "Searching all text of the steps" : props.partial ? "Loading the other steps" : null
+        }
+        errors={errors}
+        hasFork={fork !== null}
+        hasFolds={foldedSteps.size > 0}
+        isFiltering={isFilterOpen || filter.text !== ""}
+        filterMenu={<StepFilterMenu steps={steps} filter={filter} onChange={setFilter} />}
+        stepPanel={props.stepPanel}
+        onNextError={nextError}
+        onFork={() => goToStep(fork)}
+        onFold={() => setFoldedSteps(foldedSteps.size > 0 ? new Set() : foldAll(index))}
+        onFilter={() => (isFilterOpen && filter.text === "" ? setFilterOpen(false) : openFilter())}
+      />
+      {(isFilterOpen || filter.text !== "") && (
+        <div className={classes.filter}>
+          <TextInput
+            ref={search}
+            className="grow"
+            value={filter.text}
+            onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") event.currentTarget.blur();
+              if (event.key === "Enter") move(0);
+            }}
+            placeholder="Filter by name, model, any text"
+            aria-label="Filter the steps"
+            leftSection={<IconSearch size={13} />}
+            rightSection={<Kbd>/</Kbd>}
+          />
+        </div>
+      )}
+      <Tabs.Panel value={view} className={classes.view}>
+        {view === "transcript" && (
+          <TranscriptView
             run={props.run}
-            rows={rows}
+            rows={turnRows}
+            total={steps.length}
             selectedNumber={selectedNumber}
             fork={fork}
             plans={props.plans}
             onSelect={onSelect}
           />
-        </Suspense>
-      )}
+        )}
+        {view === "tree" && (
+          <StepTree
+            rows={rows}
+            total={steps.length}
+            spanMs={index.spanMs}
+            foldedSteps={foldedSteps}
+            flat={isFiltered}
+            selectedNumber={selectedNumber}
+            fork={fork}
+            plans={props.plans}
+            onSelect={onSelect}
+            onMove={move}
+            onToggle={(sequenceNo) => setFoldedSteps(toggleFold(foldedSteps, sequenceNo))}
+          />
+        )}
+        {view === "timeline" && (
+          <Suspense fallback={<p className={classes.note}>Loading the timeline…</p>}>
+            <TimelineView
+              rows={rows}
+              selectedNumber={selectedNumber}
+              fork={fork}
+              plans={props.plans}
+              onSelect={onSelect}
+              onMove={move}
+            />
+          </Suspense>
+        )}
+        {view === "graph" && (
+          <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
+            <StepGraph
+              run={props.run}
+              rows={rows}
+              selectedNumber={selectedNumber}
+              fork={fork}
+              plans={props.plans}
+              onSelect={onSelect}
+            />
+          </Suspense>
+        )}
+      </Tabs.Panel>
       <div className={`${classes.foot} muted`} aria-hidden>
         <Kbd>j</Kbd>
-        <Kbd>k</Kbd> move <Kbd>e</Kbd> next error <Kbd>f</Kbd> fork
+        <Kbd>k</Kbd> move <Kbd>e</Kbd> next error {visit === null && <ActionKeys />} <Kbd>?</Kbd> all keys
+        <span className="grow" />
+        {props.plans && <span>Right column: expected label in the fork</span>}
       </div>
-    </section>
+    </Tabs>
   );
 }
 
-function Tool(props: {
-  label: string;
-  isDisabled?: boolean;
-  onClick: () => void;
-  children: ReactElement;
-}): ReactElement {
+/** The keys of actions that a shared page does not have. */
+function ActionKeys(): ReactElement {
   return (
-    <Tooltip label={props.label}>
-      <ActionIcon
-        size={26}
-        aria-label={props.label.replace(/ \( . \)$/, "")}
-        data-disabled={props.isDisabled || undefined}
-        aria-disabled={props.isDisabled}
-        onClick={() => !props.isDisabled && props.onClick()}
-      >
-        {props.children}
-      </ActionIcon>
-    </Tooltip>
+    <>
+      <Kbd>f</Kbd> fork <Kbd>c</Kbd> compare
+    </>
   );
 }

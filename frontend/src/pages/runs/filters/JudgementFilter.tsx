@@ -1,66 +1,28 @@
-import { MultiSelect, NumberInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { lazy, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
 import { judgementNamesQuery } from "@/api/outcomes";
-import { KINDS, SOURCES } from "@/domain/runs/judgements";
-import { choices, withChoices } from "../search";
+import { choices } from "../search";
 import { FilterButton, type FilterProps } from "./FilterButton";
-import classes from "./Filters.module.css";
-import { judgementWords, withScores } from "./judgementWords";
+import { judgementWords, withoutJudgement } from "./judgementWords";
 
-const optionsOf = (words: Readonly<Record<string, string>>) =>
-  Object.entries(words).map(([value, label]) => ({ value, label }));
-const { tag: _tag, ...STORED_SOURCES } = SOURCES;
+const JudgementFields = lazy(() => loadPart(() => import("./JudgementFields")));
 
 /** Runs with a judgement: its name, its source, what it says, and the range of its score. All are of one judgement. */
-export function JudgementFilter({ search, onChange }: FilterProps): ReactElement | null {
+export function JudgementFilter(props: FilterProps): ReactElement | null {
+  const { search } = props;
   const { data } = useQuery(judgementNamesQuery());
   const names = [...new Set([...(data?.names.map(({ name }) => name) ?? []), ...choices(search, "judgement")])];
   const value = judgementWords(search);
   if (names.length === 0 && !value) return null;
-  const number = (input: number | string) => (input === "" ? undefined : Number(input));
-  const popover = { comboboxProps: { withinPortal: false }, clearable: true, openOnFocus: false } as const;
   return (
-    <FilterButton title="Judgement" value={value}>
-      <MultiSelect
-        label="Name"
-        placeholder={search.judgement ? "" : "any"}
-        searchable
-        data={names}
-        value={choices(search, "judgement")}
-        onChange={(next) => onChange(withChoices(search, "judgement", next))}
-        {...popover}
-      />
-      <MultiSelect
-        label="Source"
-        placeholder={search.judgement_source ? "" : "any"}
-        data={optionsOf(STORED_SOURCES)}
-        value={choices(search, "judgement_source")}
-        onChange={(next) => onChange(withChoices(search, "judgement_source", next))}
-        {...popover}
-      />
-      <MultiSelect
-        label="Verdict"
-        placeholder={search.judgement_kind ? "" : "any"}
-        data={optionsOf(KINDS)}
-        value={choices(search, "judgement_kind")}
-        onChange={(next) => onChange(withChoices(search, "judgement_kind", next))}
-        {...popover}
-      />
-      <div className={classes.scores}>
-        <NumberInput
-          label="Score from"
-          value={search.min_score ?? ""}
-          onChange={(input) => onChange(withScores(search, number(input), search.max_score))}
-          hideControls
-        />
-        <NumberInput
-          label="to"
-          value={search.max_score ?? ""}
-          onChange={(input) => onChange(withScores(search, search.min_score, number(input)))}
-          hideControls
-        />
-      </div>
+    <FilterButton
+      title="Judgement"
+      opened={props.opened}
+      value={value}
+      onClear={() => props.onChange(withoutJudgement(search))}
+    >
+      <JudgementFields {...props} names={names} />
     </FilterButton>
   );
 }

@@ -36,7 +36,7 @@ export function SearchField({ value, onChange, className, ref }: Props): ReactEl
         send(event.currentTarget.value);
       }}
       onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-      placeholder="Search names, ids, models, payloads"
+      placeholder="Search names, answers and payloads"
       aria-label="Search runs"
       leftSection={<IconSearch size={14} />}
       rightSection={<Kbd>/</Kbd>}

@@ -16,6 +16,11 @@ export function judgementWords(search: RunsSearch): string {
   return parts.filter(Boolean).join(" ");
 }
 
+export function withoutJudgement(search: RunsSearch): RunsSearch {
+  const { judgement: _name, judgement_kind: _kind, judgement_source: _source, ...rest } = search;
+  return withScores(rest, undefined, undefined);
+}
+
 export function withScores(search: RunsSearch, min: number | undefined, max: number | undefined): RunsSearch {
   const { min_score: _min, max_score: _max, ...rest } = search;
   return { ...rest, ...(min !== undefined && { min_score: min }), ...(max !== undefined && { max_score: max }) };

@@ -13,7 +13,7 @@ import type { Import } from "./useImport";
 const LISTED_LIMIT = 200;
 
 /** The result of each file. Stays open until closed. */
-export function ImportDialog({ imports }: { imports: Import }): ReactElement {
+export default function ImportDialog({ imports }: { imports: Import }): ReactElement {
   const { state, cancel, dismiss } = imports;
   const navigate = useNavigate();
   const busy = state.phase === "sending";

@@ -1,61 +1,77 @@
 import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useContext, type ReactElement } from "react";
-import type { RunSummary, SearchHit } from "@/api/schema";
-import { timeAgo, pluralize, duration, money, tokens } from "@/ui/format/numbers";
+import { timeAgo, duration, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
+import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { fullTitle } from "@/domain/runs/title";
+import { outcomeNote } from "@/domain/runs/outcome";
+import { AnswerLine } from "@/features/runs/AnswerLine";
+import { ForkMark } from "@/features/runs/ForkName";
 import { RunName } from "@/features/runs/RunName";
-import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { RunOutcome } from "@/features/runs/RunOutcome";
+import { Tags } from "@/features/runs/Tags";
 import { Marks } from "@/features/retention/Marks";
 import { RunMenu } from "@/features/retention/RunMenu";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
+import { ForkCount, ForksToggle } from "./NameCell";
+import type { RowProps } from "./RunRow";
+import { RunRows } from "./rowContext";
 import { SearchHitLine } from "./SearchHitLine";
-import { RunRows } from "./columns";
 import classes from "./RunsTable.module.css";
 
 /** A run on a phone. */
-export function RunCard(props: {
-  run: RunSummary;
-  hit: SearchHit | undefined;
-  isSelected: boolean;
-  onToggle: (id: string) => void;
-}): ReactElement {
-  const { run } = props;
-  const { actions } = useContext(RunRows);
+export function RunCard({ row, hit, isSelected, index, ...slot }: RowProps): ReactElement {
+  const { actions, onToggle } = useContext(RunRows);
+  const { run, family, depth } = row;
   return (
-    <article className={`panel ${classes.card}`} data-selected={props.isSelected}>
-      <div className="bar">
-        <RunOutcome run={run} />
-        <Link {...paths.run(run.id)} className={`${classes.link} ${classes.wide}`}>
-          <RunName run={run} />
-        </Link>
-        <Marks run={run} />
-        <RevisionMark revision={run.revision} />
-        <Checkbox
-          size="sm"
-          checked={props.isSelected}
-          onChange={() => props.onToggle(run.id)}
-          aria-label={`Select ${fullTitle(run)}`}
-        />
-        {actions && <RunMenu run={run} actions={actions} />}
-      </div>
-      <div className={`muted num ${classes.facts}`}>
-        <OutcomeWord run={run} />
-        <span className="ellipsis">{run.app}</span>
-        <span>{timeAgo(run.started_at ?? run.created_at)}</span>
-        <span>{pluralize(run.steps, "step")}</span>
-        {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}
-      </div>
-      <div className={`num ${classes.facts}`}>
-        {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
-        {run.tokens_in + run.tokens_out > 0 && <span>{tokens(run.tokens_in + run.tokens_out)} tokens</span>}
-        {run.cost_usd !== null && <span>{money(run.cost_usd)}</span>}
-        <span className="grow">{hasReplayLabels(run.labels) && <LabelBar counts={run.labels} />}</span>
-      </div>
-      {props.hit && <SearchHitLine hit={props.hit} />}
-    </article>
+    <div {...slot} data-index={index} role="listitem" className={classes.slot}>
+      <article className={classes.card} data-selected={isSelected} data-fork={depth > 0} data-last={row.isLast}>
+        <div className={classes.cardHead}>
+          <RunOutcome run={run} withWord />
+          <span className={`muted grow ${classes.reason}`}>{outcomeNote(run)}</span>
+          <span className="muted num">{timeAgo(run.started_at ?? run.created_at)}</span>
+          <Checkbox
+            size="sm"
+            checked={isSelected}
+            onChange={() => onToggle(run)}
+            aria-label={`Select ${fullTitle(run)}`}
+          />
+          {actions && <RunMenu run={run} actions={actions} />}
+        </div>
+        <div className={classes.cardName}>
+          {family && <ForksToggle row={row} />}
+          {run.fork_sequence_no !== null && <ForkMark step={run.fork_sequence_no} />}
+          <Link {...paths.run(run.id)} className={classes.link}>
+            <RunName run={run} withoutMark />
+          </Link>
+        </div>
+        {(family || run.tags.length > 0 || run.is_pinned || run.is_held || run.revision > 1) && (
+          <div className={classes.cardTags}>
+            <Tags tags={run.tags} limit={3} />
+            {family && <ForkCount family={family} />}
+            <Marks run={run} />
+            <RevisionMark revision={run.revision} />
+          </div>
+        )}
+        <AnswerLine run={run} isBelowSource={depth === 1} />
+        <div className={`muted num ${classes.facts}`}>
+          <span className="grow">
+            {hasReplayLabels(run.labels) ? (
+              <LabelBar counts={run.labels} />
+            ) : (
+              <span className={classes.recorded}>
+                <LabelGlyph mark="live" silent /> {run.sealed ? "recorded" : "under way"}
+              </span>
+            )}
+          </span>
+          <span>{duration(run.duration_ms)}</span>
+          <span>{money(run.cost_usd)}</span>
+        </div>
+        {hit && <SearchHitLine hit={hit} />}
+      </article>
+    </div>
   );
 }

@@ -2,7 +2,7 @@ import { screen } from "@testing-library/react";
 import { expect, test } from "vitest";
 import { aSession, aStep } from "@/testing/factories";
 import { renderInApp } from "@/testing/render";
-import { Plan } from "./Plan";
+import { PlanFacts } from "./Plan";
 
 test("shows assumed steps", () => {
   const steps = [
@@ -13,7 +13,7 @@ test("shows assumed steps", () => {
     policy: { allow: [], fallback: "simulate" } as unknown as ReturnType<typeof aSession>["policy"],
     determinism: { score: 1, factors: {}, threshold: 0.8, critical_changes: [], other_changes: [] },
   });
-  renderInApp(<Plan session={session} steps={steps} />);
+  renderInApp(<PlanFacts session={session} steps={steps} />);
   expect(screen.getByText("Assumed unaffected").nextSibling?.textContent).toBe("1 step");
 });
 
@@ -21,6 +21,6 @@ test("hides the line without assumed steps", () => {
   const session = aSession({
     policy: { allow: [], fallback: "simulate" } as unknown as ReturnType<typeof aSession>["policy"],
   });
-  renderInApp(<Plan session={session} steps={[aStep({ sequence_no: 1, label: "exact" })]} />);
+  renderInApp(<PlanFacts session={session} steps={[aStep({ sequence_no: 1, label: "exact" })]} />);
   expect(screen.queryByText("Assumed unaffected")).toBeNull();
 });

@@ -8,42 +8,47 @@ import { LongText } from "@/ui/TextView";
 import { describeOverride } from "@/domain/overrides/details";
 import classes from "./Plan.module.css";
 
-/** The changes of this replay, and its determinism. */
-export function Plan({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
-  const { determinism } = session;
-  const assumedCount = assumedSteps(steps);
+/** The changes of this replay. */
+export function Plan({ session }: { session: SessionView }): ReactElement {
   return (
     <section className="panel" aria-labelledby="changes">
       <header className={classes.head}>
         <h2 id="changes">Changes in this replay</h2>
         <Names session={session} />
-        <span className="chip" title={TYPES[session.replay_type]}>
-          replay type {session.replay_type}
-        </span>
       </header>
       <div className={classes.body}>
         <Overrides session={session} />
-        <dl className={`${classes.facts} num`}>
-          <dt>Determinism</dt>
-          <dd>
-            {determinism.score === null ? "unknown" : determinism.score.toFixed(2)}
-            {determinism.critical_changes.length > 0 && (
-              <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
-            )}
-          </dd>
-          {assumedCount > 0 && (
-            <>
-              <dt>Assumed unaffected</dt>
-              <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumedCount, "step")}</dd>
-            </>
-          )}
-          <dt>Live calls allowed</dt>
-          <dd>{session.policy.allow.join(", ") || "none"}</dd>
-          <dt>If no answer is available</dt>
-          <dd>{session.policy.fallback === "simulate" ? "use a placeholder" : "fail the replay"}</dd>
-        </dl>
       </div>
     </section>
+  );
+}
+
+/** How the replay was planned: its type, its determinism and its policy. */
+export function PlanFacts({ session, steps }: { session: SessionView; steps: readonly StepSummary[] }): ReactElement {
+  const { determinism } = session;
+  const assumedCount = assumedSteps(steps);
+  return (
+    <dl className={`${classes.facts} num`}>
+      <dt>Replay type</dt>
+      <dd>{TYPES[session.replay_type]}</dd>
+      <dt>Determinism</dt>
+      <dd>
+        {determinism.score === null ? "not known" : determinism.score.toFixed(2)}
+        {determinism.critical_changes.length > 0 && (
+          <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
+        )}
+      </dd>
+      {assumedCount > 0 && (
+        <>
+          <dt>Assumed unaffected</dt>
+          <dd title={reasonSentence("assumed_unaffected")}>{pluralize(assumedCount, "step")}</dd>
+        </>
+      )}
+      <dt>Live calls allowed</dt>
+      <dd>{session.policy.allow.join(", ") || "none"}</dd>
+      <dt>If no answer is available</dt>
+      <dd>{session.policy.fallback === "simulate" ? "use a placeholder" : "fail the replay"}</dd>
+    </dl>
   );
 }
 

@@ -1,9 +1,8 @@
 import { UnstyledButton } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import type { SessionView } from "@/api/schema";
 import { pluralize, fullTime } from "@/ui/format/numbers";
-import { paths } from "@/app/paths";
+import { RunLink } from "@/features/share/RunLink";
 import classes from "./Findings.module.css";
 
 /** The error, deviations from the plan, and recorded calls that were no longer made. */
@@ -34,9 +33,9 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
             <h3>{pluralize(unusedCalls.length, "recorded tool call")} no longer made</h3>
             <p className={classes.unused}>
               {unusedCalls.map((step) => (
-                <Link key={step} {...paths.run(session.source_run, { step })} className="chip">
+                <RunLink key={step} run={session.source_run} step={step} className="chip">
                   source step {step}
-                </Link>
+                </RunLink>
               ))}
             </p>
           </div>
@@ -82,9 +81,9 @@ function Failure({ session }: { session: SessionView }): ReactElement {
       <code>{session.error_code}</code>
       <p>{session.error}</p>
       {step !== null && (
-        <Link {...paths.run(session.run ?? session.source_run, { step })}>
+        <RunLink run={session.run ?? session.source_run} step={step}>
           {session.run ? "step" : "source step"} {step}
-        </Link>
+        </RunLink>
       )}
     </div>
   );

@@ -1,57 +1,67 @@
-import { Loader } from "@mantine/core";
-import { IconAlertTriangle, IconCircleCheck, IconClock, IconHandStop } from "@tabler/icons-react";
+import { Loader, VisuallyHidden } from "@mantine/core";
+import { IconAlertTriangle, IconClock, IconHandStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { ConnectionState as Connection } from "@/api/live";
-import type { AttemptView, SessionView } from "@/api/schema";
+import type { AttemptView, SessionView, StepSummary } from "@/api/schema";
 import { count, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { sentence } from "@/ui/format/text";
 import { hasEnded, statusWords, type Tone } from "@/domain/replays/status";
+import { headline } from "./headline";
 import { gauge, progress, type Gauge } from "./progress";
+import { Result } from "./Result";
 import { waitingAttempt, secondsUntilRetry } from "../calls/callAttempts";
 import { useNow } from "../useNow";
 import classes from "./Status.module.css";
 
 interface Props {
   session: SessionView;
+  steps: readonly StepSummary[];
   connection: Connection;
   attempts: readonly AttemptView[];
 }
 
-/** The state of the replay: current activity, labels so far, and budget used. */
-export function Status({ session, connection, attempts }: Props): ReactElement {
+/** The state of the replay: what it did, or what it is doing; labels so far, and budget used. */
+export function Status({ session, steps, connection, attempts }: Props): ReactElement {
   const words = statusWords(session.status);
   const isFinished = hasEnded(session);
+  const isComplete = session.status.startsWith("completed");
   return (
     <section className={`panel ${classes.status}`} aria-label="State of the replay">
-      <div className={classes.state} role="status">
-        <StateIcon tone={words.tone} />
-        <div className={classes.words}>
-          <b>{words.title}</b>
-          <span className="muted">
-            {isFinished ? (
-              sentence(session.error || words.detail)
-            ) : (
-              <CurrentActivity session={session} attempts={attempts} />
+      <div className={classes.top}>
+        <div className={classes.state} role="status">
+          {isComplete && <VisuallyHidden>Done.</VisuallyHidden>}
+          <StateIcon tone={words.tone} />
+          <div className={classes.words}>
+            <h2 className={classes.headline}>{headline(session)}</h2>
+            {!isComplete && (
+              <span className="muted">
+                {isFinished ? (
+                  sentence(session.error || words.detail)
+                ) : (
+                  <CurrentActivity session={session} attempts={attempts} />
+                )}
+              </span>
             )}
-          </span>
-          {!isFinished && connection === "waiting" && (
-            <span className={classes.lost}>Connection lost. Reconnecting…</span>
-          )}
+            {!isFinished && connection === "waiting" && (
+              <span className={classes.lost}>Connection lost. Reconnecting…</span>
+            )}
+          </div>
+        </div>
+        <div className={classes.gauges}>
+          <Meter gauge={progress(session)} show={count} />
+          <Meter
+            gauge={gauge("Live calls", session.live_calls, session.policy.budget.max_live_calls)}
+            show={count}
+            budget
+          />
+          <Cost session={session} />
         </div>
       </div>
-      <div className={classes.labels}>
+      {isFinished && <Result session={session} steps={steps} />}
+      <div className={classes.labels} title={isComplete ? words.detail : undefined}>
         <LabelBar counts={session.counts} height={8} />
         <Legend session={session} />
-      </div>
-      <div className={classes.gauges}>
-        <Meter gauge={progress(session)} show={count} />
-        <Meter
-          gauge={gauge("Live calls", session.live_calls, session.policy.budget.max_live_calls)}
-          show={count}
-          budget
-        />
-        <Cost session={session} />
       </div>
     </section>
   );
@@ -79,15 +89,13 @@ function Countdown({ attempt }: { attempt: AttemptView }): ReactElement {
   );
 }
 
-function StateIcon({ tone }: { tone: Tone }): ReactElement {
+function StateIcon({ tone }: { tone: Tone }): ReactElement | null {
   const props = { size: 22, stroke: 1.7, "aria-hidden": true, className: classes[tone] };
   switch (tone) {
     case "active":
       return <Loader size={18} className={classes.spinner} aria-hidden />;
-    case "exact":
-    case "mixed":
-    case "simulated":
-      return <IconCircleCheck {...props} />;
+    case "done":
+      return null;
     case "waiting":
       return <IconHandStop {...props} />;
     case "failed":
@@ -128,7 +136,7 @@ interface MeterProps {
 
 function Meter(props: MeterProps): ReactElement {
   const { label, value, limit, share } = props.gauge;
-  const words = props.unknown ? "unknown" : props.show(value);
+  const words = props.unknown ? "not known" : props.show(value);
   return (
     <div className={classes.meter}>
       <span className="muted">{label}</span>

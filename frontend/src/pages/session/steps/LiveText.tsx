@@ -1,56 +1,39 @@
-import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, type ReactElement } from "react";
-import { stepQuery } from "@/api/runs/runs";
-import type { SessionView, StepSummary } from "@/api/schema";
+import type { SessionView } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
-import { answerText } from "../answers";
-import { type StreamedText } from "../liveState";
+import { type StreamedText } from "@/features/replays/liveState";
 import { hasEnded } from "@/domain/replays/status";
 import classes from "./LiveText.module.css";
 
 interface Props {
   session: SessionView;
   streaming: StreamedText | null;
-  steps: readonly StepSummary[];
 }
 
-/** The current text of the model, then the final answer. */
-export function LiveText({ session, streaming, steps }: Props): ReactElement | null {
+/** The text that the model writes during the replay. */
+export function LiveText({ session, streaming }: Props): ReactElement | null {
   const box = useRef<HTMLDivElement>(null);
   const length = streaming?.text.length;
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [length]);
-  const isFinished = hasEnded(session);
-  const answer = isFinished ? steps.findLast((step) => step.type === "output") : undefined;
-  if (isFinished ? !answer : session.live_calls === 0 && !streaming) return null;
+  if (hasEnded(session) || (session.live_calls === 0 && !streaming)) return null;
   return (
     <section className="panel" aria-labelledby="live-text">
       <header className={classes.head}>
-        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : isFinished ? "Answer" : "Model"}</h2>
-        {streaming && <span className={`chip simulated ${classes.chip}`}>live</span>}
+        <h2 id="live-text">{streaming ? `Model, step ${streaming.sequenceNo}` : "Model"}</h2>
+        {streaming && <span className={`chip simulated ${classes.chip}`}>live call</span>}
       </header>
       {/* Screen readers announce the state of the replay, not every piece of text. */}
-      <div
-        ref={box}
-        className={isFinished ? classes.text : classes.live}
-        tabIndex={0}
-        role="log"
-        aria-live="off"
-        aria-labelledby="live-text"
-      >
-        {streaming && <StreamingText streaming={streaming} />}
-        {!streaming && answer && <Answer step={answer} />}
-        {!streaming && !answer && <span className="muted">The next live answer appears here as it is written.</span>}
+      <div ref={box} className={classes.live} tabIndex={0} role="log" aria-live="off" aria-labelledby="live-text">
+        {streaming ? (
+          <StreamingText streaming={streaming} />
+        ) : (
+          <span className="muted">The next live answer appears here as it is written.</span>
+        )}
       </div>
     </section>
   );
-}
-
-/** The full answer. Its summary is shown while it loads. */
-function Answer({ step }: { step: StepSummary }): ReactElement {
-  const { data } = useQuery(stepQuery(step.id));
-  return <>{(data && answerText(data.output)) ?? step.summary}</>;
 }
 
 function StreamingText({ streaming }: { streaming: StreamedText }): ReactElement {

@@ -1,6 +1,5 @@
 import { Loader } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState, type ReactElement } from "react";
 import { stepsQuery } from "@/api/runs/runs";
@@ -9,7 +8,7 @@ import { pluralize, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
-import { paths } from "@/app/paths";
+import { RunLink } from "@/features/share/RunLink";
 import { hasEnded } from "@/domain/replays/status";
 import { sessionRows, type SessionRow } from "./sessionRows";
 import classes from "./StepsColumn.module.css";
@@ -101,7 +100,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
       return (
         <button type="button" className={classes.inherited} onClick={props.onShowInherited}>
           <LabelGlyph mark="exact" silent />
-          {pluralize(row.count, "step")} before the fork, copied from the recording
+          {pluralize(row.count, "step")} before the fork, reused
         </button>
       );
     case "fork":
@@ -176,9 +175,9 @@ function ResolvedStep({
     </>
   );
   return run ? (
-    <Link {...paths.run(run, { step: step.sequence_no })} className={classes.done} data-error={isError}>
+    <RunLink run={run} step={step.sequence_no} className={classes.done} data-error={isError}>
       {content}
-    </Link>
+    </RunLink>
   ) : (
     <div className={classes.done}>{content}</div>
   );

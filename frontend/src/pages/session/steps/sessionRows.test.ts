@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { StepSummary } from "@/api/schema";
-import { mergeSteps, sessionRows } from "./sessionRows";
+import { sessionRows } from "./sessionRows";
 
 function step(sequence_no: number, name = `step ${sequence_no}`, source_step: string | null = null): StepSummary {
   return {
@@ -88,12 +88,5 @@ describe("sessionRows", () => {
       "fork 3",
     ]);
     expect(shape(sessionRows({ ...base, forkAt: 1, resolvedSteps: [], running: true }))[0]).toBe("fork 1");
-  });
-});
-
-describe("mergeSteps", () => {
-  it("replaces a rolled-back step", () => {
-    const steps = mergeSteps([step(1), step(2, "old")], [step(2, "new"), step(3)]);
-    expect(steps.map((entry) => entry.name)).toEqual(["step 1", "new", "step 3"]);
   });
 });

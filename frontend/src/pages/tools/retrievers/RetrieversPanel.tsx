@@ -38,7 +38,7 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
   const openRetriever = retrievers.find(({ name }) => name === openName);
   return (
     <div className={list.scroll}>
-      <table className={`${list.table} ${classes.table}`}>
+      <table className={`${list.table} ${list.stacking}`}>
         <thead>
           <tr>
             <th scope="col">Retriever</th>
@@ -50,7 +50,7 @@ function Table({ retrievers, isAdmin }: { retrievers: readonly RetrieverView[]; 
         <tbody ref={body}>
           {retrievers.map((retriever, index) => (
             <tr key={retriever.name} data-selected={index === selectedIndex}>
-              <th scope="row" className={classes.tool}>
+              <th scope="row">
                 <button
                   type="button"
                   className={`${list.name} ${classes.name}`}

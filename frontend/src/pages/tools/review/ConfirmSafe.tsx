@@ -1,21 +1,32 @@
 import { Button, Modal } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { ToolView } from "@/api/schema";
-import classes from "../ToolsPage.module.css";
+import { SuggestionReason } from "./Suggestion";
+import classes from "./Review.module.css";
 
 interface Props {
-  tool: ToolView;
+  /** The tools to mark as safe that are not suggested as safe. */
+  tools: readonly [ToolView, ...ToolView[]];
   onConfirm: () => void;
   onClose: () => void;
 }
 
-/** Confirm a tool that looks like a side effect before replays may run it. */
-export function ConfirmSafe({ tool, onConfirm, onClose }: Props): ReactElement {
+/** Confirm tools that may have side effects before replays may run them. */
+export function ConfirmSafe({ tools, onConfirm, onClose }: Props): ReactElement {
+  const name = tools.length === 1 ? tools[0].name : `${tools.length} tools that may have side effects`;
   return (
-    <Modal opened onClose={onClose} title={`Mark ${tool.name} as safe?`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Modal opened onClose={onClose} title={`Mark ${name} as safe?`} closeButtonProps={{ "aria-label": "Close" }}>
       <p className={classes.question}>
-        Its name or description {tool.suggestion.reason}. Replays whose policy allows tools will run it for real.
+        Replays whose policy allows tools will run {tools.length === 1 ? "it" : "them"} for real.
       </p>
+      <ul className={classes.list}>
+        {tools.map((tool) => (
+          <li key={tool.name}>
+            <span className={classes.toolName}>{tool.name}</span>
+            <SuggestionReason suggestion={tool.suggestion} />
+          </li>
+        ))}
+      </ul>
       <div className={classes.answers}>
         <Button variant="default" onClick={onClose} data-autofocus>
           Cancel

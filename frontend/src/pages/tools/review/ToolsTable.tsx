@@ -1,45 +1,65 @@
+import { Checkbox } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import type { ToolView } from "@/api/schema";
 import { timeAgo, count, fullTime } from "@/ui/format/numbers";
-import { StateChip } from "@/features/labels/StateChip";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import list from "@/ui/ListPage.module.css";
-import { ConfirmSafe } from "./ConfirmSafe";
-import { needsConfirmation } from "./review";
+import { DecisionControl } from "./DecisionControl";
+import { Suggestion } from "./Suggestion";
 import { ToolDialog } from "../trial/ToolDialog";
-import classes from "../ToolsPage.module.css";
+import page from "../ToolsPage.module.css";
+import classes from "./Review.module.css";
 
 interface Props {
   tools: readonly ToolView[];
+  selectedNames: ReadonlySet<string>;
   isAdmin: boolean;
-  onDecide: (name: string, safe: boolean | null) => void;
+  onSelect: (names: ReadonlySet<string>) => void;
+  onDecide: (tool: ToolView, safe: boolean | null) => void;
 }
 
-export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
+export function ToolsTable({ tools, selectedNames, isAdmin, onSelect, onDecide }: Props): ReactElement {
   const [openName, setOpenName] = useState<string | null>(null);
   const { selectedIndex, body } = useRowSelection("Tools", tools.length, (index) =>
     setOpenName(tools[index]?.name ?? null),
   );
-  const selectedTool = tools[selectedIndex];
-  const [pendingTool, setPendingTool] = useState<ToolView | null>(null);
-  const decide = (tool: ToolView, safe: boolean | null) => {
-    if (!isAdmin || tool.safe === safe) return;
-    if (needsConfirmation(tool, safe)) setPendingTool(tool);
-    else onDecide(tool.name, safe);
-  };
+  const currentTool = tools[selectedIndex];
   useShortcuts("Chosen tool", [
-    { keys: "s", action: "Mark as safe: may run in a replay", run: () => selectedTool && decide(selectedTool, true) },
-    { keys: "x", action: "Mark as side effect: never runs", run: () => selectedTool && decide(selectedTool, false) },
-    { keys: "u", action: "Clear the decision", run: () => selectedTool && decide(selectedTool, null) },
+    { keys: "s", action: "Mark as safe: may run in a replay", run: () => currentTool && onDecide(currentTool, true) },
+    { keys: "x", action: "Mark as side effect: never runs", run: () => currentTool && onDecide(currentTool, false) },
+    { keys: "u", action: "Clear the decision", run: () => currentTool && onDecide(currentTool, null) },
   ]);
   const openTool = tools.find(({ name }) => name === openName);
+  const select = (names: readonly string[], isSelected: boolean) =>
+    onSelect(
+      isSelected
+        ? new Set([...selectedNames, ...names])
+        : new Set([...selectedNames].filter((name) => !names.includes(name))),
+    );
+  const selectedCount = tools.filter(({ name }) => selectedNames.has(name)).length;
   return (
     <div className={list.scroll}>
       <table className={`${list.table} ${list.stacking} ${classes.table}`}>
         <thead>
           <tr>
-            <th scope="col">Tool</th>
+            <th scope="col">
+              <span className={classes.selectAll}>
+                <Checkbox
+                  aria-label="Select all tools"
+                  checked={selectedCount === tools.length}
+                  indeterminate={selectedCount > 0 && selectedCount < tools.length}
+                  disabled={!isAdmin}
+                  onChange={(event) =>
+                    select(
+                      tools.map(({ name }) => name),
+                      event.currentTarget.checked,
+                    )
+                  }
+                />
+                Tool
+              </span>
+            </th>
             <th scope="col">Suggestion</th>
             <th scope="col">Decision</th>
             <th scope="col">Decided</th>
@@ -56,30 +76,28 @@ export function ToolsTable({ tools, isAdmin, onDecide }: Props): ReactElement {
             <Row
               key={tool.name}
               tool={tool}
-              isSelected={index === selectedIndex}
+              isCurrent={index === selectedIndex}
+              isSelected={selectedNames.has(tool.name)}
               isAdmin={isAdmin}
-              onDecide={(safe) => decide(tool, safe)}
+              onSelect={(isSelected) => select([tool.name], isSelected)}
+              onDecide={(safe) => onDecide(tool, safe)}
               onOpen={() => setOpenName(tool.name)}
             />
           ))}
         </tbody>
       </table>
       {openTool && <ToolDialog tool={openTool} isAdmin={isAdmin} onClose={() => setOpenName(null)} />}
-      {pendingTool && (
-        <ConfirmSafe
-          tool={pendingTool}
-          onConfirm={() => onDecide(pendingTool.name, true)}
-          onClose={() => setPendingTool(null)}
-        />
-      )}
     </div>
   );
 }
 
 interface RowProps {
   tool: ToolView;
+  /** `j` and `k` moved to this row. */
+  isCurrent: boolean;
   isSelected: boolean;
   isAdmin: boolean;
+  onSelect: (isSelected: boolean) => void;
   onDecide: (safe: boolean | null) => void;
   onOpen: () => void;
 }
@@ -88,22 +106,34 @@ function Row(props: RowProps): ReactElement {
   const { tool } = props;
   const [last] = tool.history;
   return (
-    <tr data-selected={props.isSelected}>
-      <th scope="row" className={classes.tool}>
-        <button type="button" className={`${list.name} ${classes.name}`} onClick={props.onOpen}>
-          {tool.name}
-        </button>
-        <span className={list.sub}>{tool.apps.join(", ") || "never called"}</span>
-        {tool.description && <span className={`${list.sub} ${classes.description}`}>{tool.description}</span>}
+    <tr data-selected={props.isCurrent || props.isSelected}>
+      <th scope="row">
+        <div className={classes.tool}>
+          <Checkbox
+            aria-label={`Select ${tool.name}`}
+            checked={props.isSelected}
+            disabled={!props.isAdmin}
+            onChange={(event) => props.onSelect(event.currentTarget.checked)}
+          />
+          <div>
+            <button type="button" className={`${list.name} ${page.name}`} onClick={props.onOpen}>
+              {tool.name}
+            </button>
+            <span className={list.sub}>{tool.apps.join(", ") || "never called"}</span>
+            {tool.description && <span className={`${list.sub} ${classes.description}`}>{tool.description}</span>}
+          </div>
+        </div>
       </th>
-      <td data-label="Suggestion">
-        <StateChip mark={tool.suggestion.safe ? "exact" : "simulated"}>
-          {tool.suggestion.safe ? "safe" : "side effect"}
-        </StateChip>
-        <span className={list.sub}>{tool.suggestion.reason}</span>
+      <td data-label="Suggestion" className={classes.wide}>
+        <Suggestion suggestion={tool.suggestion} />
       </td>
-      <td data-label="Decision">
-        <Decision tool={tool} isAdmin={props.isAdmin} onDecide={props.onDecide} />
+      <td data-label="Decision" className={classes.wide}>
+        <DecisionControl
+          name={`Decision about ${tool.name}`}
+          safe={tool.safe}
+          isAdmin={props.isAdmin}
+          onDecide={props.onDecide}
+        />
       </td>
       <td data-label="Decided">
         {last ? (
@@ -112,6 +142,7 @@ function Row(props: RowProps): ReactElement {
             <span className={list.sub}>
               {timeAgo(last.at)}
               {last.via === "yaml" && " by YAML"}
+              {last.via === "suggestion" && " as suggested"}
             </span>
           </span>
         ) : (
@@ -128,33 +159,5 @@ function Row(props: RowProps): ReactElement {
         {timeAgo(tool.last_seen)}
       </td>
     </tr>
-  );
-}
-
-const OPTIONS = [
-  { safe: true, words: "Safe" },
-  { safe: false, words: "Side effect" },
-  { safe: null, words: "Not reviewed" },
-] as const;
-
-/** The three states of a review at fixed places. Selecting the current one does nothing. */
-function Decision({ tool, isAdmin, onDecide }: Pick<RowProps, "tool" | "isAdmin" | "onDecide">): ReactElement {
-  return (
-    <div className={classes.decision} role="group" aria-label={`Decision about ${tool.name}`}>
-      {OPTIONS.map(({ safe, words }) => (
-        <button
-          key={words}
-          type="button"
-          aria-pressed={tool.safe === safe}
-          aria-disabled={!isAdmin}
-          className={classes.option}
-          data-safe={safe ?? "unknown"}
-          title={isAdmin ? undefined : "Only administrators can review tools"}
-          onClick={() => onDecide(safe)}
-        >
-          {words}
-        </button>
-      ))}
-    </div>
   );
 }

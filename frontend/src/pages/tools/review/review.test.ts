@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ToolView } from "@/api/schema";
-import { decisionsToUndo, inDisplayOrder, needsConfirmation } from "./review";
+import { decisionsToUndo, inDisplayOrder, needsConfirmation, safeSuggestions } from "./review";
 
 const tool = (name: string, safe: boolean | null, isSuspected = true): ToolView => ({
   name,
@@ -9,7 +9,7 @@ const tool = (name: string, safe: boolean | null, isSuspected = true): ToolView 
   last_seen: null,
   description: "",
   parameters: null,
-  suggestion: { safe: !isSuspected, reason: "contains send" },
+  suggestion: { safe: !isSuspected, reason: "name contains “send”" },
   safe,
   history: [],
   executor: "",
@@ -29,6 +29,14 @@ test("confirms a suspected side effect once", () => {
   expect(needsConfirmation(tool("send", null), false)).toBe(false);
   expect(needsConfirmation(tool("send", true), null)).toBe(false);
   expect(needsConfirmation(tool("get", null, false), true)).toBe(false);
+  const unknownTool: ToolView = { ...tool("calculate", null), suggestion: { safe: null, reason: "" } };
+  expect(needsConfirmation(unknownTool, true)).toBe(true);
+});
+
+test("offers only safe suggestions of unreviewed tools in bulk", () => {
+  const unknownTool: ToolView = { ...tool("calculate", null), suggestion: { safe: null, reason: "" } };
+  const tools = [tool("send", null), unknownTool, tool("get", null, false), tool("list", false, false)];
+  expect(safeSuggestions(tools).map(({ name }) => name)).toEqual(["get"]);
 });
 
 test("undo restores exactly what changed", () => {

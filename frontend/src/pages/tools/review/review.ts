@@ -1,5 +1,5 @@
 // Rules of the tool review: rows keep their places, and one click never allows anything unsafe.
-import type { ToolChoice, ToolView } from "@/api/schema";
+import type { ToolChoice, ToolSuggestion, ToolView } from "@/api/schema";
 
 /** The tools in the order in which they were first shown, with new ones last. */
 export function inDisplayOrder(tools: readonly ToolView[], order: readonly string[]): readonly ToolView[] {
@@ -8,7 +8,17 @@ export function inDisplayOrder(tools: readonly ToolView[], order: readonly strin
   return tools.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
-/** Whether a decision allows a suspected side effect for the first time. */
+export function suggestionWords({ safe }: Pick<ToolSuggestion, "safe">): "safe" | "side effect" | "unknown" {
+  if (safe === null) return "unknown";
+  return safe ? "safe" : "side effect";
+}
+
+/** The unreviewed tools whose words suggest that they only read. All others need a look at each. */
+export function safeSuggestions(tools: readonly ToolView[]): readonly ToolView[] {
+  return tools.filter((tool) => tool.safe === null && tool.suggestion.safe === true);
+}
+
+/** Whether a decision allows a tool that may have side effects for the first time. */
 export function needsConfirmation(tool: ToolView, safe: boolean | null): boolean {
   return safe === true && !tool.suggestion.safe && tool.safe !== true && !tool.history.some((entry) => entry.safe);
 }

@@ -7,15 +7,23 @@ import { offerUndo } from "@/ui/offerUndo";
 import { decisionsToUndo } from "./review";
 import { stateWords } from "../search";
 
-/** Review tools one by one or by file. Every decision can be undone. */
+interface Decision {
+  choices: ToolChoice[];
+  /** The choices equal the suggestions; the server refuses them otherwise. */
+  asSuggested?: boolean;
+}
+
+/** Review tools one by one, several at once, or by file. Every decision can be undone. */
 export function useReview() {
   const client = useQueryClient();
   const decision = useMutation({
-    mutationFn: decide,
+    mutationFn: ({ choices, asSuggested }: Decision) => decide(choices, asSuggested),
     onMutate: () => cachedTools(client),
-    onSuccess: (tools, choices, before) => accept(client, tools, before, decisionWords(choices)),
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The decision was not saved", message: error.message }),
+    onSuccess: (tools, { choices }, before) => accept(client, tools, before, decisionWords(choices)),
+    onError: (error) => {
+      notifications.show({ color: "red", title: "The decision was not saved", message: error.message });
+      void client.invalidateQueries({ queryKey: toolsQuery.queryKey });
+    },
   });
   const file = useMutation({
     mutationFn: async (file: File) => importTools(await file.text()),
@@ -39,8 +47,9 @@ function cachedTools(client: QueryClient): ToolList["tools"] {
 
 function decisionWords(choices: ToolChoice[]): string {
   const [firstChoice] = choices;
-  if (choices.length !== 1 || !firstChoice) return `${pluralize(choices.length, "decision")} restored`;
-  return `${firstChoice.name}: ${stateWords(firstChoice)}`;
+  if (!firstChoice) return "No decision was changed";
+  const subject = choices.length === 1 ? firstChoice.name : pluralize(choices.length, "tool");
+  return `${subject}: ${stateWords(firstChoice)}`;
 }
 
 /** Show the updated tools and offer to undo the change. */

@@ -5,6 +5,7 @@ import { fullTime } from "@/ui/format/numbers";
 import { JsonView } from "@/ui/JsonView";
 import classes from "../ToolsPage.module.css";
 import { stateWords } from "../search";
+import { Suggestion } from "../review/Suggestion";
 import { ToolTrial } from "./ToolTrial";
 
 interface Props {
@@ -17,11 +18,12 @@ interface Props {
 export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   return (
     <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
-      <div className={classes.detail}>
+      {/* Without a field of its own, so that the focus does not go to the button that closes it. */}
+      <div className={classes.detail} data-autofocus tabIndex={-1}>
         <p>{tool.description || "No description was recorded."}</p>
         <h2>Suggestion</h2>
         <p>
-          {tool.suggestion.safe ? "Safe" : "Side effect"}: the name or description {tool.suggestion.reason}.
+          <Suggestion suggestion={tool.suggestion} />
         </p>
         <h2>Runs live through</h2>
         <p>{tool.executor || "Not configured: answered from recordings only."}</p>
@@ -46,11 +48,13 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   );
 }
 
+const SOURCES = { yaml: "YAML", suggestion: "accepted as suggested" } as const;
+
 function Entry({ entry }: { entry: ToolDecisionView }): ReactElement {
   return (
     <li>
       <b>{stateWords(entry)}</b> by {entry.by}
-      {entry.via === "yaml" && " (YAML)"}, <span className="muted">{fullTime(entry.at)}</span>
+      {entry.via !== "page" && ` (${SOURCES[entry.via]})`}, <span className="muted">{fullTime(entry.at)}</span>
     </li>
   );
 }

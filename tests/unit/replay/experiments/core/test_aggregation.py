@@ -38,6 +38,7 @@ def row(cell: int, sample: int, **columns: Any) -> ExperimentRowView:
         "new_tools": None,
         "unused_tools": None,
         "checks": None,
+        "unverified": "",
         "answer": "",
         "error": "",
     }
@@ -69,3 +70,22 @@ def test_failed_rows_count_and_cancelled_do_not() -> None:
     first, second = aggregate(rows)
     assert first.pass_rate == pytest.approx(1 / 3)
     assert (first.finished, first.failed, second.pass_rate) == (2, 1, 1.0)
+
+
+def test_unverified_rows_are_not_failures() -> None:
+    """A placeholder for an answer fails a check of its text, which says nothing about the model."""
+    rows = [
+        row(1, 1, checks=check_results(True)),
+        row(1, 2, checks=check_results(False), unverified="a placeholder stands for the model's answer at step 7"),
+        row(2, 1, checks=check_results(False), unverified="a placeholder stands for the model's answer at step 7"),
+    ]
+    first, second = aggregate(rows)
+    assert (first.passed, first.verdicts, first.unverified, first.pass_rate) == (1, 1, 1, 1.0)
+    assert (second.verdicts, second.unverified, second.pass_rate, second.pass_interval) == (0, 1, None, None)
+
+
+def test_interval_of_a_rate() -> None:
+    [cell] = aggregate([row(1, sample, checks=check_results(sample < 3)) for sample in range(1, 5)])
+    assert (cell.passed, cell.verdicts) == (2, 4)
+    assert cell.pass_interval is not None
+    assert (cell.pass_interval.low, cell.pass_interval.high) == pytest.approx((0.15, 0.85), abs=0.005)

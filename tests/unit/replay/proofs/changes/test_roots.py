@@ -216,6 +216,25 @@ def test_unused_tool_answer_is_certified() -> None:
     assert atoms["model"].rank < atoms["tool"].rank
 
 
+def test_reviewer_that_only_code_reads_is_not_certified() -> None:
+    """The reviewer's answer goes to no model. The code reads it, and the author's conversation continues."""
+
+    def draft_run(task: str, rule: str, *drafts: str) -> list[Spec]:
+        steps: list[Spec] = [agent()]
+        conversation = [system("Write a slogan."), user(task)]
+        for text in drafts:
+            steps.append(replace(model(conversation, reply(text)), name="author"))
+            verdict = "Good." if text == drafts[-1] else "Too long."
+            steps.append(replace(model([system(rule), user(text)], reply(verdict)), name="reviewer"))
+            conversation = [*conversation, reply(text), user("Please, once more.")]
+        return [*steps, output(drafts[-1])]
+
+    base = draft_run("For bread.", "Review it.", "Fresh bread from our oven")
+    candidate = draft_run("For our bread.", "Review it. At most 2 words.", "Fresh bread from our oven", "Fresh bread")
+    atoms = [change.atom for change in roots(examine_runs(base, candidate)) if change.atom.category == "prompt"]
+    assert [atom.certificate for atom in atoms] == [None]
+
+
 def test_change_without_a_different_answer_is_inert() -> None:
     def two(note: str, temperature: float, answer: str) -> list[Spec]:
         first = [system(PROMPT), user("First?")]

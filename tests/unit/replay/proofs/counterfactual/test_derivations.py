@@ -56,6 +56,17 @@ def test_other_runs_outputs_reach_its_state() -> None:
         state.arrive(3)
 
 
+@pytest.mark.parametrize("later_is_traced", [True, False])
+def test_other_state_is_traced_if_all_later_products_are(later_is_traced: bool) -> None:
+    """What code made of the other run's outputs at a later step is taken from that run as well."""
+    products = [Product(due=(3, 3), is_traced=True), Product(due=(5, 5), is_traced=later_is_traced)]
+    state = Derivations(outputs=(ROUTER,), products=products).state("base")
+    state.note(2, "s", StepAnswer(status="ok", ref="t"))
+    with pytest.raises(OtherState) as other_state:
+        state.arrive(3)
+    assert other_state.value.is_traced is later_is_traced
+
+
 def test_new_outputs_have_no_known_state() -> None:
     state = code_after(ROUTER).state("candidate")
     state.note(2, "s", StepAnswer(status="ok", ref="something new"))

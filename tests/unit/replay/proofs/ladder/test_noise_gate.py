@@ -94,9 +94,8 @@ def test_holm_keeps_the_given_order() -> None:
 @given(st.integers(0, 20), st.integers(1, 20))
 def test_intervals_contain_the_rate(hits: int, n: int) -> None:
     hits = min(hits, n)
-    for low, high in (statistics.wilson(hits, n), statistics.clopper_pearson(hits, n)):
-        assert 0 <= low <= hits / n <= high <= 1
     low, high = statistics.clopper_pearson(hits, n)
+    assert 0 <= low <= hits / n <= high <= 1
     for rate in (low, high):
         if 0 < rate < 1:
             tail = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]

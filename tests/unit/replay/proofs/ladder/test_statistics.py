@@ -1,6 +1,5 @@
 """The statistics agree with SciPy over a grid of values."""
 
-from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -34,12 +33,11 @@ def test_three_outcomes_agree_with_freeman_halton() -> None:
         assert statistics.exact_p(outcomes(*first), outcomes(*second)) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize(("interval", "method"), [(statistics.wilson, "wilson"), (statistics.clopper_pearson, "exact")])
-def test_intervals_agree_with_scipy(interval: Callable[[int, int], tuple[float, float]], method: str) -> None:
+def test_intervals_agree_with_scipy() -> None:
     for n in (1, 2, 4, 7, 10, 25, 100):
         for hits in range(n + 1):
-            expected = stats.binomtest(hits, n).proportion_ci(0.95, method=method)
-            assert interval(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
+            expected = stats.binomtest(hits, n).proportion_ci(0.95, method="exact")
+            assert statistics.clopper_pearson(hits, n) == pytest.approx((expected.low, expected.high), abs=1e-9)
 
 
 def test_holm_rejects_what_stepping_down_rejects() -> None:

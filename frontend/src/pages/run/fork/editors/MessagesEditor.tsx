@@ -6,7 +6,7 @@ import type { Message, ModelInput } from "@/domain/steps/content";
 import { insertMessages, insertedMessages, deleteMessage, editMessage } from "../messageEdits";
 import { entryFor } from "../edits";
 import classes from "../Fork.module.css";
-import { FieldHead } from "./fields";
+import { FieldHead } from "@/features/overrides/text/FieldHead";
 import { LazyDetails } from "@/ui/LazyDetails";
 import type { EditorProps } from "./types";
 

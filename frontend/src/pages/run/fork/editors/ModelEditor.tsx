@@ -5,7 +5,7 @@ import { providersQuery } from "@/api/replays/forks";
 import type { ModelOverride, ProviderView } from "@/api/schema";
 import { systemPrompt, type ModelInput } from "@/domain/steps/content";
 import { setField, entryFor, matchFor, type Scope } from "../edits";
-import { TextField } from "./text/TextField";
+import { TextField } from "@/features/overrides/text/TextField";
 import { LazyDetails } from "@/ui/LazyDetails";
 import classes from "../Fork.module.css";
 import { MessagesEditor } from "./MessagesEditor";

@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import { isObject } from "@/ui/format/json";
 import { setField, entryFor } from "../edits";
 import { JsonField } from "./fields";
-import { TextField } from "./text/TextField";
+import { TextField } from "@/features/overrides/text/TextField";
 import { OutputField } from "./OutputField";
 import { type EditorProps } from "./types";
 

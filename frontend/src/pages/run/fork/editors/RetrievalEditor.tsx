@@ -8,8 +8,9 @@ import { isObject } from "@/ui/format/json";
 import type { Document } from "@/domain/steps/content";
 import { addDocument, needsNewSearch, changeDocument, moveDocument, profilesOf } from "./documents";
 import { setField, entryFor } from "../edits";
-import { FieldHead, JsonField } from "./fields";
-import { TextField } from "./text/TextField";
+import { JsonField } from "./fields";
+import { FieldHead } from "@/features/overrides/text/FieldHead";
+import { TextField } from "@/features/overrides/text/TextField";
 import classes from "../Fork.module.css";
 import type { EditorProps } from "./types";
 

@@ -1,34 +1,9 @@
 import { Textarea } from "@mantine/core";
-import { IconArrowBackUp } from "@tabler/icons-react";
-import { useId, useState, type ReactElement, type ReactNode } from "react";
+import { useId, useState, type ReactElement } from "react";
 import type { JsonValue } from "@/api/schema";
+import { FieldHead } from "@/features/overrides/text/FieldHead";
 import classes from "../Fork.module.css";
 import { indentJson, restoreStyle, styleOf } from "./jsonText";
-
-/** A label, the size of the edit, and a button that restores the recorded value. */
-export function FieldHead(props: {
-  id?: string;
-  label: ReactNode;
-  size?: string;
-  isEdited: boolean;
-  onReset: () => void;
-  aside?: ReactNode;
-}): ReactElement {
-  return (
-    <div className={classes.fieldHead}>
-      <label htmlFor={props.id} className={classes.label}>
-        {props.label}
-      </label>
-      {props.size && <span className="chip exact num">{props.size}</span>}
-      {props.isEdited && (
-        <button type="button" className={classes.link} title="Restore the recorded value" onClick={props.onReset}>
-          <IconArrowBackUp size={13} aria-hidden /> Undo
-        </button>
-      )}
-      {props.aside && <span className={classes.aside}>{props.aside}</span>}
-    </div>
-  );
-}
 
 interface JsonProps {
   label: string;

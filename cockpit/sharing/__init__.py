@@ -1,0 +1,1 @@
+"""What share links show: runs, trees, replays and reports of all apps, and nothing else."""

@@ -1,0 +1,16 @@
+import { useNotifications } from "@mantine/notifications";
+import { lazy, Suspense, type ReactElement } from "react";
+import { loadPart } from "@/api/connection/loadPart";
+import { useOnce } from "@/ui/late/useOnce";
+
+const ToastList = lazy(() => loadPart(() => import("./ToastList")));
+
+/** Messages in the corner. Their code loads with the first one. */
+export function Toasts(): ReactElement | null {
+  const isNeeded = useOnce(useNotifications().notifications.length > 0);
+  return isNeeded ? (
+    <Suspense>
+      <ToastList position="bottom-right" autoClose={6000} limit={4} />
+    </Suspense>
+  ) : null;
+}

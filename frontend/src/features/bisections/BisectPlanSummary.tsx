@@ -1,0 +1,38 @@
+import type { ReactElement } from "react";
+import type { BisectPlan } from "@/api/schema";
+import { count, pluralize, money } from "@/ui/format/numbers";
+import { sentence } from "@/ui/format/text";
+import classes from "./BisectDialog.module.css";
+
+/** What a bisection would try and cost, or why it cannot start. */
+export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement {
+  if (plan.refusals.length > 0) {
+    return (
+      <ul className={classes.refusals} role="alert">
+        {plan.refusals.map(({ detail }) => (
+          <li key={detail} className="failed">
+            {sentence(detail)}
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  return (
+    <dl className={classes.facts}>
+      <dt>Steps to fork from</dt>
+      <dd>{pluralize(plan.forks.length, "step")}</dd>
+      <dt>Replays</dt>
+      <dd>
+        about {count(plan.probes)}, at most {count(plan.most_probes)}
+      </dd>
+      <dt>Live calls</dt>
+      <dd>
+        about {count(plan.live_calls)}, at most {count(plan.most_live_calls)}
+      </dd>
+      <dt>Cost</dt>
+      <dd>
+        {plan.cost_usd === null ? "not known" : `about ${money(plan.cost_usd)}, at most ${money(plan.most_cost_usd)}`}
+      </dd>
+    </dl>
+  );
+}

@@ -1,0 +1,31 @@
+import { IconArrowRight } from "@tabler/icons-react";
+import type { ReactElement } from "react";
+import type { RunSummary } from "@/api/schema";
+import { answerEffect } from "@/domain/runs/answers";
+import { shortenMarkers } from "@/ui/format/markers";
+import classes from "./AnswerLine.module.css";
+
+interface Props {
+  run: Pick<RunSummary, "answer" | "source_answer">;
+  /** The answer of the source is shown nearby. */
+  isBelowSource?: boolean;
+}
+
+/** The answer of a run in one line; that of a fork after the answer of its source. Nothing without an answer. */
+export function AnswerLine({ run, isBelowSource = false }: Props): ReactElement | null {
+  const { isSame, before, after } = answerEffect(run);
+  if (!before && !after) return null;
+  const answer = shortenMarkers(isBelowSource ? run.answer : after) || "no answer";
+  return (
+    <span className={classes.line} title={shortenMarkers(run.answer)}>
+      {isSame && <span className={classes.same}>same answer</span>}
+      {before && !isBelowSource && (
+        <>
+          <span className={classes.before}>{shortenMarkers(before)}</span>
+          <IconArrowRight size={12} aria-label="became" role="img" className={classes.arrow} />
+        </>
+      )}
+      <span className={classes.after}>{answer}</span>
+    </span>
+  );
+}

@@ -1,0 +1,37 @@
+import type { ReactElement, ReactNode } from "react";
+import { LongText } from "@/ui/TextView";
+import classes from "./AnswerPair.module.css";
+
+// About three lines of half a page.
+const ANSWER_LIMIT = 260;
+
+export interface AnswerSide {
+  /** For screen readers. */
+  label: string;
+  name: ReactNode;
+  outcome: ReactNode;
+  /** Null: the run has no final answer. Undefined: it is not shown. */
+  text: string | null | undefined;
+}
+
+/** Two final answers side by side, each with the outcome of its run. */
+export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide] }): ReactElement {
+  return (
+    <div className={classes.answers}>
+      {sides.map(({ label, name, outcome, text }) => (
+        <div key={label} role="group" aria-label={label}>
+          <header>
+            {outcome}
+            <span className={classes.name}>{name}</span>
+          </header>
+          {text === null && <p className="muted">No final answer</p>}
+          {text && (
+            <p className={classes.answer}>
+              “<LongText text={text} limit={ANSWER_LIMIT} />”
+            </p>
+          )}
+        </div>
+      ))}
+    </div>
+  );
+}

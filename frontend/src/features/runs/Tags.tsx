@@ -1,0 +1,28 @@
+import type { ReactElement } from "react";
+import classes from "./Tags.module.css";
+
+interface Props {
+  tags: readonly string[];
+  /** Tags shown; the others are counted. */
+  limit?: number;
+}
+
+/** Tags: words of people and of the source, in squares. */
+export function Tags({ tags, limit = 2 }: Props): ReactElement | null {
+  if (tags.length === 0) return null;
+  const rest = tags.slice(limit);
+  return (
+    <span className={classes.tags}>
+      {tags.slice(0, limit).map((tag) => (
+        <span key={tag} className={classes.tag} title={tag}>
+          {tag}
+        </span>
+      ))}
+      {rest.length > 0 && (
+        <span className={classes.tag} title={rest.join(", ")}>
+          +{rest.length}
+        </span>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,53 @@
+import { NumberInput, Select, TagsInput } from "@mantine/core";
+import type { ReactElement } from "react";
+import { AUDIENCES, EXPIRIES, type LinkDraft } from "./shareLinks";
+import classes from "./ShareDialog.module.css";
+
+interface Props {
+  draft: LinkDraft;
+  onChange: (draft: LinkDraft) => void;
+}
+
+/** Who may open a new link, until when and how often. */
+export function TermsFields({ draft, onChange }: Props): ReactElement {
+  const { audience, people } = draft;
+  return (
+    <div className={classes.form}>
+      <Select
+        label="Who can open it"
+        data={AUDIENCES}
+        value={audience}
+        allowDeselect={false}
+        data-autofocus
+        onChange={(value) => onChange({ ...draft, audience: value ?? "anyone" })}
+      />
+      <Select
+        label="Expires"
+        data={EXPIRIES}
+        value={draft.expiry}
+        allowDeselect={false}
+        onChange={(value) => onChange({ ...draft, expiry: value ?? "" })}
+      />
+      <NumberInput
+        label="Max views"
+        placeholder="no limit"
+        value={draft.views ?? ""}
+        min={1}
+        max={1_000_000}
+        allowDecimal={false}
+        onChange={(value) => onChange({ ...draft, views: value === "" ? null : Number(value) })}
+      />
+      {audience === "people" && (
+        <TagsInput
+          className={classes.people}
+          label="Names"
+          description="The names of their API tokens"
+          placeholder={people.length > 0 ? "" : "Ada, Eve"}
+          value={people}
+          maxTags={100}
+          onChange={(names) => onChange({ ...draft, people: names })}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// Where the steps of a run are on its time scale.
+import type { StepSummary } from "@/api/schema";
+import type { Node } from "../steps/tree";
+import { spanOf, type TimeRange } from "./scale";
+
+export interface Bar {
+  /** In percent of the range. */
+  left: number;
+  width: number;
+  startsBefore: boolean;
+  endsAfter: boolean;
+}
+
+/** The time of a step; null without a recorded start. A step of unknown duration is a point. */
+export function timeOf({ offset_ms, duration_ms }: StepSummary): TimeRange | null {
+  return offset_ms === null ? null : { start: offset_ms, end: offset_ms + (duration_ms ?? 0) };
+}
+
+/** The time from the start of the run, or an earlier step, to the last end; null if no step has a time. */
+export function wholeTime(rows: readonly Node[]): TimeRange | null {
+  let [start, end] = [0, -Infinity];
+  for (const { step } of rows) {
+    const time = timeOf(step);
+    if (!time) continue;
+    start = Math.min(start, time.start);
+    end = Math.max(end, time.end);
+  }
+  if (end === -Infinity) return null;
+  // A run whose steps all took no measurable time still needs a scale.
+  return end > start ? { start, end } : { start, end: start + 1 };
+}
+
+export function countWithoutTime(rows: readonly Node[]): number {
+  return rows.reduce((count, { step }) => count + (step.offset_ms === null ? 1 : 0), 0);
+}
+
+/** The rows to show: all for the whole run, else those that are going on in the range. */
+export function rowsInRange(rows: readonly Node[], range: TimeRange, whole: TimeRange): readonly Node[] {
+  if (spanOf(range) >= spanOf(whole)) return rows;
+  return rows.filter(({ step }) => {
+    const time = timeOf(step);
+    return time !== null && time.end >= range.start && time.start <= range.end;
+  });
+}
+
+/** The part of a step inside a range; null without a time, or outside. */
+export function barOf(step: StepSummary, range: TimeRange): Bar | null {
+  const time = timeOf(step);
+  if (!time || time.end < range.start || time.start > range.end) return null;
+  const percent = (time: number) => ((time - range.start) / spanOf(range)) * 100;
+  const left = Math.max(0, percent(time.start));
+  return {
+    left,
+    width: Math.min(100, percent(time.end)) - left,
+    startsBefore: time.start < range.start,
+    endsAfter: time.end > range.end,
+  };
+}

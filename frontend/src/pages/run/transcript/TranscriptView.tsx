@@ -1,0 +1,93 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
+import { RedactionReasons } from "@/ui/MarkedText";
+import type { StepPlans } from "../stepPlans";
+import type { TranscriptRow as Row } from "./rows";
+import classes from "./Transcript.module.css";
+import { TranscriptRow } from "./TranscriptRow";
+import { useTranscript } from "./useTranscript";
+
+interface Props {
+  run: string;
+  rows: readonly Row[];
+  /** All loaded steps of the run. */
+  total: number;
+  selectedNumber: number | null;
+  fork: number | null;
+  plans: StepPlans | null;
+  onSelect: (sequenceNo: number) => void;
+}
+
+/** The steps of a run as a conversation. Rows and texts exist only where they are visible. */
+export function TranscriptView(props: Props): ReactElement {
+  const { rows, selectedNumber, plans, fork } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const keyOf = useCallback((index: number) => rows[index]?.key ?? index, [rows]);
+  const sizeOf = useCallback((index: number) => estimate(rows[index]), [rows]);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: sizeOf,
+    getItemKey: keyOf,
+    overscan: 6,
+  });
+  const reveal = useEffectEvent(() => {
+    const index = rows.findIndex(({ step }) => step.sequence_no === selectedNumber);
+    if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
+  });
+  // Also when the rest of a long run arrives, which may contain the step of the address.
+  useEffect(() => reveal(), [selectedNumber, props.total]);
+
+  const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items.at(-1)?.index ?? -1;
+  const visibleNumbers = useMemo(
+    () => rows.slice(first, last + 1).map(({ step }) => step.sequence_no),
+    [rows, first, last],
+  );
+  const { turns, redactions, error } = useTranscript(props.run, visibleNumbers);
+  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
+  return (
+    <RedactionReasons value={redactions}>
+      {error && <p className={classes.note}>The texts could not be loaded: {error.message}</p>}
+      <div ref={scroller} className={classes.scroll} role="feed" aria-label="Transcript" tabIndex={0}>
+        <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+          {items.map((item) => {
+            const row = rows[item.index];
+            if (!row) return null;
+            const number = row.step.sequence_no;
+            return (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className={classes.item}
+                style={{ transform: `translateY(${item.start}px)` }}
+                role="presentation"
+              >
+                <TranscriptRow
+                  run={props.run}
+                  row={row}
+                  turns={turns.get(number)}
+                  position={item.index + 1}
+                  total={rows.length}
+                  isSelected={number === selectedNumber}
+                  forkHere={number === fork}
+                  isInherited={plans !== null && fork !== null && number < fork}
+                  plan={plans?.get(number) ?? null}
+                  onSelect={props.onSelect}
+                />
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </RedactionReasons>
+  );
+}
+
+/** The height of a row before it is measured. */
+function estimate(row: Row | undefined): number {
+  if (!row || row.part === "agent" || row.part === "failure") return 36;
+  return row.step.type === "model" ? 110 : 68;
+}

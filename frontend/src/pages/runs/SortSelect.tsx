@@ -1,0 +1,28 @@
+import { Select } from "@mantine/core";
+import type { ReactElement } from "react";
+import classes from "./RunsPage.module.css";
+import { NEWEST_FIRST, SORT_ORDERS } from "./sort";
+
+interface Props {
+  sort: string | undefined;
+  onSort: (sort: string | undefined) => void;
+}
+
+/** The order of the list, where no heads of columns are. It loads when it is needed. */
+export default function SortSelect({ sort, onSort }: Props): ReactElement {
+  const options = SORT_ORDERS.map(({ value, words }) => ({ value, label: capitalize(words) }));
+  return (
+    <Select
+      aria-label="Order"
+      className={classes.order}
+      data={[{ value: "", label: capitalize(NEWEST_FIRST) }, ...options]}
+      value={sort ?? ""}
+      allowDeselect={false}
+      onChange={(value) => onSort(value || undefined)}
+    />
+  );
+}
+
+function capitalize(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

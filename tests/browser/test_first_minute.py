@@ -1,0 +1,124 @@
+"""The first minute: the tour that a first visit opens on, and the journey of the README however it is typed."""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Locator, Page, ViewportSize, expect
+
+from tests.browser.cockpit import DESK, PHONE, Cockpit
+from tests.browser.conftest import OpenCockpit
+from tests.browser.demo import Demo
+from tests.support.patience import patience_ms
+
+CENTS: Final = "Order totals are in cents, refunds are in euros: convert before you refund."
+
+
+def _filled_buttons(page: Page) -> Locator:
+    # Filled is the default, which no attribute states.
+    buttons = page.locator("main .mantine-Button-root:not([data-variant]), main [data-variant=filled]")
+    return buttons.filter(visible=True)
+
+
+@pytest.mark.parametrize(("viewport", "scheme"), [(DESK, "light"), (PHONE, "dark")])
+def test_first_visit_leads_to_the_proof(
+    open_cockpit: OpenCockpit, demo: Demo, viewport: ViewportSize, scheme: str
+) -> None:
+    cockpit = open_cockpit("/", viewport=viewport, scheme=scheme, is_first_visit=True)
+    page = cockpit.page
+    expect(page).to_have_url(re.compile("/tour$"))
+    expect(page.get_by_role("heading", name="Forkpoint replays a recorded agent run")).to_be_visible()
+    story = page.get_by_role("region", name="The failed run and its fork")
+    expect(story).to_contain_text("issue_refund(A-1042, 4200, damaged)")
+    expect(page.get_by_label("System prompt")).to_have_value(re.compile(f"{re.escape(CENTS)}$"))
+    expect(_filled_buttons(page)).to_have_text(["Replay from step 5"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+
+    page.get_by_label("System prompt").press("Tab")
+    expect(cockpit.button("Replay from step 5")).to_be_focused()
+    page.keyboard.press("Enter")
+    steps = page.get_by_role("list", name="Steps of the replay").get_by_role("listitem")
+    expect(steps.filter(has_text=re.compile("exact|cached|simulated"))).to_have_count(11)
+    expect(page).to_have_url(re.compile("/diffs/"))
+    bar = page.get_by_role("region", name="Tour")
+    expect(bar.locator("[aria-current=step]")).to_have_text("3Read")
+    expect(_filled_buttons(page)).to_have_text([re.compile("^Prove it")])
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    bar.get_by_role("button", name="Close the tour").click()
+    expect(bar).to_have_count(0)
+
+
+def test_tour_is_closed_and_opened_again(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit("/", is_first_visit=True)
+    page = cockpit.page
+    hero = page.get_by_role("region", name="The failed run and its fork")
+    expect(hero).to_be_visible()
+    page.get_by_role("link", name="Runs", exact=True).hover()
+    page.keyboard.press("Escape")
+    expect(cockpit.run_links().first).to_be_visible()
+    cockpit.go("/")
+    expect(cockpit.run_links().first).to_be_visible()
+
+    page.keyboard.press("?")
+    cockpit.dialog().get_by_role("link", name="Take the tour").click()
+    expect(hero).to_be_visible()
+    cockpit.button("Close the tour").click()
+    expect(cockpit.run_links().first).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("tour")
+    expect(page.get_by_role("combobox", name="Search pages, actions and runs")).to_have_value("tour")
+    page.get_by_role("option", name=re.compile("^Tour of the demo")).click()
+    expect(hero).to_be_visible()
+
+
+def test_address_with_filter_opens_no_tour(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit("/?q=refund", is_first_visit=True)
+    expect(cockpit.run_links().first).to_be_visible()
+
+
+def _type_at_end(page: Page) -> None:
+    page.keyboard.press("Control+End")
+    page.keyboard.type(f" {CENTS}")
+
+
+def _type_at_start(page: Page) -> None:
+    page.keyboard.press("Control+Home")
+    page.keyboard.type(f"{CENTS} ")
+
+
+def _type_on_new_line(page: Page) -> None:
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Enter")
+    page.keyboard.type(CENTS)
+
+
+def _paste(page: Page) -> None:
+    page.evaluate("(text) => navigator.clipboard.writeText(text)", f"\n{CENTS}\n")
+    page.keyboard.press("Control+End")
+    page.keyboard.press("Control+v")
+
+
+def test_sentence_fixes_the_run_however_it_is_typed(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    """Each way ends with the refund of 42 euros."""
+    cockpit = open_cockpit(demo.path("run"))
+    ways: tuple[Callable[[Page], None], ...] = (_type_at_end, _type_at_start, _type_on_new_line, _paste)
+    for way in ways:
+        session = _replay_with(cockpit, demo, way)
+        calls = [step["summary"] for step in demo.ask(f"/runs/{session['run']}/steps")["steps"]]
+        assert "issue_refund(A-1042, 42, damaged)" in calls, f"{way.__name__}: {session['answer']}"
+
+
+def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Page], None]) -> dict[str, Any]:
+    """Fork the failed run from the keyboard as the README says, and return the ended replay."""
+    page = cockpit.page
+    cockpit.go(demo.path("step"))
+    page.evaluate("sessionStorage.clear()")
+    expect(cockpit.button(re.compile("^Fork from step 5"))).to_be_visible()
+    page.keyboard.press("f")
+    expect(page.get_by_label("System prompt")).to_be_focused()
+    way(page)
+    expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("+1 sentence")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(re.compile("/replays/"), timeout=patience_ms(15_000))
+    return demo.wait_for_end(page.url.rpartition("/")[2])

@@ -1,0 +1,103 @@
+"""Verification of many artifacts: each against its name, and each pack once."""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from tests.support.recordings import order_run
+from traces.core.canonical import canonical_bytes, digest_bytes
+from traces.core.ids import new_id
+from traces.core.json_types import JSONValue
+from traces.models import Artifact, Step
+from traces.payloads.digest_packing import part_digests
+from traces.runs import services
+from traces.storage import artifacts, packs
+from traces.storage.integrity import Inspector
+from traces.storage.packs import StoredPack
+from traces.storage.verification import Verifier, closure
+
+pytestmark = pytest.mark.django_db
+
+
+def store(*contents: bytes, media_type: str = packs.JSON_TYPE) -> list[bytes]:
+    """Store artifacts of one run, and return their names."""
+    artifacts.write_many({new_id(): {digest_bytes(data): data for data in contents}}, media_type=media_type)
+    return [bytes.fromhex(digest_bytes(data)) for data in contents]
+
+
+def reference(key: bytes) -> JSONValue:
+    return {"$part": key.hex()}
+
+
+def test_intact_artifacts_name_their_parts() -> None:
+    first, second = store(b'"first"', b'"second"')
+    data = canonical_bytes({"messages": [reference(first), reference(second)]})
+    literal = canonical_bytes({"$literal": {"$part": first.hex()}})
+    whole, quoted = store(data, literal)
+    assert Verifier().references([whole, quoted, first]) == {whole: [first, second], quoted: [], first: ()}
+    assert closure([whole]) == {whole, first, second}
+
+
+def test_missing_artifacts_are_absent() -> None:
+    (stored,) = store(b'"stored"')
+    assert Verifier().references([stored, b"", b"0" * 32]) == {stored: ()}
+
+
+@pytest.mark.parametrize("media_type", [packs.JSON_TYPE, "text/plain"])
+def test_bytes_with_line_breaks_are_one_artifact(media_type: str) -> None:
+    (key,) = store(b'{\n"a": 1}\n', media_type=media_type)
+    references = Verifier().references([key])
+    assert list(references) == [key]
+    assert references[key] is not None
+
+
+def test_artifact_at_another_place_is_damaged() -> None:
+    keys = store(b'"one"', b'"two"')
+    with services.retention():
+        Artifact.objects.filter(sha256=keys[1].hex()).update(start=0)
+    assert Verifier().references(keys) == {keys[0]: (), keys[1]: None}
+
+
+def test_artifact_that_moves_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    (key,) = store(b'"moves"')
+    read = packs.read
+
+    def move_before(ids: Iterable[int]) -> Iterator[StoredPack]:
+        monkeypatch.setattr(packs, "read", read)
+        ((_, pack_id, start, _),) = packs.insert([(key.hex(), b'"moves"')], None, packs.JSON_TYPE)
+        with services.retention():
+            Artifact.objects.filter(sha256=key.hex()).update(pack_id=pack_id, start=start)
+        return iter(())
+
+    monkeypatch.setattr(packs, "read", move_before)
+    assert Verifier().references([key]) == {key: ()}
+
+
+def test_each_pack_of_a_run_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_id = services.record(order_run()).run_id
+    read, seen = packs.read, list[int]()
+
+    def count(ids: Iterable[int]) -> Iterator[StoredPack]:
+        for pack in read(ids):
+            seen.append(pack.id)
+            yield pack
+
+    monkeypatch.setattr(packs, "read", count)
+    inspector = Inspector()
+    for number in range(1, Step.objects.filter(run_id=run_id).count() + 1):
+        assert inspector.steps(run_id, number, number) == {}
+    assert seen
+    assert len(seen) == len(set(seen))
+
+
+def test_all_parts_of_a_run_are_verified() -> None:
+    run_id = services.record(order_run()).run_id
+    refs = {
+        ref for row in Step.objects.filter(run_id=run_id).values_list("input_ref", "output_ref") for ref in row if ref
+    }
+    parts = {part for item in artifacts.read(refs) for part in part_digests(item.data)}
+    assert parts
+    with services.retention():
+        Artifact.objects.filter(sha256=min(parts)).delete()
+    losses = Inspector().steps(run_id, 1, 100)
+    assert {loss.digest for payloads in losses.values() for loss in payloads} == {min(parts)}

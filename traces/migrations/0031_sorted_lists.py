@@ -1,0 +1,204 @@
+"""Orders of the runs list: by start, duration, tokens, cost, steps and name; and forks below their first run."""
+
+from django.db import migrations, models
+
+
+COLUMNS = (
+    "app, environment, source, status, started_at, cost_usd, has_errors, has_exact, has_cached, has_simulated, "
+    "has_live, duration_ms, tokens, steps"
+)
+FACTS = (
+    "{run}.app, {run}.environment, {run}.source, {run}.status, {run}.started_at, {run}.cost_usd, {run}.error_count > 0, "
+    "{run}.exact_count > 0, {run}.cached_count > 0, {run}.simulated_count > 0, "
+    "{run}.step_count > {run}.exact_count + {run}.cached_count + {run}.simulated_count, "
+    "{run}.duration_ms, NULLIF({run}.tokens_in + {run}.tokens_out, 0), {run}.step_count"
+)
+SORT_NAME = "substr(lower(COALESCE(NULLIF(caption.title, ''), run.name)), 1, 60)"
+# The root of a fork is that of its source, which is listed before it; a source that is no fork is the root.
+LISTING = f"""
+INSERT INTO traces_runlisting (run_id, {COLUMNS}, root, sort_name, outcome, is_deleted, is_superseded)
+SELECT run.id, {FACTS.format(run="run")}, COALESCE(origin.root, run.source_run_id), {SORT_NAME}, NEW.outcome,
+    EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id),
+    EXISTS (SELECT 1 FROM traces_run AS next WHERE next.supersedes_id = run.id)
+FROM traces_run AS run
+LEFT JOIN traces_runlisting AS origin ON origin.run_id = run.source_run_id
+LEFT JOIN traces_runcaption AS caption ON caption.run_id = run.id
+WHERE run.id = NEW.run_id
+ON CONFLICT (run_id) DO UPDATE SET outcome = excluded.outcome
+"""
+FILL_FACTS = f"""
+UPDATE traces_runlisting SET (duration_ms, tokens, steps, sort_name) = (
+    SELECT run.duration_ms, NULLIF(run.tokens_in + run.tokens_out, 0), run.step_count, {SORT_NAME}
+    FROM traces_run AS run LEFT JOIN traces_runcaption AS caption ON caption.run_id = run.id
+    WHERE run.id = traces_runlisting.run_id)
+"""
+FILL_ROOTS = """
+UPDATE traces_runlisting SET root = (
+    WITH RECURSIVE line (id, source_run_id) AS (
+        SELECT run.id, run.source_run_id FROM traces_run AS run WHERE run.id = traces_runlisting.run_id
+        UNION ALL
+        SELECT run.id, run.source_run_id FROM traces_run AS run JOIN line ON run.id = line.source_run_id)
+    SELECT id FROM line WHERE source_run_id IS NULL)
+WHERE EXISTS (
+    SELECT 1 FROM traces_run AS run WHERE run.id = traces_runlisting.run_id AND run.source_run_id IS NOT NULL)
+"""
+# Columns of a run that its listing repeats, in the order of a table's definition.
+SOURCES = (
+    "app, environment, source, status, started_at, step_count, error_count, tokens_in, tokens_out, cost_usd, "
+    "duration_ms, exact_count, cached_count, simulated_count"
+)
+HIDE = "UPDATE traces_runlisting SET {column} = TRUE WHERE run_id = NEW.{run}"
+SHOW = "UPDATE traces_runlisting SET {column} = FALSE WHERE run_id = OLD.{run}"
+# The second statement sees what a transaction committed for which the first one waited.
+RENAME = f"""
+PERFORM 1 FROM traces_runlisting WHERE run_id = {{run}} FOR UPDATE;
+UPDATE traces_runlisting SET sort_name = (
+    SELECT {SORT_NAME} FROM traces_run AS run LEFT JOIN traces_runcaption AS caption ON caption.run_id = run.id
+    WHERE run.id = {{run}})
+WHERE run_id = {{run}}
+"""
+# Name, event, condition, statements. Whatever happens to a run happens to its listing in the same transaction.
+TRIGGERS = (
+    ("outcome_new", "AFTER INSERT ON traces_runoutcome", "", LISTING),
+    (
+        "outcome",
+        "AFTER UPDATE OF outcome ON traces_runoutcome",
+        "WHEN (OLD.outcome <> NEW.outcome)",
+        "UPDATE traces_runlisting SET outcome = NEW.outcome WHERE run_id = NEW.run_id",
+    ),
+    (
+        "run",
+        f"AFTER UPDATE OF {SOURCES} ON traces_run",
+        "",
+        f"UPDATE traces_runlisting SET ({COLUMNS}) = ROW({FACTS.format(run='NEW')}) WHERE run_id = NEW.id",
+    ),
+    (
+        "run_name",
+        "AFTER UPDATE OF name ON traces_run",
+        "WHEN (OLD.name <> NEW.name)",
+        RENAME.format(run="NEW.id"),
+    ),
+    ("caption_new", "AFTER INSERT ON traces_runcaption", "WHEN (NEW.title <> '')", RENAME.format(run="NEW.run_id")),
+    ("caption", "AFTER UPDATE OF title ON traces_runcaption", "", RENAME.format(run="NEW.run_id")),
+    ("caption_gone", "AFTER DELETE ON traces_runcaption", "WHEN (OLD.title <> '')", RENAME.format(run="OLD.run_id")),
+    (
+        "revision_new",
+        "AFTER INSERT ON traces_run",
+        "WHEN (NEW.supersedes_id IS NOT NULL)",
+        HIDE.format(column="is_superseded", run="supersedes_id"),
+    ),
+    (
+        "run_gone",
+        "AFTER DELETE ON traces_run",
+        "",
+        f"DELETE FROM traces_runlisting WHERE run_id = OLD.id; {SHOW.format(column='is_superseded', run='supersedes_id')}",
+    ),
+    ("deletion_new", "AFTER INSERT ON traces_deletion", "", HIDE.format(column="is_deleted", run="run_id")),
+    ("deletion_gone", "AFTER DELETE ON traces_deletion", "", SHOW.format(column="is_deleted", run="run_id")),
+)
+FORMER_TRIGGERS = ("outcome_new", "outcome", "run", "revision_new", "run_gone", "deletion_new", "deletion_gone")
+
+
+def create_triggers(apps, editor):
+    for name, event, condition, statements in TRIGGERS:
+        start = f"CREATE TRIGGER listing_{name} {event} FOR EACH ROW {condition}"
+        if editor.connection.vendor == "sqlite":
+            # One transaction writes at a time.
+            statements = "\n".join(line for line in statements.splitlines() if not line.startswith("PERFORM"))
+            editor.execute(f"{start} BEGIN {statements.replace('= ROW(', '= (')}; END", params=None)
+        else:
+            function = f"CREATE FUNCTION listing_{name}() RETURNS trigger LANGUAGE plpgsql AS"
+            editor.execute(f"{function} $$ BEGIN {statements}; RETURN NULL; END $$", params=None)
+            editor.execute(f"{start} EXECUTE FUNCTION listing_{name}()", params=None)
+
+
+def drop_triggers(apps, editor):
+    """Drop the triggers: SQLite rebuilds the table, and rejects triggers on a table that is gone for a moment."""
+    for name in FORMER_TRIGGERS:
+        if editor.connection.vendor == "sqlite":
+            editor.execute(f"DROP TRIGGER listing_{name}", params=None)
+        else:
+            editor.execute(f"DROP FUNCTION listing_{name}() CASCADE", params=None)
+
+
+class Migration(migrations.Migration):
+
+    dependencies = [
+        ('traces', '0030_run_captions'),
+    ]
+
+    operations = [
+        migrations.RunPython(drop_triggers, migrations.RunPython.noop),
+        migrations.RemoveIndex(
+            model_name='runlisting',
+            name='listing_newest',
+        ),
+        migrations.RemoveIndex(
+            model_name='runlisting',
+            name='listing_outcomes',
+        ),
+        migrations.AddField(
+            model_name='runlisting',
+            name='duration_ms',
+            field=models.FloatField(null=True),
+        ),
+        migrations.AddField(
+            model_name='runlisting',
+            name='root',
+            field=models.UUIDField(help_text="the first run of a fork's line; null: not a fork", null=True),
+        ),
+        migrations.AddField(
+            model_name='runlisting',
+            name='sort_name',
+            field=models.CharField(blank=True, help_text='the beginning of its name, in lower case', max_length=60),
+        ),
+        migrations.AddField(
+            model_name='runlisting',
+            name='steps',
+            field=models.PositiveIntegerField(default=0),
+        ),
+        migrations.AddField(
+            model_name='runlisting',
+            name='tokens',
+            field=models.PositiveBigIntegerField(help_text='of all model calls; null: unknown', null=True),
+        ),
+        migrations.RunSQL(FILL_FACTS, migrations.RunSQL.noop),
+        migrations.RunSQL(FILL_ROOTS, migrations.RunSQL.noop),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['outcome', 'run', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_outcomes'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False), ('root__isnull', False)), fields=['root', 'run', 'outcome', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_forks'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['started_at', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_started_at'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['duration_ms', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_duration_ms'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['tokens', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_tokens'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['cost_usd', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_cost_usd'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['steps', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_steps'),
+        ),
+        migrations.AddIndex(
+            model_name='runlisting',
+            index=models.Index(condition=models.Q(('is_deleted', False), ('is_superseded', False)), fields=['sort_name', 'run', 'outcome', 'root', 'source', 'app', 'environment', 'status', 'started_at', 'cost_usd', 'has_exact', 'has_cached', 'has_simulated', 'has_live'], name='listing_sort_name'),
+        ),
+        migrations.RunPython(create_triggers, migrations.RunPython.noop),
+    ]
