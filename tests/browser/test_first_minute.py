@@ -112,11 +112,12 @@ def test_sentence_fixes_the_run_however_it_is_typed(open_cockpit: OpenCockpit, d
 def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Page], None]) -> dict[str, Any]:
     """Fork the failed run from the keyboard as the README says, and return the ended replay."""
     page = cockpit.page
-    cockpit.go(demo.path("step"))
+    # Before the page opens: it reads the draft of the last fork as soon as it renders.
     page.evaluate("sessionStorage.clear()")
+    cockpit.go(demo.path("step"))
     expect(cockpit.button(re.compile("^Fork from step 5"))).to_be_visible()
     page.keyboard.press("f")
-    expect(page.get_by_label("System prompt")).to_be_focused()
+    expect(page.get_by_role("textbox", name="System prompt")).to_be_focused()
     way(page)
     expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("+1 sentence")
     page.keyboard.press("Control+Enter")
