@@ -101,11 +101,19 @@ class _StepBuilder:
 
 def _answers_before_outputs(page: Sequence[Step]) -> dict[int, tuple[str, int]]:
     """Return the last model step before each output step of a page: its output and its number."""
+    if not any(step.type == StepType.OUTPUT and step.output_ref for step in page):
+        return {}
     answers: dict[int, tuple[str, int]] = {}
+    last = _answer_before(page[0])
     for step in page:
-        if step.type == StepType.OUTPUT and step.output_ref:
-            models = Step.objects.filter(run_id=step.run_id, type=StepType.MODEL, sequence_no__lt=step.sequence_no)
-            last = models.order_by("-sequence_no").values_list("output_ref", "sequence_no").first()
-            if last is not None:
-                answers[step.sequence_no] = last
+        if step.type == StepType.MODEL:
+            last = (step.output_ref, step.sequence_no)
+        elif step.type == StepType.OUTPUT and step.output_ref and last is not None:
+            answers[step.sequence_no] = last
     return answers
+
+
+def _answer_before(first: Step) -> tuple[str, int] | None:
+    """Return the output and the number of the last model step before a page."""
+    models = Step.objects.filter(run_id=first.run_id, type=StepType.MODEL, sequence_no__lt=first.sequence_no)
+    return models.order_by("-sequence_no").values_list("output_ref", "sequence_no").first()

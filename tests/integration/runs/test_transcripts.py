@@ -4,7 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.support.lost_artifacts import lose
 from tests.support.recordings import (
@@ -36,8 +38,9 @@ def read(client: Client, run: Any, **query: str) -> dict[str, Any]:
     return transcript
 
 
-def store(*steps: RecordedStep) -> Any:
-    return services.record(RecordedRun(external_id="r", name="", app="desk", format="test", steps=steps)).run_id
+def store(*steps: RecordedStep, external_id: str = "r") -> Any:
+    recording = RecordedRun(external_id=external_id, name="", app="desk", format="test", steps=steps)
+    return services.record(recording).run_id
 
 
 def shown_texts(transcript: dict[str, Any]) -> list[tuple[int, str, str]]:
@@ -144,3 +147,33 @@ def test_reasons_of_markers_are_listed(client: Client) -> None:
     )
     run = services.record(replace(recording, steps=steps)).run_id
     assert list(read(client, run)["redactions"]) == ["email"]
+
+
+def test_query_count_does_not_grow_with_outputs(client: Client) -> None:
+    def queries(turns: int) -> int:
+        steps = [
+            step
+            for number in range(turns)
+            for step in (
+                model_step(f"m{number}", [user(f"Question {number}?")], assistant(f"Answer {number}.")),
+                RecordedStep(
+                    key=f"o{number}", type=StepType.OUTPUT, name="reply", output={"text": f"Answer {number}."}
+                ),
+            )
+        ]
+        run = store(*steps, external_id=f"{turns} turns")
+        first = read(client, run)
+        with CaptureQueriesContext(connection) as queries:
+            assert read(client, run) == first
+        assert [step["repeats"] for step in first["steps"]] == [
+            None if number % 2 else number - 1 for number in range(1, 2 * turns + 1)
+        ]
+        return len(queries)
+
+    assert queries(9) == queries(2)
+
+
+def test_output_repeats_the_answer_of_an_earlier_page(client: Client) -> None:
+    run = services.record(order_run()).run_id
+    (step,) = read(client, run, after="4")["steps"]
+    assert (step["sequence_no"], step["repeats"]) == (5, 4)

@@ -2,6 +2,7 @@ import { Select } from "@mantine/core";
 import type { ReactElement } from "react";
 import classes from "./RunsPage.module.css";
 import { NEWEST_FIRST, SORT_ORDERS } from "./sort";
+import { capitalize } from "@/ui/format/text";
 
 interface Props {
   sort: string | undefined;
@@ -21,8 +22,4 @@ export default function SortSelect({ sort, onSort }: Props): ReactElement {
       onChange={(value) => onSort(value || undefined)}
     />
   );
-}
-
-function capitalize(words: string): string {
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -1,6 +1,10 @@
+export function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Format a remark of the server as a sentence. */
 export function sentence(text: string): string {
-  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  const start = capitalize(text);
   return /[.!?]$/.test(start) ? start : `${start}.`;
 }
 

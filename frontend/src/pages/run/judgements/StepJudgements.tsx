@@ -23,8 +23,7 @@ export function StepJudgements({ run, step }: { run: string; step: number }): Re
     return (
       <div>
         <Button
-          variant="subtle"
-          color="gray"
+          variant="default"
           size="compact-sm"
           leftSection={<IconGavel size={14} />}
           onClick={() => setFormOpen(true)}
@@ -52,7 +51,7 @@ export function StepJudgements({ run, step }: { run: string; step: number }): Re
         />
       ) : (
         <div>
-          <Button variant="subtle" color="gray" size="compact-sm" ml={-8} onClick={() => setFormOpen(true)}>
+          <Button variant="default" size="compact-sm" onClick={() => setFormOpen(true)}>
             Judge this step
           </Button>
         </div>

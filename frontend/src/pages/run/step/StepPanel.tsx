@@ -9,6 +9,8 @@ import type { StepDetail, StepSummary } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
 import { MarkedText, RedactionReasons } from "@/ui/MarkedText";
 import { pluralize, duration, money, tokens } from "@/ui/format/numbers";
+import { capitalize } from "@/ui/format/text";
+import { readError } from "@/domain/steps/errors";
 import { isFailed } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
@@ -75,7 +77,11 @@ export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }:
         )}
       </div>
       <div className={classes.scroll} key={step.id} tabIndex={0} role="region" aria-label="Content of the step">
-        <Facts step={step} detail={detail.data} />
+        <Facts
+          step={step}
+          detail={detail.data}
+          isErrorShown={!raw && step.status !== "ok" && detail.data?.error !== ""}
+        />
         <StepLabel step={step} detail={detail.data?.detail} plan={plan} />
         {detail.data && onFork && <StepJudgements key={step.id} run={detail.data.run} step={step.sequence_no} />}
         {detail.data && <Redactions reasons={detail.data.redactions} />}
@@ -127,12 +133,20 @@ function Redactions({ reasons }: { reasons: StepDetail["redactions"] }): ReactEl
   );
 }
 
-function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undefined }): ReactElement {
+function Facts(props: {
+  step: StepSummary;
+  detail: StepDetail | undefined;
+  /** The error's box states the status. */
+  isErrorShown: boolean;
+}): ReactElement {
+  const { step, detail, isErrorShown } = props;
   const hasTokens = step.tokens_in !== null || step.tokens_out !== null;
   return (
     <div className={`${classes.facts} num`}>
       {step.model && <span className="chip">{[step.provider, step.model].filter(Boolean).join(" / ")}</span>}
-      {step.status !== "ok" && <span className={`chip ${isFailed(step.status) ? "failed" : ""}`}>{step.status}</span>}
+      {step.status !== "ok" && !isErrorShown && (
+        <span className={`chip ${isFailed(step.status) ? "failed" : ""}`}>{step.status}</span>
+      )}
       {hasTokens && (
         <span className="chip" title="tokens in → out">
           {tokens(step.tokens_in)} → {tokens(step.tokens_out)} tokens
@@ -146,13 +160,17 @@ function Facts({ step, detail }: { step: StepSummary; detail: StepDetail | undef
   );
 }
 
+/** The step's error under its type, or under its status if the text states no type. */
 function ErrorBox({ text, status }: { text: string; status: string }): ReactElement {
+  const { type, message } = readError(text);
   return (
     <div className={classes.error} role="note" aria-label="Error of the step">
-      <b>{status}</b>
-      <pre>
-        <MarkedText text={text} />
-      </pre>
+      <b>{type || capitalize(status)}</b>
+      {message && (
+        <pre>
+          <MarkedText text={message} />
+        </pre>
+      )}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import type { Mark } from "@/domain/steps/labels";
 import { StateChip } from "@/features/labels/StateChip";
 import list from "@/ui/ListPage.module.css";
 import { suggestionWords } from "./review";
+import { capitalize } from "@/ui/format/text";
 
 const MARKS: Record<ReturnType<typeof suggestionWords>, Mark> = {
   safe: "exact",
@@ -26,8 +27,4 @@ export function Suggestion({ suggestion }: { suggestion: ToolSuggestion }): Reac
 
 export function SuggestionReason({ suggestion }: { suggestion: ToolSuggestion }): ReactElement {
   return <span className="muted">{capitalize(suggestion.reason)}</span>;
-}
-
-function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
