@@ -24,7 +24,9 @@ _own = [
     path("schema", openapi.SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
-_apps = [path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing", "cockpit.sharing")]
+_apps = [
+    path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing", "cockpit.comments", "cockpit.sharing")
+]
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),

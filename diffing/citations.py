@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from diffing.models import DiffReport, Evidence, Lane
 from diffing.schemas.report import DiffStatus
 from traces import notify
+from traces.comments.services import remove_comments
 from traces.core.vocabulary import ShareKind
 from traces.retention.citations import Citation, Citer
 from traces.sharing import links
@@ -31,6 +32,7 @@ class ReportCiter(Citer):
         Evidence.objects.filter(diff__in=ids).delete()
         Lane.objects.filter(Q(diff__in=ids) | Q(unchanged__in=ids)).delete()
         links.end_links(ids)
+        remove_comments(ids)
         reports.update(
             status=DiffStatus.SOURCE_DELETED,
             body=None,

@@ -283,6 +283,7 @@ def share(
     ] = None,
     signed_in: Annotated[bool, typer.Option("--signed-in", help="Only for signed-in users.")] = False,
     views: Annotated[int | None, typer.Option(min=1, help="Maximum number of views.")] = None,
+    comments: Annotated[bool, typer.Option("--comments", help="Visitors can comment.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -290,7 +291,9 @@ def share(
     """Create a link to a diff, by default for anyone with the link."""
     from cockpit.cli.commands import diff as diff_command
 
-    terms = diff_command.terms(expires=expires, people=people or [], signed_in=signed_in, views=views)
+    terms = diff_command.terms(
+        expires=expires, people=people or [], signed_in=signed_in, views=views, comments=comments
+    )
     diff_command.share(diff, terms, json=json, url=url, token=token)
 
 

@@ -6,19 +6,19 @@ id of any other object gets the error of a link that does not open.
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from cockpit.sharing.contents import replay_content, run_content, tree_content
 from cockpit.sharing.schemas import SharedDocument
-from cockpit.sharing.subjects import covered_run, is_visible
+from cockpit.sharing.subjects import covered_run
+from cockpit.sharing.visits import TICKET, SharedView, check_ticket, open_link
 from diffing.api import FORMAT_PARAMETER, FixedNegotiation, format_name, report_response
 from diffing.schemas.report import DiffReport
 from replay.fork_tree.core.schemas import RunTree
@@ -26,10 +26,9 @@ from replay.sessions.schemas import SessionView
 from traces.core.vocabulary import ShareKind
 from traces.errors import InvalidQuery
 from traces.http.paging import page_of
-from traces.http.responses import PROBLEMS, caller_of, query
+from traces.http.responses import PROBLEMS, query
 from traces.http.search_words import words_of
-from traces.http.throttling import Window
-from traces.models import Run, ShareLink, Step
+from traces.models import Run, Step
 from traces.runs import queries as runs
 from traces.runs.usage import usage
 from traces.schemas import EdgeList, RunDetail, RunUsage, StepDetail, StepList
@@ -38,32 +37,8 @@ from traces.sharing.schemas import ShareTicket
 from traces.transcripts import api as transcripts
 from traces.transcripts.schemas import Transcript
 
-# Enough for people, too slow for guessing tokens.
-_OPENINGS: Final = Window(name="share-window", limit=120, seconds=60)
-# Requests of pages that are open: reading a run step by step takes one each.
-_READS: Final = Window(name="share-reads", limit=1_200, seconds=60)
-_TOO_MANY: Final = "too many share links were opened from this address; wait a minute"
-_TICKET: Final = OpenApiParameter(
-    "X-Share-Ticket", str, OpenApiParameter.HEADER, description="The `ticket` of `/share/{token}/ticket`."
-)
-_HEADERS: Final = {
-    "Cache-Control": "private, no-store",
-    "Referrer-Policy": "no-referrer",
-    "X-Robots-Tag": "noindex, nofollow",
-}
 
-
-class _SharedView(APIView):
-    """Base of everything behind a token."""
-
-    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
-        result = super().finalize_response(request, response, *args, **kwargs)
-        for name, value in _HEADERS.items():
-            result[name] = value
-        return result
-
-
-class SharedSubjectView(_SharedView):
+class SharedSubjectView(SharedView):
     """What a share link opens, for programs."""
 
     content_negotiation_class = FixedNegotiation
@@ -81,7 +56,7 @@ class SharedSubjectView(_SharedView):
     def get(self, request: Request, token: str) -> HttpResponse:
         """Count a view, and return the subject of a link: a report (in any format), a run, a replay or a tree."""
         form = format_name(request)
-        link = _open(request, token)
+        link = open_link(request, token)
         if link.kind == ShareKind.DIFF:
             return report_response(link.subject, form)
         if form != "json":
@@ -89,11 +64,11 @@ class SharedSubjectView(_SharedView):
         return Response(_DOCUMENTS[ShareKind(link.kind)](link.subject))
 
 
-class ShareTicketView(_SharedView):
+class ShareTicketView(SharedView):
     @extend_schema(operation_id="get_share_ticket", responses={200: ShareTicket, **PROBLEMS})
     def get(self, request: Request, token: str) -> Response:
         """Count a view, and return a ticket that reads the subject of the link in several requests."""
-        link = _open(request, token)
+        link = open_link(request, token)
         valid_until = datetime.now(UTC) + links.TICKET_LIFETIME
         return Response(
             ShareTicket(
@@ -101,43 +76,44 @@ class ShareTicketView(_SharedView):
                 subject=link.subject,
                 ticket=links.issue_ticket(link),
                 valid_until=min(valid_until, link.expires_at or valid_until),
+                allows_comments=link.allows_comments,
             )
         )
 
 
-class SharedReportView(_SharedView):
-    @extend_schema(operation_id="get_shared_diff", parameters=[_TICKET], responses={200: DiffReport, **PROBLEMS})
+class SharedReportView(SharedView):
+    @extend_schema(operation_id="get_shared_diff", parameters=[TICKET], responses={200: DiffReport, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> HttpResponse:
         """Return the report of a link."""
         return report_response(_check_subject(request, token, ShareKind.DIFF, id), "json")
 
 
-class SharedReplayView(_SharedView):
-    @extend_schema(operation_id="get_shared_replay", parameters=[_TICKET], responses={200: SessionView, **PROBLEMS})
+class SharedReplayView(SharedView):
+    @extend_schema(operation_id="get_shared_replay", parameters=[TICKET], responses={200: SessionView, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return the replay of a link."""
         return Response(replay_content(_check_subject(request, token, ShareKind.REPLAY, id)))
 
 
-class SharedTreeView(_SharedView):
-    @extend_schema(operation_id="get_shared_tree", parameters=[_TICKET], responses={200: RunTree, **PROBLEMS})
+class SharedTreeView(SharedView):
+    @extend_schema(operation_id="get_shared_tree", parameters=[TICKET], responses={200: RunTree, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return the tree of a link; `id`: its recorded run."""
         return Response(tree_content(_run(_check_subject(request, token, ShareKind.TREE, id))))
 
 
-class SharedRunView(_SharedView):
-    @extend_schema(operation_id="get_shared_run", parameters=[_TICKET], responses={200: RunDetail, **PROBLEMS})
+class SharedRunView(SharedView):
+    @extend_schema(operation_id="get_shared_run", parameters=[TICKET], responses={200: RunDetail, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return the run of a link, or what the replay of a link wrote."""
         return Response(run_content(_check_run(request, token, id)))
 
 
-class SharedStepsView(_SharedView):
+class SharedStepsView(SharedView):
     @extend_schema(
         operation_id="list_shared_steps",
         parameters=[
-            _TICKET,
+            TICKET,
             query("q", "Words; a step matches if all occur in it."),
             query("after", "Only steps after this sequence number."),
             query("limit", f"Steps per page; at most {runs.MAX_STEPS}."),
@@ -153,10 +129,10 @@ class SharedStepsView(_SharedView):
         return Response({"steps": steps, "next": rest})
 
 
-class SharedTranscriptView(_SharedView):
+class SharedTranscriptView(SharedView):
     @extend_schema(
         operation_id="get_shared_transcript",
-        parameters=[_TICKET, *transcripts.PAGE],
+        parameters=[TICKET, *transcripts.PAGE],
         responses={200: Transcript, **PROBLEMS},
     )
     def get(self, request: Request, token: str, id: UUID) -> Response:
@@ -164,11 +140,11 @@ class SharedTranscriptView(_SharedView):
         return transcripts.page_response(request, _check_run(request, token, id))
 
 
-class SharedEdgesView(_SharedView):
+class SharedEdgesView(SharedView):
     @extend_schema(
         operation_id="list_shared_edges",
         parameters=[
-            _TICKET,
+            TICKET,
             query("after", "Only edges into steps after this sequence number."),
             query("limit", f"Consumer steps per page; at most {runs.MAX_EDGES_INTO}."),
         ],
@@ -182,18 +158,18 @@ class SharedEdgesView(_SharedView):
         return Response({"edges": edges, "next": rest})
 
 
-class SharedUsageView(_SharedView):
-    @extend_schema(operation_id="get_shared_usage", parameters=[_TICKET], responses={200: RunUsage, **PROBLEMS})
+class SharedUsageView(SharedView):
+    @extend_schema(operation_id="get_shared_usage", parameters=[TICKET], responses={200: RunUsage, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return the tokens and cost of the run."""
         return Response(usage(_check_run(request, token, id)))
 
 
-class SharedStepView(_SharedView):
-    @extend_schema(operation_id="get_shared_step", parameters=[_TICKET], responses={200: StepDetail, **PROBLEMS})
+class SharedStepView(SharedView):
+    @extend_schema(operation_id="get_shared_step", parameters=[TICKET], responses={200: StepDetail, **PROBLEMS})
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return a step of the run with its payloads and provenance."""
-        link = _check_ticket(request, token)
+        link = check_ticket(request, token)
         step = Step.objects.select_related("run").filter(id=id, run=covered_run(link)).first()
         if step is None:
             raise links.closed()
@@ -211,37 +187,15 @@ def _run(id: UUID) -> Run:
     return Run.objects.select_related("verdict", "mark").get(id=id)
 
 
-def _open(request: Request, token: str) -> ShareLink:
-    """Count a view of a link; raise the same error for every link that does not open."""
-    _OPENINGS.count(_address(request), _TOO_MANY)
-    link = links.open_link(token, caller_of(request))
-    if not is_visible(link):
-        raise links.closed()
-    return link
-
-
-def _check_ticket(request: Request, token: str) -> ShareLink:
-    """Return the link that the ticket of a request was issued for. Guesses count as openings."""
-    link = links.link_of_ticket(token, request.headers.get("X-Share-Ticket", ""), caller_of(request))
-    (_READS if link else _OPENINGS).count(_address(request), _TOO_MANY)
-    if link is None or not is_visible(link):
-        raise links.closed()
-    return link
-
-
 def _check_subject(request: Request, token: str, kind: ShareKind, id: UUID) -> UUID:
-    link = _check_ticket(request, token)
+    link = check_ticket(request, token)
     if (link.kind, link.subject) != (kind, id):
         raise links.closed()
     return id
 
 
 def _check_run(request: Request, token: str, id: UUID) -> Run:
-    link = _check_ticket(request, token)
+    link = check_ticket(request, token)
     if covered_run(link) != id:
         raise links.closed()
     return _run(id)
-
-
-def _address(request: Request) -> str:
-    return str(request.META.get("REMOTE_ADDR", ""))

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from cockpit.sharing import links_api, shared_api
+from cockpit.sharing import comments_api, links_api, shared_api
 
 urlpatterns = [
     path("shares", links_api.SharesView.as_view()),
@@ -19,4 +19,7 @@ urlpatterns = [
     path("share/<str:token>/runs/<uuid:id>/edges", shared_api.SharedEdgesView.as_view()),
     path("share/<str:token>/runs/<uuid:id>/usage", shared_api.SharedUsageView.as_view()),
     path("share/<str:token>/steps/<uuid:id>", shared_api.SharedStepView.as_view()),
+    path("share/<str:token>/comments", comments_api.SharedCommentsView.as_view()),
+    path("share/<str:token>/comments/<uuid:id>", comments_api.SharedCommentDetailView.as_view()),
+    path("share/<str:token>/comments/<uuid:id>/restore", comments_api.SharedCommentRestoreView.as_view()),
 ]

@@ -16,6 +16,7 @@ from replay.models import (
     ReplaySession,
     UnchangedReplay,
 )
+from traces.comments.services import remove_comments
 from traces.core.vocabulary import ShareKind
 from traces.retention.citations import Citation, Citer
 from traces.sharing import links
@@ -60,6 +61,7 @@ class ReplayCiter(Citer):
         """Delete what was computed from these runs, and what sessions of remaining forks repeat of them."""
         reports = self.belongings(run_ids)
         links.end_links(reports)
+        remove_comments(reports)
         Lane.objects.filter(unchanged__in=reports).delete()
         DiffReport.objects.filter(id__in=reports).delete()
         Proof.objects.filter(_compares("diff__", run_ids)).delete()

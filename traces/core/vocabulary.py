@@ -176,6 +176,13 @@ class ShareAudience(StrEnum):
     PEOPLE = "people"
 
 
+class CommentKind(StrEnum):
+    """What comments are about: the steps of a run, or the differences of a report."""
+
+    RUN = "run"
+    DIFF = "diff"
+
+
 class AuditAction(StrEnum):
     """What an entry of the audit log records."""
 

@@ -48,6 +48,11 @@ def caller_of(request: Request) -> str:
     return str(getattr(request._request, "caller_name", ""))
 
 
+def role_of(request: Request) -> str:
+    """Return the caller's role from the access control; empty if not signed in."""
+    return str(getattr(request._request, "caller_role", ""))
+
+
 class AdminOnly(ProblemError):
     """A request that only an admin may make."""
 
@@ -57,5 +62,5 @@ class AdminOnly(ProblemError):
 
 def require_admin(request: Request) -> None:
     """Raise `AdminOnly` unless the access control knows the caller as an admin."""
-    if getattr(request._request, "caller_role", "") != "admin":
+    if role_of(request) != "admin":
         raise AdminOnly(f"This needs the role admin; {caller_of(request) or 'you'} cannot do it.")

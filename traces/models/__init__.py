@@ -9,12 +9,13 @@ from traces.models.retention import AuditEntry, Deletion, RetentionPolicy, RunMa
 from traces.models.run_lists import RunListing
 from traces.models.runs import Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
-from traces.models.sharing import ShareLink
+from traces.models.sharing import Comment, ShareLink
 
 __all__ = [
     "Artifact",
     "ArtifactUse",
     "AuditEntry",
+    "Comment",
     "Deletion",
     "Edge",
     "IgnoreList",

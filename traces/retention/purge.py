@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from traces.comments.services import is_purge_due, purge_comments
 from traces.core.vocabulary import AuditAction, Protection
 from traces.models import AuditEntry, Deletion
 from traces.retention import audit, families, policies, removal
@@ -110,15 +111,16 @@ def purge(*, by: str = "") -> PurgeReport:
 
 
 def remove_due() -> PurgeReport:
-    """Remove the contents of runs whose time has come. An interrupted purge is continued by the next one."""
+    """Remove the contents of deleted runs and comments that are due. The next purge continues an interrupted one."""
+    purge_comments()
     report = PurgeReport(runs=removal.remove_due(), sweep_report=sweep.sweep())
     indexer.enqueue_forks()
     return report
 
 
 def is_removal_due() -> bool:
-    """Return whether the time of a deleted run has come."""
-    return Deletion.objects.filter(removed_at__isnull=True, due_at__lte=datetime.now(UTC)).exists()
+    """Return whether the time of a deleted run or comment has come."""
+    return is_purge_due() or Deletion.objects.filter(removed_at__isnull=True, due_at__lte=datetime.now(UTC)).exists()
 
 
 def newest_purge() -> datetime | None:

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from traces import notify
+from traces.comments.services import remove_comments
 from traces.core.vocabulary import AuditAction, Outcome
 from traces.models import (
     ArtifactUse,
@@ -138,6 +139,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
         for model in (PendingProvenance, RunTag, ToolCall, Judgement, RunCaption, RunOutcome, RunMark):
             model.objects.filter(run_id=run_id).delete()
         ShareLink.objects.filter(subject=run_id).delete()
+        remove_comments([run_id])
         # It may quote the deleted run.
         RunCaption.objects.filter(run__in=forks).update(change=None)
         Run.objects.filter(id__in=forks).update(search="", name=f"Fork of a {DELETED_NAME.lower()}")

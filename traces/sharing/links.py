@@ -60,6 +60,7 @@ def create_link(
             audience=share_request.audience,
             people=share_request.people,
             max_views=share_request.max_views,
+            allows_comments=share_request.allows_comments,
             expires_at=datetime.now(UTC) + lifetime if lifetime else None,
         )
         _append(AuditAction.SHARE_CREATED, link, by=creator, audience=link.audience)
@@ -90,6 +91,7 @@ def link_view(link: ShareLink, url: str | None) -> ShareView:
         revoked_at=link.revoked_at,
         max_views=link.max_views,
         views=link.views,
+        allows_comments=link.allows_comments,
         opens=settings.SHARING and _is_in_force(link) and _has_views_left(link),
     )
 

@@ -17,6 +17,8 @@ class ShareRequest(Schema):
     audience: ShareAudience = ShareAudience.ANYONE
     people: Annotated[list[Annotated[str, Field(min_length=1, max_length=120)]], Field(max_length=100)] = []
     max_views: Annotated[int, Field(gt=0, le=1_000_000)] | None = None
+    # Visitors read the comments on the subject and write their own.
+    allows_comments: bool = False
 
     @model_validator(mode="after")
     def _check_people(self) -> "ShareRequest":
@@ -30,6 +32,12 @@ class SubjectShareRequest(ShareRequest):
 
     kind: ShareKind
     subject: UUID
+
+    @model_validator(mode="after")
+    def _check_comments(self) -> "SubjectShareRequest":
+        if self.allows_comments and self.kind == ShareKind.TREE:
+            raise ValueError("a tree shows no steps: its visitors cannot comment")
+        return self
 
 
 class ShareView(Schema):
@@ -50,6 +58,7 @@ class ShareView(Schema):
     revoked_at: datetime | None
     max_views: int | None
     views: int
+    allows_comments: bool
     # False: expired, revoked, used up, or sharing is disabled.
     opens: bool
 
@@ -68,3 +77,4 @@ class ShareTicket(Schema):
     subject: UUID
     ticket: str
     valid_until: datetime
+    allows_comments: bool

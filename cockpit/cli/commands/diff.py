@@ -112,13 +112,21 @@ def _diff_id(api: Api, ref: str) -> str:
     return str(matches[0])
 
 
-def terms(*, expires: str | None, people: list[str], signed_in: bool, views: int | None) -> dict[str, Any]:
-    """Terms of a share link: audience (by default anyone), lifetime and number of views."""
+def terms(
+    *, expires: str | None, people: list[str], signed_in: bool, views: int | None, comments: bool
+) -> dict[str, Any]:
+    """Terms of a share link: audience (by default anyone), lifetime, number of views, and whether visitors comment."""
     if people and signed_in:
         raise Failure("choose one audience: named people or signed-in users", exit=Exit.BAD_INPUT)
     audience = "people" if people else "signed_in" if signed_in else "anyone"
     seconds = _seconds(expires) if expires else None
-    return {"expires_in_s": seconds, "audience": audience, "people": people, "max_views": views}
+    return {
+        "expires_in_s": seconds,
+        "audience": audience,
+        "people": people,
+        "max_views": views,
+        "allows_comments": comments,
+    }
 
 
 def _seconds(text: str) -> int:

@@ -207,6 +207,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the comments on a run or a report, oldest first. */
+        get: operations["list_comments"];
+        put?: never;
+        /** @description Comment on a step of a run, on a place in a report, or in a thread. */
+        post: operations["add_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/comments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Delete a comment: one's own, one of a visitor, or as an admin any. It can be restored for an hour. */
+        delete: operations["delete_comment"];
+        options?: never;
+        head?: never;
+        /** @description Edit one's own comment, or resolve or reopen its thread. */
+        patch: operations["edit_comment"];
+        trace?: never;
+    };
+    "/api/v1/comments/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Undo the deletion of a comment. */
+        post: operations["restore_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/diffs": {
         parameters: {
             query?: never;
@@ -1551,6 +1604,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/share/{token}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the comments on the subject of a link. */
+        get: operations["list_shared_comments"];
+        put?: never;
+        /** @description Comment as a visitor on the subject of a link. */
+        post: operations["add_shared_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/comments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Delete one's own comment. It can be restored for an hour. */
+        delete: operations["delete_shared_comment"];
+        options?: never;
+        head?: never;
+        /** @description Edit one's own comment, or resolve or reopen one's own thread. */
+        patch: operations["edit_shared_comment"];
+        trace?: never;
+    };
+    "/api/v1/share/{token}/comments/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Undo the deletion of one's own comment. */
+        post: operations["restore_shared_comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/share/{token}/diffs/{id}": {
         parameters: {
             query?: never;
@@ -2862,6 +2968,75 @@ export interface components {
             steps: number[];
         };
         /**
+         * CommentList
+         * @description The comments on a run or a report, oldest first.
+         */
+        CommentList: {
+            /** Comments */
+            comments: components["schemas"]["CommentView"][];
+        };
+        /**
+         * CommentRequest
+         * @description A new comment on a step of a run, on a place in a report, or in an existing thread.
+         */
+        CommentRequest: {
+            /** Text */
+            text: string;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
+            /** @default null */
+            place: components["schemas"]["DiffPlace"] | null;
+            /**
+             * Thread
+             * @default null
+             */
+            thread: string | null;
+        };
+        /**
+         * CommentView
+         * @description A comment; `thread` is the comment that began its thread, null for that one itself.
+         */
+        CommentView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Thread */
+            thread: string | null;
+            /** Step */
+            step: number | null;
+            place: components["schemas"]["DiffPlace"] | null;
+            /** Quote */
+            quote: string;
+            /** Text */
+            text: string;
+            /** By */
+            by: string;
+            /** Is Visitor */
+            is_visitor: boolean;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Edited At */
+            edited_at: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /** Resolved By */
+            resolved_by: string;
+            /** Deleted At */
+            deleted_at: string | null;
+            /** Mine */
+            mine: boolean;
+            /** May Delete */
+            may_delete: boolean;
+        };
+        /**
          * CommitStep
          * @description The step at which the run committed to its failure.
          *
@@ -3124,6 +3299,36 @@ export interface components {
             status: "pending" | "failed";
             /** Error */
             error: string;
+        };
+        /**
+         * DiffPlace
+         * @description A difference in a report, or a line of it. It names content and not positions on a page.
+         */
+        DiffPlace: {
+            /** Section */
+            section: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Base
+             * @default null
+             */
+            base: number | null;
+            /**
+             * Candidate
+             * @default null
+             */
+            candidate: number | null;
+            /**
+             * Part
+             * @default
+             */
+            part: string;
+            /**
+             * Line
+             * @default null
+             */
+            line: number | null;
         };
         /**
          * DiffReport
@@ -4912,6 +5117,22 @@ export interface components {
              * Format: date-time
              */
             created_at: string;
+        };
+        /**
+         * CommentEdit
+         * @description A change of a comment: a new text of one's own, or whether the thread is resolved.
+         */
+        PatchedCommentEdit: {
+            /**
+             * Text
+             * @default null
+             */
+            text: string | null;
+            /**
+             * Is Resolved
+             * @default null
+             */
+            is_resolved: boolean | null;
         };
         /**
          * RenameRequest
@@ -6859,6 +7080,11 @@ export interface components {
              * @default null
              */
             max_views: number | null;
+            /**
+             * Allows Comments
+             * @default false
+             */
+            allows_comments: boolean;
         };
         /**
          * ShareTicket
@@ -6878,6 +7104,8 @@ export interface components {
              * Format: date-time
              */
             valid_until: string;
+            /** Allows Comments */
+            allows_comments: boolean;
         };
         /**
          * ShareView
@@ -6917,6 +7145,8 @@ export interface components {
             max_views: number | null;
             /** Views */
             views: number;
+            /** Allows Comments */
+            allows_comments: boolean;
             /** Opens */
             opens: boolean;
         };
@@ -7233,6 +7463,11 @@ export interface components {
              * @default null
              */
             max_views: number | null;
+            /**
+             * Allows Comments
+             * @default false
+             */
+            allows_comments: boolean;
             kind: components["schemas"]["ShareKind"];
             /**
              * Subject
@@ -7975,6 +8210,28 @@ export interface components {
             /** @default null */
             candidate: components["schemas"]["JSONValue"];
         };
+        /**
+         * VisitorCommentRequest
+         * @description A new comment of a visitor who opened a share link.
+         */
+        VisitorCommentRequest: {
+            /** Text */
+            text: string;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
+            /** @default null */
+            place: components["schemas"]["DiffPlace"] | null;
+            /**
+             * Thread
+             * @default null
+             */
+            thread: string | null;
+            /** Name */
+            name: string;
+        };
     };
     responses: never;
     parameters: never;
@@ -8028,6 +8285,9 @@ export type CheckResult = components['schemas']['CheckResult'];
 export type CitationList = components['schemas']['CitationList'];
 export type CitationView = components['schemas']['CitationView'];
 export type Collision = components['schemas']['Collision'];
+export type CommentList = components['schemas']['CommentList'];
+export type CommentRequest = components['schemas']['CommentRequest'];
+export type CommentView = components['schemas']['CommentView'];
 export type CommitStep = components['schemas']['CommitStep'];
 export type Configuration = components['schemas']['Configuration'];
 export type ContainsCheck = components['schemas']['ContainsCheck'];
@@ -8042,6 +8302,7 @@ export type Determinism = components['schemas']['Determinism'];
 export type DiffList = components['schemas']['DiffList'];
 export type DiffOptions = components['schemas']['DiffOptions'];
 export type DiffPending = components['schemas']['DiffPending'];
+export type DiffPlace = components['schemas']['DiffPlace'];
 export type DiffReport = components['schemas']['DiffReport'];
 export type DiffRequest = components['schemas']['DiffRequest'];
 export type DiffSummary = components['schemas']['DiffSummary'];
@@ -8137,6 +8398,7 @@ export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type Passage = components['schemas']['Passage'];
 export type PassingRun = components['schemas']['PassingRun'];
+export type PatchedCommentEdit = components['schemas']['PatchedCommentEdit'];
 export type PatchedRenameRequest = components['schemas']['PatchedRenameRequest'];
 export type PathLink = components['schemas']['PathLink'];
 export type PersonalData = components['schemas']['PersonalData'];
@@ -8296,6 +8558,7 @@ export type UnifiedPair = components['schemas']['UnifiedPair'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];
+export type VisitorCommentRequest = components['schemas']['VisitorCommentRequest'];
 export type $defs = Record<string, never>;
 export interface operations {
     access: {
@@ -8661,6 +8924,162 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IgnoreListView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_comments: {
+        parameters: {
+            query: {
+                kind: "diff" | "run";
+                /** @description The id of the run or the report. */
+                subject: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_comment: {
+        parameters: {
+            query: {
+                kind: "diff" | "run";
+                /** @description The id of the run or the report. */
+                subject: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CommentRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchedCommentEdit"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_comment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
                 };
             };
             default: {
@@ -11736,6 +12155,186 @@ export interface operations {
                     "application/json": components["schemas"]["SharedDocument"];
                     "text/markdown": string;
                     "text/html": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_shared_comments: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+                /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */
+                "X-Visitor-Key"?: string;
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_shared_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+                /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */
+                "X-Visitor-Key"?: string;
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["VisitorCommentRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_shared_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+                /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */
+                "X-Visitor-Key"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    edit_shared_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+                /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */
+                "X-Visitor-Key"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchedCommentEdit"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restore_shared_comment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+                /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */
+                "X-Visitor-Key"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
                 };
             };
             default: {

@@ -129,7 +129,8 @@ def paths_with(run: UUID, step: UUID, session: UUID, diff: UUID) -> list[str]:
     return [
         route.replace("<uuid:id>", str(next(id for start, id in ids.items() if route.startswith(start))))
         for route in routes
-        if "<uuid:id>" in route
+        # `test_shared_comments` tests those of comments.
+        if "<uuid:id>" in route and not route.startswith("/comments/")
     ]
 
 

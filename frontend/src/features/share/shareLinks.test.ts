@@ -16,6 +16,7 @@ const link: ShareView = {
   audience: "anyone",
   people: [],
   max_views: null,
+  allows_comments: false,
   opens: true,
   views: 0,
 };
@@ -33,6 +34,7 @@ test.each([
 
 test("describes audience and views of a link", () => {
   expect(linkTerms(link)).toBe("for anyone with the link · 0 views");
+  expect(linkTerms({ ...link, allows_comments: true })).toBe("for anyone with the link · 0 views · with comments");
   expect(linkTerms({ ...link, audience: "people", people: ["Ada", "Eve"], views: 1, max_views: 5 })).toBe(
     "for Ada, Eve · 1 of 5 views",
   );
@@ -45,6 +47,7 @@ test("names people only for their audience", () => {
     people: [],
     expires_in_s: null,
     max_views: null,
+    allows_comments: false,
   });
 });
 

@@ -41,20 +41,28 @@ export interface LinkDraft {
   people: string[];
   expiry: string;
   views: number | null;
+  allowsComments: boolean;
 }
 
-export const NEW_LINK: LinkDraft = { audience: "anyone", people: [], expiry: String(7 * DAY), views: null };
+export const NEW_LINK: LinkDraft = {
+  audience: "anyone",
+  people: [],
+  expiry: String(7 * DAY),
+  views: null,
+  allowsComments: false,
+};
 
 export function isComplete({ audience, people }: LinkDraft): boolean {
   return audience !== "people" || people.length > 0;
 }
 
-export function termsOf({ audience, people, expiry, views }: LinkDraft): ShareRequest {
+export function termsOf({ audience, people, expiry, views, allowsComments }: LinkDraft): ShareRequest {
   return {
     expires_in_s: expiry === "" ? null : Number(expiry),
     audience,
     people: audience === "people" ? people : [],
     max_views: views,
+    allows_comments: allowsComments,
   };
 }
 
@@ -68,13 +76,15 @@ export function linkList(links: readonly TitledLink[]): string {
   return links.map(({ title, url }) => `${title.replaceAll(/\s+/g, " ").trim()}: ${url}`).join("\n");
 }
 
-/** The audience and number of views of a link. */
-export function linkTerms(link: Pick<ShareView, "audience" | "people" | "views" | "max_views">): string {
+/** The audience and number of views of a link, and whether visitors can comment. */
+export function linkTerms(
+  link: Pick<ShareView, "audience" | "people" | "views" | "max_views" | "allows_comments">,
+): string {
   const views =
     link.max_views === null ? pluralize(link.views, "view") : `${link.views} of ${pluralize(link.max_views, "view")}`;
   const audience =
     link.audience === "people" ? link.people.join(", ") : AUDIENCES.find(({ value }) => value === link.audience)?.label;
-  return `for ${audience} · ${views}`;
+  return `for ${audience} · ${views}${link.allows_comments ? " · with comments" : ""}`;
 }
 
 export function linkState(link: ShareView, now: number): { alive: boolean; words: string } {

@@ -1,0 +1,1 @@
+"""Comments on steps of runs and on places in reports, in threads of one level."""
