@@ -15,6 +15,7 @@ from replay.proofs import api as proving
 from replay.saved_profiles import api as library
 from replay.saved_profiles import json_schemas_api
 from replay.sessions import api
+from replay.snippets import api as snippets
 from replay.tool_review import api as tool_review_api
 from replay.trials import api as trials
 
@@ -58,6 +59,7 @@ urlpatterns = [
     path("policies", library.PoliciesView.as_view()),
     path("policies/<str:ref>", library.PolicyView.as_view()),
     path("schemas/<str:name>.json", json_schemas_api.SchemaView.as_view()),
+    path("steps/<str:id>/snippets", snippets.StepSnippetsView.as_view()),
     path("providers", api.ProvidersView.as_view()),
     path("tools", tool_review_api.ToolsView.as_view()),
     path("tools.yaml", tool_review_api.ToolFileView.as_view()),

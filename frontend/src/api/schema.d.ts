@@ -1879,6 +1879,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/steps/{id}/snippets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return a step's call as a curl command and as Python. Keys are read from the environment. */
+        get: operations["get_step_snippets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tokens": {
         parameters: {
             query?: never;
@@ -7327,6 +7344,27 @@ export interface components {
             reason: string;
         };
         /**
+         * StepSnippets
+         * @description A step's call as a shell command and as Python; null where there is none. `problem` says why none can be made.
+         */
+        StepSnippets: {
+            /**
+             * Curl
+             * @default null
+             */
+            curl: string | null;
+            /**
+             * Python
+             * @default null
+             */
+            python: string | null;
+            /**
+             * Problem
+             * @default
+             */
+            problem: string;
+        };
+        /**
          * StepStatus
          * @description Result of a step. `unverified`: a check of it did not run, so its result is unknown.
          * @enum {string}
@@ -8508,6 +8546,7 @@ export type StatusCheck = components['schemas']['StatusCheck'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
 export type StepRef = components['schemas']['StepRef'];
+export type StepSnippets = components['schemas']['StepSnippets'];
 export type StepStatus = components['schemas']['StepStatus'];
 export type StepSummary = components['schemas']['StepSummary'];
 export type StepType = components['schemas']['StepType'];
@@ -12804,6 +12843,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StepDetail"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_step_snippets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The step's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepSnippets"];
                 };
             };
             default: {

@@ -1,7 +1,17 @@
 """Live model calls, through any provider with the OpenAI or the Anthropic protocol."""
 
-from replay.live.providers.configuration import configured_providers, provider_for, register, unregister
-from replay.live.providers.types import Cancelled, IsCancelled, ModelAnswer, ModelCall, OnText, Provider, ProviderError
+from replay.live.providers.configuration import address_of, configured_providers, provider_for, register, unregister
+from replay.live.providers.types import (
+    Cancelled,
+    IsCancelled,
+    ModelAnswer,
+    ModelCall,
+    OnText,
+    Protocol,
+    Provider,
+    ProviderError,
+)
+from traces.core.json_types import JSONObject
 
 __all__ = [
     "Cancelled",
@@ -9,12 +19,14 @@ __all__ = [
     "ModelCall",
     "Provider",
     "ProviderError",
+    "address_of",
     "answer",
     "close",
     "configured_providers",
     "left_out",
     "provider_for",
     "register",
+    "request_body",
     "unregister",
     "warm",
 ]
@@ -35,14 +47,19 @@ def left_out(call: ModelCall) -> tuple[str, ...]:
 
     Empty if the provider is not configured.
     """
+    provider = configured_providers().get(call.provider)
+    return () if provider is None else request_body(provider.protocol, call)[1]
+
+
+def request_body(protocol: Protocol, call: ModelCall) -> tuple[JSONObject, tuple[str, ...]]:
+    """Return the JSON that a protocol sends, and the names of the parameters that it cannot express."""
     from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
 
-    provider = configured_providers().get(call.provider)
-    if provider is None:
-        return ()
-    if provider.protocol == "openai":
-        return openai_protocol.request(call)[1]
-    return anthropic_protocol.request(call)[1]
+    if protocol == "openai":
+        return openai_protocol.request(call)
+    arguments, names = anthropic_protocol.request(call)
+    extra = arguments.pop("extra_body")
+    return {**arguments, **extra}, names
 
 
 def warm() -> None:

@@ -64,6 +64,14 @@ def provider_for(step_provider: str, model: str, override: str | None) -> Provid
     )
 
 
+def address_of(step_provider: str, model: str) -> Provider | None:
+    """Return the configured provider of a model step, or the vendor's own API without the key's variable being set."""
+    if provider := provider_for(step_provider, model, None):
+        return provider
+    name = step_provider or next((name for family, name in _FAMILIES if family.match(model)), "")
+    return _official_provider(name, *_OFFICIAL[name]) if name in _OFFICIAL else None
+
+
 def api_key(provider: Provider) -> str:
     return os.environ.get(provider.api_key_env, "") if provider.api_key_env else ""
 

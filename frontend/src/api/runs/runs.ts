@@ -121,6 +121,13 @@ export const edgesQuery = (run: string, span: { first: number; last: number }) =
     },
   });
 
+/** A step's call as a curl command and as Python. */
+export const snippetsQuery = (step: string) =>
+  queryOptions({
+    queryKey: ["step", step, "snippets"],
+    queryFn: ({ signal }) => answer(api.GET("/api/v1/steps/{id}/snippets", { params: { path: { id: step } }, signal })),
+  });
+
 export const stepQuery = (step: string) =>
   queryOptions({
     queryKey: ["step", step],

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, SegmentedControl, Tooltip } from "@mantine/core";
 import { useClipboard } from "@mantine/hooks";
-import { IconCheck, IconGitFork, IconLink, IconLock } from "@tabler/icons-react";
+import { IconGitFork, IconLock } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
@@ -16,6 +16,7 @@ import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { StepJudgements } from "../judgements/StepJudgements";
 import type { StepPlan } from "../stepPlans";
+import { CopyMenu } from "./CopyMenu";
 import { Provenance } from "./Provenance";
 import { StepBody } from "./StepBody";
 import classes from "./Step.module.css";
@@ -38,7 +39,6 @@ interface Props {
 /** The middle region: one step in full. */
 export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
-  const link = useClipboard();
   const detail = useQuery(stepQuery(step.id));
   return (
     <section className={classes.panel} aria-label={`Step ${step.sequence_no}`}>
@@ -58,11 +58,7 @@ export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }:
           ]}
           aria-label="Show as"
         />
-        <Tooltip label="Copy a link to this step">
-          <ActionIcon aria-label="Copy a link to this step" onClick={() => link.copy(window.location.href)}>
-            {link.copied ? <IconCheck size={16} className="exact" /> : <IconLink size={16} />}
-          </ActionIcon>
-        </Tooltip>
+        <CopyMenu step={detail.data} withSnippets={onFork !== undefined} />
         {onFork && (
           <Tooltip label={isRecording ? NOT_YET : "Fork from here ( f )"}>
             <ActionIcon

@@ -1,0 +1,1 @@
+"""Snippets: a step's recorded call as a command or a program to copy."""

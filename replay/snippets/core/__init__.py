@@ -1,0 +1,1 @@
+"""Requests of model APIs and calls of tools as text. Pure."""

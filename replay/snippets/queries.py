@@ -1,0 +1,106 @@
+"""Build the snippets of a stored step."""
+
+import os
+from typing import Final
+from urllib.parse import quote
+
+from replay.live import providers
+from replay.live.providers import ModelCall, Provider
+from replay.snippets.core import gemini, openai_responses
+from replay.snippets.core.api_request import ApiKey, ApiRequest
+from replay.snippets.core.python_code import tool_call
+from replay.snippets.core.schemas import StepSnippets
+from traces.core.json_access import as_object, as_string, member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+from traces.models import Step
+from traces.payloads.messages import ModelRequest
+from traces.storage import artifacts
+
+_GEMINI_URL: Final = "https://generativelanguage.googleapis.com"
+_ANTHROPIC_HEADERS: Final = {"anthropic-version": "2023-06-01"}
+
+
+def snippets(step: Step) -> StepSnippets:
+    """Return a model step's request or a tool step's call."""
+    if step.type not in (StepType.MODEL, StepType.TOOL):
+        return StepSnippets(problem="Only model and tool steps have a call to copy.")
+    payloads = artifacts.readable([step.input_ref, step.attributes_ref])
+    if not step.input_ref:
+        return StepSnippets(problem="The input of this step was not recorded.")
+    if payloads.lacks(step.input_ref):
+        return StepSnippets(problem="The input of this step is unavailable.")
+    input = payloads.values.get(step.input_ref)
+    if step.type == StepType.TOOL:
+        return StepSnippets(python=tool_call(step.tool_name or step.name, input))
+    return _model_snippets(step, input, as_object(payloads.values.get(step.attributes_ref)))
+
+
+def _model_snippets(step: Step, input: JSONValue, attributes: JSONObject) -> StepSnippets:
+    if not ModelRequest(input).messages:
+        return StepSnippets(problem="The messages of this step were not recorded.")
+    body: JSONObject = {**as_object(input), "messages": list(ModelRequest(input).messages)}
+    if step.provider == "google" or (not step.provider and step.model.startswith(("gemini", "models/gemini"))):
+        request = _gemini_request(step.model, body)
+        return StepSnippets(curl=request.as_curl(), python=request.as_python())
+    provider = providers.address_of(step.provider, step.model)
+    if provider is None:
+        detail = f"the provider “{step.provider}”" if step.provider else "a provider of this model"
+        return StepSnippets(problem=f"Configure {detail} to copy its requests.")
+    if provider.local:
+        return StepSnippets(problem=f"The provider “{provider.name}” runs inside Forkpoint and has no address.")
+    call = ModelCall(provider=provider.name, model=step.model, input=body)
+    request = _request(provider, call, attributes)
+    return StepSnippets(curl=request.as_curl(), python=request.as_python())
+
+
+def _request(provider: Provider, call: ModelCall, attributes: JSONObject) -> ApiRequest:
+    if provider.protocol == "openai" and _is_response(attributes):
+        return _responses_request(provider, call, attributes)
+    body, left_out = providers.request_body(provider.protocol, call)
+    if provider.protocol == "openai":
+        return ApiRequest(
+            url=f"{provider.base_url}/chat/completions",
+            body=body,
+            key=_bearer(provider),
+            headers={},
+            left_out=left_out,
+        )
+    key = ApiKey(header="x-api-key", variable=provider.api_key_env) if provider.api_key_env else None
+    return ApiRequest(
+        url=f"{provider.base_url}/v1/messages", body=body, key=key, headers=_ANTHROPIC_HEADERS, left_out=left_out
+    )
+
+
+def _is_response(attributes: JSONObject) -> bool:
+    """Return whether the Responses API answered: its answers have ids of their own kind."""
+    return as_string(member(attributes, "response", "id")).startswith("resp_")
+
+
+def _responses_request(provider: Provider, call: ModelCall, attributes: JSONObject) -> ApiRequest:
+    body, left_out = openai_responses.body(call.model, call.input)
+    # The provider keeps the messages before it.
+    if previous := member(attributes, "request", "previous_response_id"):
+        body["previous_response_id"] = previous
+    return ApiRequest(
+        url=f"{provider.base_url}/responses", body=body, key=_bearer(provider), headers={}, left_out=left_out
+    )
+
+
+def _bearer(provider: Provider) -> ApiKey | None:
+    if not provider.api_key_env:
+        return None
+    return ApiKey(header="Authorization", prefix="Bearer ", variable=provider.api_key_env)
+
+
+def _gemini_request(model: str, input: JSONObject) -> ApiRequest:
+    body, left_out = gemini.body(input)
+    # The variable of Google's own client.
+    base_url = os.environ.get("GOOGLE_GEMINI_BASE_URL", _GEMINI_URL).rstrip("/")
+    return ApiRequest(
+        url=f"{base_url}/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:generateContent",
+        body=body,
+        key=ApiKey(header="x-goog-api-key", variable="GEMINI_API_KEY"),
+        headers={},
+        left_out=left_out,
+    )
