@@ -23,7 +23,7 @@ from diffing.schemas.report import DiffReport as Report
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, key_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 from traces.runs.queries import find_run
 
 _FORMAT_NAMES = ("json", "md", "html")
@@ -79,6 +79,7 @@ class DiffsView(APIView):
             base_id=find_run(diff_request.base).id,
             candidate_id=find_run(diff_request.candidate).id,
             options=diff_request.options,
+            by=caller_of(request),
         )
         return _row_response(row, "json")
 

@@ -37,6 +37,8 @@ class ReportCiter(Citer):
             status=DiffStatus.SOURCE_DELETED,
             body=None,
             sentence="",
+            cause="",
+            effect="",
             error=f"run {', '.join(map(str, run_ids))}, which it compares, was deleted",
         )
         for id in ids:

@@ -46,12 +46,15 @@ def _computed_columns(row: DiffReport, options: DiffOptions) -> dict[str, object
         measure=measure(lexical=options.similarity == "lexical", memory=StoredCosines()),
         load=_readable,
     )
+    attribution = report.attribution
     return {
-        "sentence": report.attribution.sentence,
+        "sentence": attribution.sentence,
+        "cause": attribution.headline.cause if attribution.headline else "",
+        "effect": attribution.headline.effect if attribution.headline else "",
         "ars": report.scores.ars,
         "output_similarity": report.scores.output_similarity,
         "tool_accuracy": report.scores.tool_accuracy,
-        "confidence": report.attribution.confidence or "",
+        "confidence": attribution.confidence or "",
         "body": compress(report.model_dump_json(exclude={*CURRENT_FIELDS}).encode(), level=FAST),
     }
 

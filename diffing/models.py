@@ -21,7 +21,10 @@ class DiffReport(models.Model):
     status = models.CharField(max_length=7, choices=_STATUSES, default=DiffStatus.PENDING)
     error = models.TextField(blank=True, help_text="why it failed")
     created_at = models.DateTimeField(auto_now_add=True)
+    by = models.CharField(max_length=120, blank=True, help_text="who asked for it first")
     sentence = models.TextField(blank=True)
+    cause = models.TextField(blank=True, help_text="of its headline")
+    effect = models.TextField(blank=True, help_text="of its headline")
     ars = models.FloatField(null=True)
     output_similarity = models.FloatField(null=True)
     tool_accuracy = models.FloatField(null=True)
@@ -29,7 +32,10 @@ class DiffReport(models.Model):
     body = models.BinaryField(null=True, help_text="the report as JSON, zstd")
 
     class Meta:
-        indexes = (models.Index(fields=["-created_at", "-id"], name="diff_newest"),)
+        indexes = (
+            models.Index(fields=["-created_at", "-id"], name="diff_newest"),
+            models.Index(fields=["by", "-id"], name="diff_by_author"),
+        )
 
     def __str__(self) -> str:
         return f"{self.base_id} -> {self.candidate_id}"

@@ -1,6 +1,6 @@
 """Queries for runs to compare, reports and evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
@@ -18,6 +18,7 @@ from diffing.schemas.report import (
     DiffPending,
     DiffStatus,
     DiffSummary,
+    Headline,
     NewerRevision,
     NewerRevisions,
     RunCaptions,
@@ -189,30 +190,34 @@ def pending(row: DiffReport) -> DiffPending:
     return DiffPending(id=row.id, status=DiffStatus.FAILED if failed else DiffStatus.PENDING, error=row.error)
 
 
-def latest(*, run: UUID | None = None, cursor: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
-    """The newest ready reports of runs that are not deleted, of one run or of all runs; with an id below the cursor."""
+def latest(*, run: UUID | None = None, limit: int = 100) -> list[DiffSummary]:
+    """The newest listed reports, of one run or of all runs."""
+    rows = listed_rows()
+    if run is not None:
+        rows = rows.filter(Q(base=run) | Q(candidate=run))
+    return summaries(rows.order_by("-id")[:limit])
+
+
+def listed_rows() -> QuerySet[DiffReport]:
+    """The ready reports of runs that are not deleted, without their bodies."""
     rows = DiffReport.objects.filter(
         status=DiffStatus.READY, base__deletion__isnull=True, candidate__deletion__isnull=True
     )
-    rows = rows.select_related("base__verdict", "candidate__verdict").defer("body")
-    if run is not None:
-        rows = rows.filter(Q(base=run) | Q(candidate=run))
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
-    return _summaries(rows.order_by("-id")[:limit])
+    return rows.select_related("base__verdict", "candidate__verdict").defer("body")
 
 
 def summary(diff_id: UUID) -> DiffSummary | None:
     """The summary of a ready report; None: there is none."""
     rows = DiffReport.objects.filter(id=diff_id, status=DiffStatus.READY)
-    return next(iter(_summaries(rows.select_related("base__verdict", "candidate__verdict").defer("body"))), None)
+    return next(iter(summaries(rows.select_related("base__verdict", "candidate__verdict").defer("body"))), None)
 
 
-def _summaries(rows: QuerySet[DiffReport]) -> list[DiffSummary]:
+def summaries(rows: Iterable[DiffReport]) -> list[DiffSummary]:
+    """The summaries of reports, with the same number of queries for any number of them."""
     reports = list(rows)
     evidence_summaries = _evidence_summaries([row.id for row in reports])
     captions = captions_of(run for row in reports for run in (row.base, row.candidate))
-    return [_summary(row, captions, *evidence_summaries.get(row.id, (row.sentence, row.confidence))) for row in reports]
+    return [_summary(row, captions, evidence_summaries.get(row.id)) for row in reports]
 
 
 def conclusions(evidence_ids: Sequence[UUID]) -> dict[UUID, Conclusion]:
@@ -221,20 +226,21 @@ def conclusions(evidence_ids: Sequence[UUID]) -> dict[UUID, Conclusion]:
     return {id: Conclusion(sentence, cast(Confidence, confidence)) for id, sentence, confidence in rows}
 
 
-def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, tuple[str, str]]:
-    """Sentence and confidence of the reports that evidence decides; the newest for each question counts."""
+def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, Conclusion]:
+    """The conclusions about the reports that evidence decides; the newest for each question counts."""
     rows = Evidence.objects.filter(diff__in=diffs).order_by("created_at", "id")
     newest = {(row[0], row[1]): row for row in rows.values_list("diff_id", "question", "confidence", "conclusion")}
-    summaries: dict[UUID, tuple[str, str]] = {}
+    by_diff: dict[UUID, Conclusion] = {}
     for diff, question, confidence, conclusion in newest.values():
         if decides(question, confidence) and (
-            diff not in summaries or strength(confidence) > strength(summaries[diff][1])
+            diff not in by_diff or strength(confidence) > strength(by_diff[diff].confidence)
         ):
-            summaries[diff] = (conclusion, confidence)
-    return summaries
+            by_diff[diff] = Conclusion(conclusion, cast(Confidence, confidence))
+    return by_diff
 
 
-def _summary(row: DiffReport, captions: Captions, sentence: str, confidence: str) -> DiffSummary:
+def _summary(row: DiffReport, captions: Captions, conclusion: Conclusion | None) -> DiffSummary:
+    has_headline = conclusion is None and row.effect
     return DiffSummary(
         id=row.id,
         created_at=row.created_at,
@@ -242,10 +248,15 @@ def _summary(row: DiffReport, captions: Captions, sentence: str, confidence: str
         candidate=_ref(row.candidate),
         outcomes=_verdicts(row),
         captions=_captions(row, captions),
-        sentence=sentence,
+        headline=Headline(cause=row.cause, effect=row.effect) if has_headline else None,
+        sentence=conclusion.sentence if conclusion else row.sentence,
         ars=row.ars or 0.0,
-        confidence=confidence or None,
+        confidence=conclusion.confidence if conclusion else _confidence(row),
     )
+
+
+def _confidence(row: DiffReport) -> Confidence | None:
+    return cast(Confidence, row.confidence) if row.confidence else None
 
 
 def _ref(run: Run) -> RunRef:

@@ -29,20 +29,20 @@ _GRACE: Final = timedelta(minutes=2)
 _VERSION: Final = 4
 
 
-def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None) -> DiffReport:
-    """The report of two sealed runs, computed now if there is none."""
-    row = _row(base_id, candidate_id, options or DiffOptions())
+def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None, by: str = "") -> DiffReport:
+    """The report of two sealed runs, computed now if there is none; `by`: who asks for it."""
+    row = _row(base_id, candidate_id, options or DiffOptions(), by)
     if row.status != DiffStatus.READY:
         compute.compute(row.id)
         row.refresh_from_db(fields=["status", "sentence", "ars", "confidence", "error"])
     return row
 
 
-def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
+def request(*, base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str = "") -> DiffReport:
     """Like `diff`, but leave a report that needs the embedding model to a worker and return at once."""
     if not uses_embeddings(options):
-        return diff(base_id=base_id, candidate_id=candidate_id, options=options)
-    row = _row(base_id, candidate_id, options)
+        return diff(base_id=base_id, candidate_id=candidate_id, options=options, by=by)
+    row = _row(base_id, candidate_id, options, by)
     # A report may be computed twice after two requests; it is stored once.
     if row.status != DiffStatus.READY:
         move(DiffReport.objects.filter(id=row.id), DiffStatus.FAILED, DiffStatus.PENDING, error="")
@@ -107,7 +107,7 @@ def _enqueue(diff_id: UUID) -> None:
     transaction.on_commit(partial(enqueue.send, _COMPUTE, diff_id))
 
 
-def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
+def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str) -> DiffReport:
     """The row of a question, created with the first request."""
     runs = Run.objects.in_bulk([base_id, candidate_id])
     for location, run_id in (("/base", base_id), ("/candidate", candidate_id)):
@@ -130,6 +130,6 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions) -> DiffReport:
     )
     with transaction.atomic():
         row, _ = DiffReport.objects.defer("body").get_or_create(
-            key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json}
+            key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json, "by": by}
         )
     return row

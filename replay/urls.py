@@ -21,6 +21,7 @@ from replay.trials import api as trials
 
 urlpatterns = [
     path("activity", activity.ActivityView.as_view()),
+    path("activity/authors", activity.AuthorsView.as_view()),
     path("replays/preview", api.PreviewView.as_view()),
     path("replays", api.SessionsView.as_view()),
     path("replays/<str:id>", api.SessionDetailView.as_view()),

@@ -284,6 +284,8 @@ class DiffSummary(Schema):
     candidate: RunRef
     outcomes: RunVerdicts
     captions: RunCaptions
+    # Null if a proof decides: then the sentence is its conclusion.
+    headline: Headline | None
     sentence: str
     ars: float
     confidence: Confidence | None

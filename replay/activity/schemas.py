@@ -40,6 +40,8 @@ class Activity(Schema):
     progress: Progress | None
     # The diff of a proof: where it is shown.
     diff: UUID | None
+    # Name of the token that started it, `local` without sign-in; empty: the server itself.
+    author: str
     created_at: datetime
 
 
@@ -47,3 +49,9 @@ class ActivityList(Schema):
     activities: list[Activity]
     # `cursor` of the next page; null: this is the last page.
     next: UUID | None
+
+
+class Authors(Schema):
+    """The names of those who started anything."""
+
+    authors: list[str]

@@ -13,7 +13,7 @@ from replay.saved_profiles import queries as library
 from replay.sessions import previews
 from replay.sessions.api import LIMIT, limit_of
 from traces.http.bodies import parse_body
-from traces.http.responses import KEY, PROBLEMS, key_of, path, query
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, path, query
 from traces.runs.queries import find_run
 
 _RUN = query("run", "Only bisections of this run.")
@@ -38,7 +38,7 @@ class BisectRunView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Bisect a failing run: find the last step from which regenerating it still passes."""
         bisect_request = parse_body(BisectRequest, library.insert_documents(request.data))
-        bisection = services.start(find_run(id), bisect_request, key_of(request))
+        bisection = services.start(find_run(id), bisect_request, key_of(request), by=caller_of(request))
         return Response(queries.view(bisection), 201)
 
 
@@ -53,7 +53,7 @@ class BisectDiffView(APIView):
         """Bisect the run of a diff that fails the checks."""
         bisect_request = parse_body(BisectRequest, library.insert_documents(request.data))
         run = services.failing_run(id, bisect_request)
-        bisection = services.start(run, bisect_request, key_of(request), diff_id=id)
+        bisection = services.start(run, bisect_request, key_of(request), diff_id=id, by=caller_of(request))
         return Response(queries.view(bisection), 201)
 
 

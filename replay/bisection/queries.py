@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from replay.bisection import findings
 from replay.bisection.core.conclusion import conclude
 from replay.bisection.core.schemas import (
@@ -43,22 +45,26 @@ def view(bisection: Bisection) -> BisectionView:
     )
 
 
-def newest(*, run: UUID | None = None, cursor: UUID | None = None, limit: int = 50) -> BisectionList:
-    """The newest bisections, of one run or of all, with an id below the cursor."""
-    rows = Bisection.objects.select_related("run").order_by("-id")
+def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:
+    """The newest bisections, of one run or of all."""
+    bisections = listed_rows().order_by("-id")
     if run is not None:
-        rows = rows.filter(run_id=run)
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
-    bisections = list(rows[:limit])
+        bisections = bisections.filter(run_id=run)
+    return BisectionList(bisections=summaries(bisections[:limit]))
+
+
+def listed_rows() -> QuerySet[Bisection]:
+    return Bisection.objects.select_related("run")
+
+
+def summaries(bisections: Iterable[Bisection]) -> list[BisectionSummary]:
+    """The summaries of bisections, with one query for the probes of all."""
+    bisections = list(bisections)
     probes = _probes(bisections)
     results = [conclude(findings.evidence_of(bisection, probes[bisection.id])) for bisection in bisections]
-    return BisectionList(
-        bisections=[
-            _summary(bisection, probes[bisection.id], result)
-            for bisection, result in zip(bisections, results, strict=True)
-        ]
-    )
+    return [
+        _summary(bisection, probes[bisection.id], result) for bisection, result in zip(bisections, results, strict=True)
+    ]
 
 
 def changed_after(bisection_id: UUID, after: int) -> list[BisectionChanged]:
@@ -86,6 +92,7 @@ def _summary(bisection: Bisection, probes: list[BisectionProbe], result: BisectR
         run_name=bisection.run.name,
         diff=bisection.diff_id,
         status=bisection.status,
+        headline=result.headline,
         sentence=result.sentence,
         forks=len(bisection.forks),
         probes=len(probes),

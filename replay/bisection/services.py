@@ -71,7 +71,9 @@ def failing_run(diff_id: UUID, request: BisectRequest) -> Run:
     raise ReplayRefusal(PlanRefusal(code="validation_error", detail=detail, where="/checks"))
 
 
-def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUID | None = None) -> Bisection:
+def start(
+    run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUID | None = None, *, by: str = ""
+) -> Bisection:
     """Start a bisection; raises `ReplayRefusal`. A repeated idempotency key returns the bisection that it started."""
     body = request.model_dump(mode="json", exclude_unset=True)
     fingerprint: JSONValue = [str(run.id), str(diff_id), body]
@@ -88,6 +90,7 @@ def start(run: Run, request: BisectRequest, key: Key | None = None, diff_id: UUI
         bisection = Bisection.objects.create(
             run=run,
             diff_id=diff_id,
+            by=by,
             request={**body, "checks": [check.model_dump(mode="json") for check in request.checks]},
             forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in forks],
             recorded=[result.model_dump(mode="json") for result in preparation.check_results],

@@ -32,7 +32,7 @@ class CalibrationsView(APIView):
         """Compare two recordings of the same work, and propose fields that signatures should ignore."""
         calibration_request = parse_body(CalibrationRequest, request.data)
         check_key("calibration", key_of(request), request.data)
-        row = services.calibrate(calibration_request)
+        row = services.calibrate(calibration_request, by=caller_of(request))
         return Response(queries.view(queries.find(row.id)), 201)
 
 

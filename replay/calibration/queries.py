@@ -3,6 +3,8 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from replay.calibration.core.schemas import CalibrationView, IgnoreLists, IgnoreListView
 from replay.models import Calibration
 from traces.call_index import ignore_lists
@@ -16,12 +18,10 @@ def find(ref: str | UUID) -> Calibration:
     return by_id(Calibration.objects.select_related("base", "candidate"), ref, "calibration")
 
 
-def newest_rows(*, cursor: UUID | None, limit: int) -> list[Calibration]:
-    """Return the newest calibrations with an id below the cursor, without their findings."""
+def listed_rows() -> QuerySet[Calibration]:
+    """Return the calibrations without their findings."""
     rows = Calibration.objects.select_related("base", "candidate")
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
-    return list(rows.defer("found", "base__metadata", "candidate__metadata").order_by("-id")[:limit])
+    return rows.defer("found", "base__metadata", "candidate__metadata")
 
 
 def view(row: Calibration) -> CalibrationView:

@@ -32,7 +32,7 @@ _OnSide = tuple[_Side, SideStep]
 _TYPES: Final = {str(type): type for type in SIGNED_TYPES}
 
 
-def calibrate(request: CalibrationRequest) -> Calibration:
+def calibrate(request: CalibrationRequest, *, by: str = "") -> Calibration:
     """Compare two recordings of the same work; the same runs return the same calibration."""
     base, candidate = find_run(request.base), find_run(request.candidate)
     _check(base, candidate)
@@ -40,7 +40,7 @@ def calibrate(request: CalibrationRequest) -> Calibration:
     if earlier is not None:
         return earlier
     findings = _compare(base, candidate)
-    row, _ = Calibration.objects.get_or_create(base=base, candidate=candidate, defaults={"found": findings})
+    row, _ = Calibration.objects.get_or_create(base=base, candidate=candidate, defaults={"found": findings, "by": by})
     return row
 
 

@@ -11,7 +11,7 @@ from replay.control_replays import services
 from replay.control_replays.schemas import UnchangedRequest, UnchangedView
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, key_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 
 
 class UnchangedReplayView(APIView):
@@ -30,4 +30,4 @@ class UnchangedReplayView(APIView):
         """Replay the base without the candidate's changes; repeating the request returns the same replay."""
         unchanged_request = parse_body(UnchangedRequest, request.data)
         check_key("unchanged", key_of(request), [str(id), request.data])
-        return Response(services.start(id, unchanged_request))
+        return Response(services.start(id, unchanged_request, by=caller_of(request)))

@@ -48,7 +48,7 @@ def view(diff_id: UUID, unchanged_request: UnchangedRequest | None = None) -> Un
     )
 
 
-def start(diff_id: UUID, unchanged_request: UnchangedRequest) -> UnchangedView:
+def start(diff_id: UUID, unchanged_request: UnchangedRequest, *, by: str = "") -> UnchangedView:
     """Start the control replay, or return the existing one unless it failed; raises `ReplayRefusal`."""
     report = diffs.find(diff_id)
     lane = _control_request(report.base, report.candidate, unchanged_request)
@@ -61,7 +61,7 @@ def start(diff_id: UUID, unchanged_request: UnchangedRequest) -> UnchangedView:
             if _has_usable_replay(diff_id):
                 # Started concurrently.
                 return view(diff_id, unchanged_request)
-            session = create.create(preparation)
+            session = create.create(preparation, by=by)
             UnchangedReplay.objects.update_or_create(
                 diff=report, defaults={"session": session, "how": lane.description, "attached": False}
             )

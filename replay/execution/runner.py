@@ -88,7 +88,8 @@ def compare(session_id: UUID) -> None:
     diff_id: UUID | None = None
     try:
         if observers.wants_diff(session_id):
-            diff_id = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id).id
+            report = diffing.diff(base_id=session.source_run_id, candidate_id=session.run_id, by=session.by)
+            diff_id = report.id
     except Exception as error:
         if outages.is_outage(error):
             raise

@@ -9,7 +9,7 @@ from replay.experiments import queries, services
 from replay.experiments.core.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
 from replay.sessions import previews
 from replay.sessions.api import LIMIT, limit_of
-from traces.http.responses import KEY, PROBLEMS, key_of, query
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.runs.queries import find_run
 
 _RUN = query("run", "Only experiments on this run.")
@@ -51,7 +51,7 @@ class ExperimentsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Start an experiment: one replay for each combination and sample."""
-        experiment = services.start(services.parse(request.data), key_of(request))
+        experiment = services.start(services.parse(request.data), key_of(request), by=caller_of(request))
         return Response(queries.view(experiment), 201)
 
 

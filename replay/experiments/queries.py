@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from replay.checks.schemas import CheckResult
 from replay.core.vocabulary import FAILED, FINAL_STATUSES, ExperimentStatus, SessionStatus
@@ -47,16 +47,23 @@ def view(experiment: Experiment) -> ExperimentView:
     )
 
 
-def newest(*, source_run: UUID | None = None, cursor: UUID | None = None, limit: int = 50) -> ExperimentList:
-    """The newest experiments, of one source run or of all, with an id below the cursor."""
-    rows_of_source = Experiment.objects.select_related("source_run").order_by("-id")
+def newest(*, source_run: UUID | None = None, limit: int = 50) -> ExperimentList:
+    """The newest experiments, of one source run or of all."""
+    experiments = listed_rows().order_by("-id")
     if source_run is not None:
-        rows_of_source = rows_of_source.filter(source_run_id=source_run)
-    if cursor is not None:
-        rows_of_source = rows_of_source.filter(id__lt=cursor)
-    experiments = list(rows_of_source[:limit])
+        experiments = experiments.filter(source_run_id=source_run)
+    return ExperimentList(experiments=summaries(experiments[:limit]))
+
+
+def listed_rows() -> QuerySet[Experiment]:
+    return Experiment.objects.select_related("source_run")
+
+
+def summaries(experiments: Iterable[Experiment]) -> list[ExperimentSummary]:
+    """The summaries of experiments, with one query for the rows of all."""
+    experiments = list(experiments)
     rows = _rows(experiments)
-    return ExperimentList(experiments=[_summary(experiment, rows[experiment.id]) for experiment in experiments])
+    return [_summary(experiment, rows[experiment.id]) for experiment in experiments]
 
 
 def messages_after(experiment_id: UUID, after: int) -> list[Message]:

@@ -46,7 +46,7 @@ def preview(request: ExperimentRequest) -> ExperimentPlan:
 
 
 @without_pauses()
-def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
+def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -> Experiment:
     """Start an experiment; raises `ReplayRefusal`. A repeated idempotency key returns its experiment."""
     body = request.model_dump(mode="json", exclude_unset=True)
     if experiment_id := find_made(_KIND, key, body):
@@ -57,7 +57,7 @@ def start(request: ExperimentRequest, key: Key | None = None) -> Experiment:
         raise ReplayRefusal(refusal)
 
     def make() -> str:
-        experiment = _create(request, cells)
+        experiment = _create(request, cells, by)
         transaction.on_commit(partial(_queue_next, experiment.id))
         return str(experiment.id)
 
@@ -148,7 +148,7 @@ def _plan(request: ExperimentRequest, replays: list[_CellReplay], refusals: list
     )
 
 
-def _create(request: ExperimentRequest, replays: list[_CellReplay]) -> Experiment:
+def _create(request: ExperimentRequest, replays: list[_CellReplay], by: str) -> Experiment:
     first, budget = replays[0][1], request.budget
     places = matrix.places([cell for cell, _ in replays], request.samples)
     experiment = Experiment.objects.create(
@@ -160,9 +160,10 @@ def _create(request: ExperimentRequest, replays: list[_CellReplay]) -> Experimen
         max_live_calls=budget.max_live_calls,
         max_cost_usd=None if budget.max_cost_usd is None else Decimal(str(budget.max_cost_usd)),
         last_seq=len(places) + 1,
+        by=by,
     )
     by_cell = {cell.number: replay for cell, replay in replays}
-    sessions = [create.create(by_cell[place.cell.number]) for place in places]
+    sessions = [create.create(by_cell[place.cell.number], by=by) for place in places]
     ExperimentRow.objects.bulk_create(
         ExperimentRow(
             experiment=experiment,

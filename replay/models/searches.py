@@ -24,6 +24,7 @@ class Experiment(models.Model):
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="known part of the cost")
     last_seq = models.PositiveIntegerField(default=0, help_text="of its changes")
     cancelled_at = models.DateTimeField(null=True)
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -67,6 +68,7 @@ class Bisection(models.Model):
     status = models.CharField(max_length=9, default=BisectionStatus.RUNNING)
     error = models.TextField(blank=True, help_text="why it failed or stopped early")
     last_seq = models.PositiveIntegerField(default=1, help_text="of its changes")
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -118,6 +120,7 @@ class Proof(models.Model):
     evidence_id = models.UUIDField(null=True, help_text="the findings as attached to the report")
     error = models.TextField(blank=True)
     worked_at = models.DateTimeField(help_text="when a worker last made progress")
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
@@ -171,6 +174,7 @@ class Calibration(models.Model):
     base = models.ForeignKey(Run, models.CASCADE, related_name="+")
     candidate = models.ForeignKey(Run, models.CASCADE, related_name="+")
     found = models.JSONField(help_text="proposals and their evidence")
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

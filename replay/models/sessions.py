@@ -33,6 +33,7 @@ class ReplaySession(models.Model):
     )
     planned_steps = models.PositiveIntegerField()
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: not listed")
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
 
     status = models.CharField(max_length=20, choices=_STATUSES, default=SessionStatus.PENDING)
     owner = models.CharField(max_length=160, blank=True, help_text="the worker process that claimed it")
@@ -66,6 +67,7 @@ class ReplaySession(models.Model):
             # lists leave probes out, and a proof can have hundreds
             models.Index(fields=["-created_at"], name="session_newest", condition=models.Q(is_probe=False)),
             models.Index(fields=["-id"], name="session_listed", condition=models.Q(is_probe=False)),
+            models.Index(fields=["by", "-id"], name="session_by_author", condition=models.Q(is_probe=False)),
             # Recovery queries these at start and every few seconds.
             models.Index(fields=["status"], name="session_unfinished", condition=models.Q(status__in=_OPEN)),
             models.Index(

@@ -12,7 +12,7 @@ from replay.proofs import queries, services
 from replay.proofs.core.schemas import ProofList, ProofPlan, ProofRequest, ProofView
 from replay.sessions import previews
 from traces.http.bodies import parse_body
-from traces.http.responses import KEY, PROBLEMS, key_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 
 
 class ProvePreviewView(APIView):
@@ -31,7 +31,7 @@ class ProveView(APIView):
     def post(self, request: Request, id: UUID) -> Response:
         """Find out by counterfactual replays which change made the difference."""
         proof_request = parse_body(ProofRequest, request.data)
-        proof = services.start(id, proof_request, key_of(request))
+        proof = services.start(id, proof_request, key_of(request), by=caller_of(request))
         return Response(queries.view(proof), 201)
 
 

@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from diffing.schemas.evidence import Findings
 from replay.core.vocabulary import ProofStatus
 from replay.models import Proof
@@ -21,15 +23,12 @@ def of_diff(diff_id: UUID) -> ProofList:
     )
 
 
-def newest_rows(*, cursor: UUID | None, limit: int) -> list[Proof]:
-    """Return the newest proofs about runs that are not deleted, with an id below the cursor."""
+def listed_rows() -> QuerySet[Proof]:
+    """Return the proofs about runs that are not deleted."""
     runs = [f"diff__{side}" for side in ("base", "candidate")]
     rows = Proof.objects.filter(**{f"{run}__deletion__isnull": True for run in runs})
-    rows = rows.select_related(*(f"{run}__verdict" for run in runs))
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
     large_fields = ("request", "progress", "findings", "diff__body", *(f"{run}__metadata" for run in runs))
-    return list(rows.defer(*large_fields).order_by("-id")[:limit])
+    return rows.select_related(*(f"{run}__verdict" for run in runs)).defer(*large_fields)
 
 
 def view(proof: Proof) -> ProofView:

@@ -41,7 +41,7 @@ def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     return estimate.refusal_plan(request, refusals) if refusals else estimate.plan(_draft_proof(diff, request), request)
 
 
-def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof:
+def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: str = "") -> Proof:
     """Start a proof; raises `ReplayRefusal`. A repeated idempotency key returns the proof that it started."""
     diff = _ready(diff_id)
     body = request.model_dump(mode="json", exclude_unset=True)
@@ -53,7 +53,9 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None) -> Proof
 
     def make() -> str:
         checks_json = [check.model_dump(mode="json") for check in request.checks]
-        proof = Proof.objects.create(diff=diff, request={**body, "checks": checks_json}, worked_at=datetime.now(UTC))
+        proof = Proof.objects.create(
+            diff=diff, by=by, request={**body, "checks": checks_json}, worked_at=datetime.now(UTC)
+        )
         transaction.on_commit(partial(enqueue.send, task_names.PROVE, proof.id))
         return str(proof.id)
 

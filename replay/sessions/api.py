@@ -19,7 +19,7 @@ from replay.sessions.schemas import (
 )
 from traces.http.bodies import parse_body
 from traces.http.paging import LAST_ID, LAST_NO, Page, page_of, whole_number, yes_or_no
-from traces.http.responses import KEY, PROBLEMS, key_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 from traces.runs.queries import find_run
 
 _RUN = OpenApiParameter("run", OpenApiTypes.STR, description="Only sessions that fork this run.")
@@ -76,7 +76,7 @@ class SessionsView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Start a replay."""
-        session = services.launch(prepare.parse(request.data), key_of(request))
+        session = services.launch(prepare.parse(request.data), key_of(request), by=caller_of(request))
         return Response(queries.session_view(session.id), 201)
 
 

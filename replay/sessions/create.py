@@ -5,7 +5,7 @@ from replay.saved_profiles import services as library
 from replay.sessions import prepare
 
 
-def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False) -> ReplaySession:
+def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: str = "") -> ReplaySession:
     """Create a pending session for a prepared replay; the caller queues it."""
     request, plan = preparation.request, preparation.plan
     planned_steps = {
@@ -25,4 +25,5 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False) -> Re
         planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
         cost_usd=0,
         is_probe=is_probe,
+        by=by,
     )

@@ -57,12 +57,9 @@ def newest_sessions(*, source_run: UUID | None = None, limit: int = 50) -> Sessi
     return SessionList(sessions=[view_of(session, captions) for session in rows])
 
 
-def newest_rows(*, cursor: UUID | None, limit: int) -> list[ReplaySession]:
-    """Return the newest listed sessions whose id is below the cursor, with the outcomes of both runs."""
-    rows = _listed_sessions().select_related("source_run__verdict")
-    if cursor is not None:
-        rows = rows.filter(id__lt=cursor)
-    return list(rows.defer("planned", "plan", "answers").order_by("-id")[:limit])
+def listed_rows() -> QuerySet[ReplaySession]:
+    """Return the listed sessions with the outcomes of both runs."""
+    return _listed_sessions().select_related("source_run__verdict").defer("planned", "plan", "answers")
 
 
 def messages_after(session_id: UUID, after: int) -> list[Message]:

@@ -37,7 +37,7 @@ def preview(request: ReplayRequest, *, list_untouched: bool = True) -> Plan:
     return prepare.prepare(request, list_untouched=list_untouched, use_cache=True).plan
 
 
-def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
+def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> ReplaySession:
     """Start a replay.
 
     Raises `ReplayRefusal`. Repeating an idempotency key returns the session that it started.
@@ -54,7 +54,7 @@ def launch(request: ReplayRequest, key: Key | None = None) -> ReplaySession:
         raise ReplayRefusal(refusal)
 
     def make() -> str:
-        session = create.create(preparation)
+        session = create.create(preparation, by=by)
         if refusals:
             _refuse(session, refusals[0])
         else:

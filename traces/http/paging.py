@@ -1,9 +1,11 @@
 """Paging of lists by query parameters."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models import Model, QuerySet
+from django.utils.dateparse import parse_datetime
 
 from traces.errors import InvalidQuery
 
@@ -51,3 +53,19 @@ def yes_or_no(query: Mapping[str, str], name: str, *, default: bool) -> bool:
     if text not in {"", "true", "false"}:
         raise InvalidQuery(f"{name} is {text!r}: it must be true or false", where=f"/{name}")
     return text == "true" if text else default
+
+
+def time_of(query: Mapping[str, str], name: str) -> datetime | None:
+    """Read a query parameter that is a time with a zone; None if it is missing or empty."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        time = parse_datetime(text)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise InvalidQuery(
+            f"{name} is {text!r}: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
+        )
+    return time

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from math import isfinite, nan
@@ -11,11 +10,10 @@ from uuid import UUID
 
 from django.db.models import DateTimeField, F, FloatField, Q
 from django.db.models.lookups import GreaterThanOrEqual, LessThanOrEqual
-from django.utils.dateparse import parse_datetime
 
 from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunSource, RunStatus
 from traces.errors import InvalidQuery
-from traces.http.paging import whole_number
+from traces.http.paging import time_of, whole_number
 from traces.http.search_words import words_of
 from traces.run_lists.sort_orders import Cursor, Sort, UnindexedColumn, parse_cursor
 
@@ -119,10 +117,10 @@ def _ranges(query: Mapping[str, str], sort_column: str) -> Q:
     )
     cost = F("cost_usd") if sort_column == "cost_usd" else UnindexedColumn("cost_usd", output_field=FloatField())
     condition = Q()
-    if earliest := query.get("since"):
-        condition &= Q(GreaterThanOrEqual(start, _time("since", earliest)))
-    if latest := query.get("until"):
-        condition &= Q(LessThanOrEqual(start, _time("until", latest)))
+    if earliest := time_of(query, "since"):
+        condition &= Q(GreaterThanOrEqual(start, earliest))
+    if latest := time_of(query, "until"):
+        condition &= Q(LessThanOrEqual(start, latest))
     if min_cost := query.get("min_cost"):
         condition &= Q(GreaterThanOrEqual(cost, _cost("min_cost", min_cost)))
     if max_cost := query.get("max_cost"):
@@ -152,18 +150,6 @@ def _score(name: str, text: str) -> float:
     if not isfinite(score):
         raise InvalidQuery(f"{name} is {text!r}: it must be a number", where=f"/{name}")
     return score
-
-
-def _time(name: str, text: str) -> datetime:
-    try:
-        time = parse_datetime(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
-        raise InvalidQuery(
-            f"{name} is {text!r}: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
-        )
-    return time
 
 
 def _cost(name: str, text: str) -> Decimal:

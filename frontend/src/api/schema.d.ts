@@ -37,6 +37,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/activity/authors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the names of those who started anything. */
+        get: operations["list_activity_authors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/artifacts/{sha256}": {
         parameters: {
             query?: never;
@@ -2142,6 +2159,8 @@ export interface components {
             progress: components["schemas"]["Progress"] | null;
             /** Diff */
             diff: string | null;
+            /** Author */
+            author: string;
             /**
              * Created At
              * Format: date-time
@@ -2353,6 +2372,14 @@ export interface components {
         AuditLog: {
             /** Entries */
             entries: components["schemas"]["AuditEntryView"][];
+        };
+        /**
+         * Authors
+         * @description The names of those who started anything.
+         */
+        Authors: {
+            /** Authors */
+            authors: string[];
         };
         /** Axis */
         Axis: {
@@ -2634,6 +2661,8 @@ export interface components {
             /** Diff */
             diff: string | null;
             status: components["schemas"]["BisectionStatus"];
+            /** Headline */
+            headline: string;
             /** Sentence */
             sentence: string;
             /** Forks */
@@ -2674,6 +2703,8 @@ export interface components {
             /** Diff */
             diff: string | null;
             status: components["schemas"]["BisectionStatus"];
+            /** Headline */
+            headline: string;
             /** Sentence */
             sentence: string;
             /** Forks */
@@ -3428,6 +3459,7 @@ export interface components {
             candidate: components["schemas"]["RunRef"];
             outcomes: components["schemas"]["RunVerdicts"];
             captions: components["schemas"]["RunCaptions"];
+            headline: components["schemas"]["Headline"] | null;
             /** Sentence */
             sentence: string;
             /** Ars */
@@ -8295,6 +8327,7 @@ export type Attribution = components['schemas']['Attribution'];
 export type AttributionVerdict = components['schemas']['AttributionVerdict'];
 export type AuditEntryView = components['schemas']['AuditEntryView'];
 export type AuditLog = components['schemas']['AuditLog'];
+export type Authors = components['schemas']['Authors'];
 export type Axis = components['schemas']['Axis'];
 export type AxisValue = components['schemas']['AxisValue'];
 export type BisectBudget = components['schemas']['BisectBudget'];
@@ -8622,12 +8655,24 @@ export interface operations {
     list_activity: {
         parameters: {
             query?: {
+                /** @description Entries that this person or program started, by the name of the token. */
+                author?: string;
                 /** @description `next` of the previous page. */
                 cursor?: string;
                 /** @description Entries of these kinds: replay, diff, proof, experiment, bisection, calibration. Separate several values by commas. */
                 kind?: string;
                 /** @description Entries per page; at most 200. */
                 limit?: string;
+                /** @description Entries whose fork or candidate has one of these outcomes: passed, failed, unverified, unknown. */
+                outcome?: string;
+                /** @description Entries with this text in their change, their finding, or the name of a run. */
+                q?: string;
+                /** @description Entries from this time on. */
+                since?: string;
+                /** @description Entries in these states: waiting, running, completed, failed, cancelled. */
+                state?: string;
+                /** @description Entries before this time. */
+                until?: string;
             };
             header?: never;
             path?: never;
@@ -8641,6 +8686,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_activity_authors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Authors"];
                 };
             };
             default: {

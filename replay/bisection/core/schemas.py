@@ -186,6 +186,7 @@ class BisectionSummary(Schema):
     run_name: str
     diff: UUID | None
     status: BisectionStatus
+    headline: str
     sentence: str
     forks: int
     probes: int

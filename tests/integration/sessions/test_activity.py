@@ -1,6 +1,8 @@
 """The list of everything that was done with runs."""
 
+from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -8,14 +10,17 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
+from pytest_django import Settings
 
+from cockpit.http import tokens
+from diffing import queries as diff_queries
 from diffing import services as diffs
-from diffing.models import Evidence
+from diffing.models import DiffReport, Evidence
 from replay.execution import runner, task_names
 from replay.models import Bisection, Calibration, Proof, ReplaySession
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
-from traces.models import Run
+from traces.models import Run, RunOutcome
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -110,6 +115,59 @@ def test_entries_are_filtered_by_kind(client: Client) -> None:
     for query, place in (("?kind=proof,run", "/kind"), ("?cursor=soon", "/cursor")):
         refusal = client.get(f"/api/v1/activity{query}")
         assert (refusal.status_code, refusal.json()["where"]) == (400, place)
+
+
+def kinds(client: Client, query: str) -> list[str]:
+    return [entry["kind"] for entry in activity(client, query)["activities"]]
+
+
+def test_entries_are_filtered_by_state_outcome_text_and_time(client: Client) -> None:
+    do_everything(client, str(record(order_desk()).run_id))
+    RunOutcome.objects.filter(run=DiffReport.objects.get().candidate).update(outcome="passed")
+    assert set(kinds(client, "?state=running")) == {"replay", "experiment"}
+    assert kinds(client, "?state=cancelled,failed") == ["bisection"]
+    assert set(kinds(client, "?outcome=passed")) == {"proof", "diff", "replay"}
+    assert kinds(client, "?outcome=failed") == []
+    assert kinds(client, "?q=OUTPUTS") == ["experiment"]
+    assert kinds(client, "?q=get_order+did+it") == ["proof"]
+    change = next(entry["subject"] for entry in activity(client, "?kind=diff")["activities"])
+    assert {"replay", "diff", "proof"} <= set(kinds(client, f"?q={quote(change)}"))
+    now = timezone.now()
+    earlier, later = ((now + timedelta(hours=hours)).isoformat().replace("+00:00", "Z") for hours in (-1, 1))
+    everything = kinds(client, "")
+    assert kinds(client, f"?since={earlier}&until={later}") == everything
+    assert (kinds(client, f"?until={earlier}"), kinds(client, f"?since={later}")) == ([], [])
+    for query, place in (("?state=done", "/state"), ("?outcome=good", "/outcome"), ("?since=monday", "/since")):
+        refusal = client.get(f"/api/v1/activity{query}")
+        assert (refusal.status_code, refusal.json()["where"]) == (400, place)
+
+
+def test_list_says_who_started_what(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    ada = Client(headers={"Authorization": f"Bearer {tokens.create(name='ada', role='debugger')}"})
+    run = str(record(order_desk()).run_id)
+    do_everything(ada, run)
+    Proof.objects.update(by="grace")
+    names = {entry["kind"]: entry["author"] for entry in activity(ada)["activities"]}
+    assert (names["replay"], names["experiment"], names["proof"], names["bisection"]) == ("ada", "ada", "grace", "")
+    assert ada.get("/api/v1/activity/authors").json() == {"authors": ["ada", "grace"]}
+    assert kinds(ada, "?author=grace") == ["proof"]
+    assert set(kinds(ada, "?author=ada")) == {"replay", "experiment"}
+
+
+def test_diff_of_a_fork_is_its_change_and_its_effect(client: Client) -> None:
+    run = record(order_desk()).run_id
+    changes = [{"match": {"step": 4}, "tool": {"output": "not found"}}]
+    fork = {"run": str(run), "fork_step": 3, "overrides": {"overrides": changes}}
+    session = ReplaySession.objects.get(id=post(client, "/replays", fork)["id"])
+    runner.execute(session.id)
+    runner.compare(session.id)
+    by_kind = {entry["kind"]: entry for entry in activity(client)["activities"]}
+    attribution = diff_queries.report(UUID(by_kind["diff"]["id"])).attribution
+    assert attribution.headline is not None
+    assert by_kind["diff"]["subject"] == by_kind["replay"]["subject"] != ""
+    assert by_kind["diff"]["finding"] == attribution.headline.effect != attribution.sentence
+    assert by_kind["diff"]["author"] == by_kind["replay"]["author"] == "local"
 
 
 def test_longer_list_takes_no_more_queries(client: Client) -> None:

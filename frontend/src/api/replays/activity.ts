@@ -1,16 +1,33 @@
-import { infiniteQueryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
-import type { Activity } from "@/api/schema";
+import type { Activity, Outcome } from "@/api/schema";
 
-/** Replays, diffs, proofs, experiments, bisections and calibrations, newest first; of one kind or of all. */
-export const activityQuery = (kind: Activity["kind"] | undefined) =>
+export interface ActivityFilter {
+  kind?: Activity["kind"] | undefined;
+  state?: Activity["state"] | undefined;
+  outcome?: Outcome | undefined;
+  author?: string | undefined;
+  q?: string | undefined;
+  /** A time span until now, such as `24h`, or a day. */
+  start?: string | undefined;
+}
+
+/** Replays, diffs, proofs, experiments, bisections and calibrations that pass a filter, newest first. */
+export const activityQuery = (filter: ActivityFilter, toInstant: (start: string) => string | null) =>
   infiniteQueryOptions({
-    queryKey: ["activity", kind ?? "all"],
+    queryKey: ["activity", filter],
     queryFn: ({ pageParam, signal }) => {
-      const query = { ...(kind && { kind }), ...(pageParam && { cursor: pageParam }) };
+      const { start, ...rest } = filter;
+      const instant = start === undefined ? null : toInstant(start);
+      const query = { ...rest, ...(instant && { ["since"]: instant }), ...(pageParam && { cursor: pageParam }) };
       return answer(api.GET("/api/v1/activity", { params: { query }, signal }));
     },
     initialPageParam: "",
     getNextPageParam: ({ next }) => next,
     placeholderData: (previous) => previous,
   });
+
+export const authorsQuery = queryOptions({
+  queryKey: ["activity", "authors"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/activity/authors", { signal })),
+});

@@ -1,14 +1,16 @@
-import { Button, SegmentedControl } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { IconActivity, IconArrowsDiff } from "@tabler/icons-react";
-import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate, type LinkProps } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { accessQuery } from "@/api/access";
 import { useLive } from "@/api/live";
 import { activityQuery } from "@/api/replays/activity";
 import type { Activity } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { ConfidenceLevel } from "@/features/diffs/ConfidenceLevel";
+import { toInstant } from "@/features/filters/timeRange";
 import { StateChip } from "@/features/labels/StateChip";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { EmptyState } from "@/ui/EmptyState";
@@ -17,24 +19,27 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { PageHeader } from "@/ui/Page";
 import classes from "./ActivityPage.module.css";
+import { Filters } from "./Filters";
 import { KindIcon } from "./KindIcon";
-import { KINDS, type Kind } from "./search";
+import { isFiltered } from "./search";
 import { stateWords, subjectWords } from "./wording";
 
 const route = getRouteApi("/activity");
-const ALL = "all";
 
 /** Everything that was done with runs, newest first, updated while it runs. */
 export function ActivityPage(): ReactElement {
   useDocumentTitle("Activity");
-  const { kind } = route.useSearch();
+  const search = route.useSearch();
   const navigate = useNavigate();
   const client = useQueryClient();
+  const { data: access } = useQuery(accessQuery);
+  const withAuthors = access?.login_required ?? false;
+  const query = activityQuery(search, (start) => toInstant(start, "since"));
   const listing = useInfiniteQuery({
-    ...activityQuery(kind),
+    ...query,
     refetchInterval: ({ state }) => (state.data?.pages.some((page) => page.activities.some(isOpen)) ? 2000 : false),
   });
-  useLive({ runs: 1 }, () => void client.invalidateQueries({ queryKey: activityQuery(kind).queryKey }));
+  useLive({ runs: 1 }, () => void client.invalidateQueries({ queryKey: query.queryKey }));
   useShortcuts("Activity", [{ keys: "c", action: "Compare two runs", run: () => void navigate(paths.compare()) }]);
   return (
     <div className={classes.page}>
@@ -47,15 +52,15 @@ export function ActivityPage(): ReactElement {
           Compare two runs
         </Button>
       </PageHeader>
-      <KindFilter kind={kind} />
+      <Filters search={search} withAuthors={withAuthors} />
       <section className={`panel ${classes.list}`} aria-label="Activity">
         <LoadedList listing={listing}>
           {({ pages }) => (
             <RowTable
               name="Activity"
-              columns={COLUMNS}
+              columns={withAuthors ? [...COLUMNS, AUTHOR, TIME] : [...COLUMNS, TIME]}
               rows={pages.flatMap((page) => page.activities)}
-              empty={<NoActivity />}
+              empty={isFiltered(search) ? <NoMatch /> : <NoActivity />}
               onOpen={(entry) => void navigate(linkTo(entry))}
             />
           )}
@@ -74,15 +79,15 @@ export function ActivityPage(): ReactElement {
 
 const isOpen = ({ state }: Activity) => state === "running" || state === "waiting";
 
-function KindFilter({ kind }: { kind: Kind | undefined }): ReactElement {
-  const navigate = useNavigate();
-  const choose = (value: string) =>
-    void navigate({ ...paths.activity(value === ALL ? {} : { kind: value as Kind }), replace: true });
-  const options = [{ value: ALL, label: "All" }, ...Object.entries(KINDS).map(([value, label]) => ({ value, label }))];
+function NoMatch(): ReactElement {
   return (
-    <div className={classes.filter}>
-      <SegmentedControl aria-label="Kind" value={kind ?? ALL} onChange={choose} data={options} />
-    </div>
+    <EmptyState
+      icon={<IconActivity size={28} stroke={1.5} />}
+      title="No activity matches"
+      action={<Link {...paths.activity()}>Clear the filters</Link>}
+    >
+      Change or clear a filter to see more.
+    </EmptyState>
   );
 }
 
@@ -125,45 +130,40 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
     cell: ({ kind }) => <KindIcon kind={kind} />,
   },
   {
-    title: "Change and finding",
+    title: "Change and effect",
     className: classes.subject,
     cell: (entry) => (
       <span className={classes.text}>
         <Link {...linkTo(entry)} className={classes.link}>
           {subjectWords(entry)}
         </Link>
-        {entry.finding && <span className="muted"> → {entry.finding}</span>}
+        {entry.finding && <span className={classes.effect}> → {entry.finding}</span>}
       </span>
     ),
-    hint: ({ finding }) => finding,
+    hint: (entry) => [subjectWords(entry), entry.finding].filter(Boolean).join(" → "),
   },
   { title: "Run", className: classes.run, cell: ({ run_name }) => run_name, hint: ({ run_name }) => run_name },
-  { title: "State", className: classes.state, cell: (entry) => <State entry={entry} /> },
-  { title: "Outcome", className: classes.outcome, cell: (entry) => <Outcomes entry={entry} /> },
+  { title: "Outcome", className: classes.outcome, cell: (entry) => <Result entry={entry} /> },
   {
     title: "Confidence",
     className: classes.confidence,
     cell: ({ confidence }) => (confidence ? <ConfidenceLevel confidence={confidence} short /> : "–"),
   },
-  {
-    title: "When",
-    className: classes.when,
-    cell: ({ created_at }) => timeAgo(created_at),
-    hint: ({ created_at }) => fullTime(created_at),
-  },
 ];
 
-function State({ entry }: { entry: Activity }): ReactElement {
-  const { mark, words } = stateWords(entry);
-  return entry.state === "completed" ? (
-    <span className="muted">{words}</span>
-  ) : (
-    <StateChip mark={mark}>{words}</StateChip>
-  );
-}
+const AUTHOR: Column<Activity> = { title: "Who", className: classes.author, cell: ({ author }) => author || "–" };
 
-/** The outcome before and after. */
-function Outcomes({ entry }: { entry: Activity }): ReactElement {
+const TIME: Column<Activity> = {
+  title: "When",
+  className: classes.when,
+  cell: ({ created_at }) => timeAgo(created_at),
+  hint: ({ created_at }) => fullTime(created_at),
+};
+
+/** The outcome before and after; of what is not complete, its state. */
+function Result({ entry }: { entry: Activity }): ReactElement {
+  const { mark, words } = stateWords(entry);
+  if (entry.state !== "completed") return <StateChip mark={mark}>{words}</StateChip>;
   if (!entry.outcome) return <>–</>;
   return (
     <span className={classes.pair}>

@@ -17,6 +17,7 @@ const entry: Activity = {
   confidence: null,
   progress: null,
   diff: null,
+  author: "local",
   created_at: "2026-11-23T10:00:00Z",
 };
 

@@ -1,5 +1,6 @@
 import type { Activity } from "@/api/schema";
 import type { Mark } from "@/domain/steps/labels";
+import { STATES } from "./search";
 
 const fork = ({ fork_sequence_no }: Activity) =>
   fork_sequence_no === null ? "" : `fork from step ${fork_sequence_no}`;
@@ -25,20 +26,15 @@ export function subjectWords(entry: Activity): string {
   }
 }
 
-interface StateWords {
-  mark: Mark | "accent";
-  words: string;
-}
-
-const STATES: Record<Activity["state"], StateWords> = {
-  waiting: { mark: "simulated", words: "Waiting for you" },
-  running: { mark: "accent", words: "Running" },
-  completed: { mark: "live", words: "Done" },
-  failed: { mark: "failed", words: "Failed" },
-  cancelled: { mark: "live", words: "Cancelled" },
+const MARKS: Record<Activity["state"], Mark | "accent"> = {
+  waiting: "simulated",
+  running: "accent",
+  completed: "live",
+  failed: "failed",
+  cancelled: "live",
 };
 
-export function stateWords({ state, progress }: Activity): StateWords {
-  const { mark, words } = STATES[state];
-  return { mark, words: progress ? `${words}: ${progress.finished} of ${progress.total}` : words };
+export function stateWords({ state, progress }: Activity): { mark: Mark | "accent"; words: string } {
+  const words = STATES[state];
+  return { mark: MARKS[state], words: progress ? `${words}: ${progress.finished} of ${progress.total}` : words };
 }

@@ -4,10 +4,10 @@ import { IconFilter, IconGitFork } from "@tabler/icons-react";
 import { lazy, Suspense, type ReactElement, type Ref } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import type { RunFacets } from "@/api/schema";
+import { SearchField } from "@/features/filters/SearchField";
 import { pluralize } from "@/ui/format/numbers";
 import { Filters } from "./filters/Filters";
 import filterClasses from "./filters/Filters.module.css";
-import { SearchField } from "./filters/SearchField";
 import classes from "./RunsPage.module.css";
 import { isFiltered, type RunsSearch } from "./search";
 import type { OptionalColumn } from "./table/columnChoice";
@@ -36,7 +36,14 @@ export function Toolbar({ search, onChange, isNarrow, searchField, ...props }: P
   };
   return (
     <div className={classes.filters}>
-      <SearchField ref={searchField} className={classes.search} value={search.q ?? ""} onChange={setText} />
+      <SearchField
+        label="Search runs"
+        placeholder="Search names, answers and payloads"
+        ref={searchField}
+        className={classes.search}
+        value={search.q ?? ""}
+        onChange={setText}
+      />
       {isNarrow && (
         <Indicator disabled={!isFiltered(search)} size={9} offset={4}>
           <ActionIcon

@@ -1,4 +1,4 @@
-import { toInstant } from "./filters/timeRange";
+import { toInstant } from "@/features/filters/timeRange";
 
 /** The state of the run list that its address stores. Multiple values of a filter are joined by commas. */
 export interface RunsSearch {

@@ -3,7 +3,7 @@ import { lazy, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import { FilterButton, type FilterProps } from "./FilterButton";
 import classes from "./Filters.module.css";
-import { localDay, presets, timeWords } from "./timeRange";
+import { localDay, presets, timeWords } from "@/features/filters/timeRange";
 
 const CostFields = lazy(() => loadPart(() => import("./CostFields")));
 

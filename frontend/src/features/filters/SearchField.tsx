@@ -5,6 +5,9 @@ import { useState, type ReactElement, type Ref } from "react";
 import { Kbd } from "@/ui/keyboard/Kbd";
 
 interface Props {
+  /** The accessible name. */
+  label: string;
+  placeholder: string;
   /** The value in the address. */
   value: string;
   onChange: (text: string) => void;
@@ -13,7 +16,7 @@ interface Props {
 }
 
 /** Search while typing. The address follows with a delay, and wins when it changes for another reason. */
-export function SearchField({ value, onChange, className, ref }: Props): ReactElement {
+export function SearchField({ label, placeholder, value, onChange, className, ref }: Props): ReactElement {
   const [text, setText] = useState(value);
   const [lastSent, setLastSent] = useState(value);
   const [lastSeen, setLastSeen] = useState(value);
@@ -36,8 +39,8 @@ export function SearchField({ value, onChange, className, ref }: Props): ReactEl
         send(event.currentTarget.value);
       }}
       onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
-      placeholder="Search names, answers and payloads"
-      aria-label="Search runs"
+      placeholder={placeholder}
+      aria-label={label}
       leftSection={<IconSearch size={14} />}
       rightSection={<Kbd>/</Kbd>}
     />

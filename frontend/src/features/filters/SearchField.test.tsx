@@ -11,6 +11,8 @@ function Page(): ReactElement {
   return (
     <>
       <SearchField
+        label="Search runs"
+        placeholder="Search"
         ref={null}
         className=""
         value={q}
