@@ -1,4 +1,4 @@
-"""ASGI application: HTTP in WSGI threads, WebSockets, and in embedded mode the worker."""
+"""ASGI application: the gateway, HTTP in WSGI threads, WebSockets, and in embedded mode the worker."""
 
 import asyncio
 from typing import Any, cast
@@ -13,6 +13,7 @@ from django.urls import path
 # Sets up Django, which the imports below need.
 from cockpit.wsgi import application as http
 
+from cockpit.gateway.app import Gateway  # isort: skip
 from cockpit.http import auth  # isort: skip
 from cockpit.http.transfer import slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
@@ -65,6 +66,7 @@ async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, sen
             await send({"type": "lifespan.startup.complete"})
         else:
             await asyncio.to_thread(listener.stop)
+            await gateway.close()
             # In a thread, because finishing tasks still send wake-ups through this loop.
             if workers is not None:
                 await asyncio.to_thread(workers.stop)
@@ -72,12 +74,17 @@ async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, sen
             return
 
 
-application = ProtocolTypeRouter(
-    {
-        "http": slow_clients.SlowClientGuard(WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal),
-        "websocket": consumer.SameOrigin(
-            SessionMiddlewareStack(URLRouter([path("ws/live", consumer.LiveConsumer.as_asgi())]))
-        ),
-        "lifespan": lifespan,
-    }
+gateway = Gateway(
+    ProtocolTypeRouter(
+        {
+            "http": slow_clients.SlowClientGuard(
+                WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal
+            ),
+            "websocket": consumer.SameOrigin(
+                SessionMiddlewareStack(URLRouter([path("ws/live", consumer.LiveConsumer.as_asgi())]))
+            ),
+            "lifespan": lifespan,
+        }
+    )
 )
+application = gateway

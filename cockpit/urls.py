@@ -24,9 +24,8 @@ _own = [
     path("schema", openapi.SchemaView.as_view(), name="schema"),
     path("docs", SpectacularSwaggerSplitView.as_view()),
 ]
-_apps = [
-    path("", include(f"{app}.urls")) for app in ("traces", "replay", "diffing", "cockpit.comments", "cockpit.sharing")
-]
+_PACKAGES = ("traces", "replay", "diffing", "cockpit.comments", "cockpit.sharing", "cockpit.gateway")
+_apps = [path("", include(f"{package}.urls")) for package in _PACKAGES]
 
 urlpatterns = [
     path("api/v1/", include([*_own, *_apps])),

@@ -20,6 +20,10 @@ def record(arguments: Sequence[str]) -> int:
     if not words:
         option_parser().error("name a program to run: forkpoint record -- python agent.py")
     environment = {**os.environ, **_settings(options)}
+    if options.gateway:
+        from forkpoint.bootstrap import gateway  # noqa: PLC0415 - urllib takes longer to import than a start may
+
+        return gateway.record(words, environment)
     try:
         process = subprocess.run(words, env=child_environment(environment), check=False)
     except OSError as error:
@@ -37,7 +41,8 @@ def option_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="forkpoint record",
         usage="forkpoint record [options] -- COMMAND...",
-        description="Run a Python program and record its model and tool calls, without a change of its code.",
+        description="Run a program and record its model and tool calls, without a change of its code. Python programs "
+        "are recorded from inside; with --gateway, programs in any language through the server.",
         allow_abbrev=False,
     )
     parser.add_argument("--app", help="App to which the runs belong. [env: FORKPOINT_APP]")
@@ -46,6 +51,9 @@ def option_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--url", help="Send the recordings to this server. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
+    parser.add_argument(
+        "--gateway", action="store_true", help="Record the model calls through the server's gateway, in any language."
+    )
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="-- COMMAND...", help="Program to run, with its arguments."
     )

@@ -36,14 +36,19 @@ def post(url: str, token: str, body: bytes) -> Delivery:
         headers["Authorization"] = f"Bearer {token}"
     try:
         request = Request(url.rstrip("/") + _PATH, data=compress(body), headers=headers, method="POST")
-        opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
-        with opener.open(request, timeout=_TIMEOUT_S) as response:
+        with open_request(request, timeout_s=_TIMEOUT_S) as response:
             return _delivery(response.status, response.headers, response.read())
     except HTTPError as error:
         with error:
             return _delivery(error.code, error.headers, error.read())
     except Exception as error:  # noqa: BLE001 - whatever prevents a request, the events wait for the next
         return Delivery(outcome=Outcome.UNREACHABLE, reason=f"{type(error).__name__}: {error}")
+
+
+def open_request(request: Request, *, timeout_s: float) -> Any:
+    """Send a request, and return the open response; raise `OSError`."""
+    opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
+    return opener.open(request, timeout=timeout_s)
 
 
 @cache

@@ -528,6 +528,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/gateway/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Open a session of the recording gateway: the model calls made through its address become one run. */
+        post: operations["open_gateway_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/gateway/sessions/{session}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Record the end of the program. The run is sealed soon after. */
+        post: operations["end_gateway_session"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/health": {
         parameters: {
             query?: never;
@@ -4294,6 +4328,53 @@ export interface components {
          * @enum {string}
          */
         GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";
+        /**
+         * GatewaySession
+         * @description An open session. A provider's base URL is this server's address, then `path`, then the provider's name.
+         *
+         *     `keys` are the providers whose key the server has: programs without a key of their own send `placeholder_key`.
+         */
+        GatewaySession: {
+            /** Run */
+            run: string;
+            /** Session */
+            session: string;
+            /** Path */
+            path: string;
+            /** Keys */
+            keys: string[];
+            /** Placeholder Key */
+            placeholder_key: string;
+        };
+        /**
+         * GatewaySessionEnd
+         * @description How the program ended.
+         */
+        GatewaySessionEnd: {
+            /** Exit Code */
+            exit_code: number;
+        };
+        /**
+         * GatewaySessionRequest
+         * @description A program whose model calls are to be recorded as one run.
+         */
+        GatewaySessionRequest: {
+            /**
+             * App
+             * @default
+             */
+            app: string;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Command
+             * @default []
+             */
+            command: string[];
+        };
         /**
          * Headline
          * @description A verdict in at most two lines: what changed, what it did, and the doubt that remains.
@@ -8416,6 +8497,9 @@ export type FrequencyView = components['schemas']['FrequencyView'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type GateStatus = components['schemas']['GateStatus'];
+export type GatewaySession = components['schemas']['GatewaySession'];
+export type GatewaySessionEnd = components['schemas']['GatewaySessionEnd'];
+export type GatewaySessionRequest = components['schemas']['GatewaySessionRequest'];
 export type Headline = components['schemas']['Headline'];
 export type Health = components['schemas']['Health'];
 export type HookEvent = components['schemas']['HookEvent'];
@@ -9824,6 +9908,70 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["FailedStepList"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_gateway_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GatewaySessionRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GatewaySession"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_gateway_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session, as it was opened. */
+                session: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GatewaySessionEnd"];
+            };
+        };
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

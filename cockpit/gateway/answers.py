@@ -1,0 +1,133 @@
+"""Bodies of providers as JSON: a stream of events becomes the answer that the API gives without streaming. Pure."""
+
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from forkpoint.capture.assembly import assemble_chat, assemble_content, assemble_message, assemble_response
+from traces.core.json_access import as_list, as_object, as_objects, as_text
+from traces.core.json_types import JSONObject, JSONValue
+
+_ASSEMBLERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
+    "openai.chat": assemble_chat,
+    "openai.responses": assemble_response,
+    "anthropic.messages": assemble_message,
+    "google.generate_content": assemble_content,
+}
+# The event with which a stream ends, where an API has one.
+_LAST_EVENTS: Final = {
+    "openai.responses": frozenset({"response.completed", "response.incomplete", "response.failed"}),
+    "anthropic.messages": frozenset({"message_stop"}),
+}
+_DONE: Final = b"[DONE]"
+_LONGEST_REASON: Final = 2_000
+
+
+class UnreadableBody(Exception):
+    """A body that is not what its headers say."""
+
+
+def decode(body: bytes, encoding: str, *, limit: int) -> bytes:
+    """Decompress a body; raise `UnreadableBody`."""
+    if encoding in {"", "identity"}:
+        return body
+    if encoding not in {"gzip", "x-gzip", "deflate"}:
+        raise UnreadableBody(f"it is encoded as {encoding[:40]!r}")
+    window = zlib.MAX_WBITS if encoding == "deflate" else zlib.MAX_WBITS | 16
+    reader = zlib.decompressobj(window)
+    try:
+        content = reader.decompress(body, limit)
+    except zlib.error as error:
+        raise UnreadableBody(f"it is not {encoding}: {error}") from error
+    if reader.unconsumed_tail:
+        raise UnreadableBody(f"it is larger than {limit} bytes")
+    return content
+
+
+def read_json(body: bytes) -> JSONValue:
+    """Parse a body; raise `UnreadableBody`."""
+    try:
+        value: JSONValue = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise UnreadableBody(f"it is not JSON: {error}") from error
+    return value
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StreamContent:
+    """What a stream contains: the answer as far as it arrived, its error if it states one, and whether it ended."""
+
+    answer: JSONValue
+    error: str = ""
+    has_ended: bool = True
+
+
+def read_stream(api: str, body: bytes) -> StreamContent:
+    """Read a stream of server-sent events, which may be cut off anywhere."""
+    events: list[JSONObject] = []
+    has_ended = False
+    for data in _event_data(body):
+        if data == _DONE:
+            has_ended = True
+            continue
+        try:
+            events.append(as_object(orjson.loads(data)))
+        except orjson.JSONDecodeError:
+            # The event in which the stream was cut off.
+            break
+    content_events = [event for event in events if not _is_error(event)]
+    error = next((error_text(event) for event in events if _is_error(event)), "")
+    return StreamContent(
+        answer=_assemble(api, content_events), error=error, has_ended=has_ended or _ends(api, content_events)
+    )
+
+
+def read_answer(api: str, body: bytes) -> JSONValue:
+    """Read an answer that is no stream of events; raise `UnreadableBody`."""
+    answer = read_json(body)
+    # Gemini's other way to stream: a list of what the events would contain.
+    return _assemble(api, as_objects(answer)) if api.startswith("google.") and isinstance(answer, list) else answer
+
+
+def error_text(body: JSONValue) -> str:
+    """Return the message of a provider's error in any of their formats."""
+    response = as_object(as_object(body).get("response"))
+    error = as_object(body).get("error") or response.get("error") or body
+    message = as_text(as_object(error).get("message")) if isinstance(error, dict) else as_text(error)
+    return (message or orjson.dumps(body).decode())[:_LONGEST_REASON]
+
+
+def _event_data(body: bytes) -> Iterator[bytes]:
+    """Yield the data of each event that is complete or almost: the last one may lack its empty line."""
+    lines: list[bytes] = []
+    for line in [*body.replace(b"\r\n", b"\n").split(b"\n"), b""]:
+        if line.startswith(b"data:"):
+            lines.append(line[5:].removeprefix(b" "))
+        elif not line and lines:
+            yield b"\n".join(lines)
+            lines = []
+
+
+def _is_error(event: JSONObject) -> bool:
+    return bool(event.get("error")) or event.get("type") in {"error", "response.failed"}
+
+
+def _ends(api: str, events: list[JSONObject]) -> bool:
+    if api == "google.generate_content":
+        return any("finishReason" in as_object(item) for event in events for item in as_list(event.get("candidates")))
+    if api == "openai.chat":
+        choices = [as_object(item) for event in events for item in as_list(event.get("choices"))]
+        return any(choice.get("finish_reason") for choice in choices)
+    return any(event.get("type") in _LAST_EVENTS[api] for event in events)
+
+
+def _assemble(api: str, events: list[JSONObject]) -> JSONValue:
+    """Put the events together; None if they are in no form that the API has."""
+    try:
+        answer: JSONValue = _ASSEMBLERS[api](events) if events else None
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return answer

@@ -1,0 +1,70 @@
+"""REST endpoints that open and end sessions of the gateway."""
+
+import time
+from uuid import uuid4
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from cockpit.gateway import events, sessions, upstreams
+from cockpit.gateway.routes import PREFIX, PROVIDERS
+from cockpit.gateway.schemas import GatewaySession, GatewaySessionEnd, GatewaySessionRequest
+from cockpit.gateway.sessions import Session
+from traces.collectors.events import split
+from traces.core.json_types import JSONObject
+from traces.errors import NotFound
+from traces.http.bodies import parse_body
+from traces.http.responses import PROBLEMS, path
+from traces.recordings import arrivals
+
+
+class GatewaySessionsView(APIView):
+    @extend_schema(
+        operation_id="open_gateway_session",
+        request=GatewaySessionRequest,
+        responses={201: GatewaySession, **PROBLEMS},
+    )
+    def post(self, request: Request) -> Response:
+        """Open a session of the recording gateway: the model calls made through its address become one run."""
+        program = parse_body(GatewaySessionRequest, request.data)
+        session = Session(run_id=str(uuid4()), start=time.time())
+        facts: JSONObject = {"app_id": program.app, "name": program.name}
+        if program.command:
+            facts["metadata"] = {"command": [*program.command]}
+        _record(session, 0, "run_started", session.start, facts)
+        text = sessions.sign(session)
+        answer = GatewaySession(
+            run=session.run_id,
+            session=text,
+            path=PREFIX + text,
+            keys=[provider for provider in PROVIDERS if upstreams.find(provider).key],
+            placeholder_key=upstreams.PLACEHOLDER_KEY,
+        )
+        return Response(answer, 201)
+
+
+class GatewaySessionEndView(APIView):
+    @extend_schema(
+        operation_id="end_gateway_session",
+        parameters=[path("session", "The session, as it was opened.")],
+        request=GatewaySessionEnd,
+        responses={204: None, **PROBLEMS},
+    )
+    def post(self, request: Request, session: str) -> Response:
+        """Record the end of the program. The run is sealed soon after."""
+        exit_code = parse_body(GatewaySessionEnd, request.data).exit_code
+        try:
+            run = sessions.read(session)
+        except sessions.UnknownSession as error:
+            raise NotFound("this session is unknown or has expired") from error
+        failure: JSONObject = {"error": f"the program ended with exit code {exit_code}"}
+        kind, facts = ("run_failed", failure) if exit_code else ("run_completed", {})
+        _record(run, events.LAST_NUMBER, kind, time.time(), facts)
+        return Response(status=204)
+
+
+def _record(session: Session, number: int, kind: str, at: float, facts: JSONObject) -> None:
+    segments, _ = split(events.event_line(session.run_id, None, number, kind, at, facts))
+    arrivals.accept(segments)

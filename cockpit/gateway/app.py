@@ -1,0 +1,250 @@
+"""The gateway as an ASGI application, without a framework: each request goes to its provider and is recorded.
+
+An answer passes byte for byte as it arrives. If the agent hangs up, the answer is read to its end all the same: it is
+paid for, and what it says is recorded. The journal does its work on a thread of its own.
+"""
+
+import asyncio
+import functools
+import importlib
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from uuid import uuid4
+
+import structlog
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from cockpit.gateway import events, sessions, upstreams
+from cockpit.gateway.journal import Journal
+from cockpit.gateway.refusals import Refusal, model_list
+from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_route
+
+Scope = dict[str, Any]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+log = structlog.get_logger("cockpit.gateway")
+_CONNECT_S: Final = 10.0
+# Without a byte from the provider. Models that reason may be silent for minutes.
+_SILENCE_S: Final = 900.0
+_SLOW_CLIENT_S: Final = 30.0
+_JSON: Final = [(b"content-type", b"application/json")]
+
+
+class Gateway:
+    """Serves the addresses of the gateway; `application` serves all others."""
+
+    def __init__(self, application: Application) -> None:
+        self._application = application
+        self._journal = Journal()
+        self._client: Any = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not scope.get("path", "").startswith(PREFIX):
+            await self._application(scope, receive, send)
+        elif scope["type"] == "websocket":
+            # At once, before it is accepted: clients then fall back to HTTP.
+            await send({"type": "websocket.close"})
+        else:
+            await self._serve(scope, receive, send)
+
+    async def close(self) -> None:
+        """Close the connections to providers, and store what is not stored."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+        await asyncio.to_thread(self._journal.flush)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        route = find_route(scope["path"])
+        try:
+            if route is None:
+                raise Refusal(
+                    status=404,
+                    reason=f"the address has the form {PREFIX}SESSION/PROVIDER, where PROVIDER "
+                    f"is one of {', '.join(PROVIDERS)}",
+                )
+            session = _session(route)
+            if scope["method"] == "HEAD":
+                await _respond(send, 200, _JSON, b"")
+            elif scope["method"] == "GET" and route.lists_models:
+                await _respond(send, 200, _JSON, model_list(route.provider, _upstream(route).models))
+            elif scope["method"] == "POST" and route.operation is not None:
+                await self._forward(_Request(scope, route, session, route.operation), receive, send)
+            else:
+                raise Refusal(status=404, reason=f"there is no {scope['method']} {scope['path'][-200:]!r} here")
+        except Refusal as refusal:
+            await _respond(send, refusal.status, refusal.headers(), refusal.body(route.provider if route else ""))
+
+    async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
+        """Send a request to its provider, pass the answer on, and record both."""
+        upstream = _upstream(request.route)
+        start = time.time()
+        call = request.call(await _read_body(receive), start)
+        self._record(call, functools.partial(events.start_lines, call, limit=settings.MAX_BODY_BYTES))
+        answer = _Answer(send)
+        error = ""
+        try:
+            async with self._provider().post(
+                request.url(upstream.base_url),
+                data=call.body,
+                headers=upstreams.request_headers(request.scope["headers"], upstream.key),
+                allow_redirects=False,
+            ) as response:
+                await answer.start(response.status, response.headers)
+                async for piece in response.content.iter_any():
+                    await answer.pass_on(piece)
+            await answer.end()
+        except (OSError, TimeoutError, _aiohttp().ClientError) as problem:
+            error = f"{type(problem).__name__}: {problem}".strip(": ")
+            log.warning("gateway_upstream_failed", provider=request.route.provider, error=error)
+            await answer.fail(
+                Refusal(status=502, reason=f"the provider did not answer: {error}", may_retry=True),
+                request.route.provider,
+            )
+        finally:
+            outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
+            self._record(call, functools.partial(events.end_line, call, outcome, limit=settings.MAX_BODY_BYTES))
+
+    def _record(self, call: events.Call, lines: Callable[[], bytes]) -> None:
+        if call.operation.api:
+            self._journal.add(lines)
+
+    def _provider(self) -> Any:
+        """Return the client of all providers. Its connections belong to the loop that serves."""
+        if self._client is None:
+            aiohttp = _aiohttp()
+            self._client = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0),
+                timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT_S, sock_read=_SILENCE_S),
+                auto_decompress=False,
+                # Cookies of one agent must not reach another's calls.
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=("user-agent", "content-type", "accept"),
+            )
+        return self._client
+
+
+class _Request:
+    """A request that is sent on: its scope, route, session and operation."""
+
+    def __init__(self, scope: Scope, route: Route, session: sessions.Session, operation: Operation) -> None:
+        self.scope = scope
+        self.route = route
+        self._session = session
+        self._operation = operation
+
+    def url(self, base_url: str) -> str:
+        query = self.scope["query_string"].decode("latin-1")
+        return base_url + self._operation.path + (f"?{query}" if query else "")
+
+    def call(self, body: bytes, start: float) -> events.Call:
+        headers = dict(self.scope["headers"])
+        return events.Call(
+            run_id=self._session.run_id,
+            id=uuid4().hex,
+            provider=self.route.provider,
+            operation=self._operation,
+            run_start=self._session.start,
+            start=start,
+            body=body,
+            encoding=headers.get(b"content-encoding", b"").decode("latin-1").lower(),
+        )
+
+
+class _Answer:
+    """An answer on its way to the agent, and what has arrived of it."""
+
+    def __init__(self, send: Send) -> None:
+        self.is_complete = False
+        self._send = send
+        self._pieces: list[bytes] = []
+        self._status = 0
+        self._type = ""
+        self._encoding = ""
+        self._client_is_gone = False
+
+    async def start(self, status: int, headers: Any) -> None:
+        self._status = status
+        self._type, self._encoding = headers.get("content-type", ""), headers.get("content-encoding", "").lower()
+        passed_headers = upstreams.answer_headers(headers.items())
+        await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})
+
+    async def pass_on(self, piece: bytes) -> None:
+        self._pieces.append(piece)
+        await self._deliver({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        self.is_complete = True
+        await self._deliver({"type": "http.response.body", "body": b""})
+
+    async def fail(self, refusal: Refusal, provider: str) -> None:
+        """Refuse if nothing was passed on. Else the connection is closed before the end, as the provider did."""
+        if not self._status:
+            await _respond(self._send, refusal.status, refusal.headers(), refusal.body(provider))
+
+    def outcome(self, error: str) -> events.Outcome:
+        return events.Outcome(
+            end=time.time(),
+            status=self._status,
+            body=b"".join(self._pieces),
+            encoding=self._encoding,
+            is_stream=self._type.startswith("text/event-stream"),
+            error=error,
+        )
+
+    async def _deliver(self, message: Message) -> None:
+        """Send to the agent, unless it is gone or has stopped reading."""
+        if self._client_is_gone:
+            return
+        try:
+            async with asyncio.timeout(_SLOW_CLIENT_S):
+                await self._send(message)
+        except (OSError, TimeoutError):
+            self._client_is_gone = True
+
+
+def _session(route: Route) -> sessions.Session:
+    try:
+        return sessions.read(route.session)
+    except sessions.UnknownSession as error:
+        raise Refusal(
+            status=401, reason="this session is unknown or has expired; `forkpoint record` opens a new one"
+        ) from error
+
+
+def _upstream(route: Route) -> upstreams.Upstream:
+    try:
+        return upstreams.find(route.provider)
+    except ImproperlyConfigured as error:
+        raise Refusal(status=400, reason=str(error)) from error
+
+
+async def _read_body(receive: Receive) -> bytes:
+    pieces: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Refusal(status=400, reason="the request ended before its body did")
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > settings.MAX_BODY_BYTES:
+            raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
+        if not message.get("more_body"):
+            return b"".join(pieces)
+
+
+async def _respond(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    length = [] if not body else [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _aiohttp() -> Any:
+    """Import the client library when the first agent calls: it takes as long as many commands."""
+    return importlib.import_module("aiohttp")

@@ -1,0 +1,205 @@
+"""Calls through the gateway as events of a run, in the format of the capture SDK. Pure.
+
+Every event is made from one request or answer alone, so that any process can make it, and making it twice changes
+nothing. Numbers are times: those of a run are in the order in which the processes saw its calls.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import orjson
+
+from cockpit.gateway.answers import (
+    StreamContent,
+    UnreadableBody,
+    decode,
+    error_text,
+    read_answer,
+    read_json,
+    read_stream,
+)
+from cockpit.gateway.routes import Operation
+from traces.core.json_access import as_list, as_object, as_objects, as_text
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.formats.tracing.client_calls import model_request
+
+# The end of a run comes after all of its calls, also after answers that were read to their end when the agent had gone.
+LAST_NUMBER: Final = 2**53 - 1
+# Distinguishes the events of several processes in the same microsecond.
+_SALT_BITS: Final = 6
+_PROVIDERS: Final = {"gemini": "google"}
+_LONGEST_TEXT: Final = 2_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """A request of an agent to a provider."""
+
+    run_id: str
+    id: str
+    provider: str
+    operation: Operation
+    # When the run and the call began, in seconds since 1970.
+    run_start: float
+    start: float
+    body: bytes
+    encoding: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What came back, as far as it arrived; `error` says why no answer or only a part of it did."""
+
+    end: float
+    status: int = 0
+    body: bytes = b""
+    encoding: str = ""
+    is_stream: bool = False
+    error: str = ""
+
+
+def number_at(run_start: float, at: float) -> int:
+    """Return the number of an event at this time."""
+    return (max(0, int((at - run_start) * 1_000_000)) << _SALT_BITS) | secrets.randbits(_SALT_BITS)
+
+
+def event_line(run_id: str, step_id: str | None, number: int, type: str, at: float, payload: JSONObject) -> bytes:
+    """Return an event as a line of JSON."""
+    record = {
+        "schema_version": "1.0.0",
+        "run_id": run_id,
+        "step_id": step_id,
+        "sequence_no": number,
+        "event_type": type,
+        "timestamp_utc": datetime.fromtimestamp(at, UTC).isoformat(),
+        "actor_type": "gateway",
+        "payload": payload,
+    }
+    return orjson.dumps(record) + b"\n"
+
+
+def start_lines(call: Call, *, limit: int) -> bytes:
+    """Return the events of a request: the tool calls whose results it brings, and the start of the model call."""
+    request, problem = _request(call, limit)
+    payload: JSONObject = {
+        "provider": _PROVIDERS.get(call.provider, call.provider),
+        "model_id": call.operation.model or as_text(request.get("model")),
+        "api": call.operation.api,
+        "request": request,
+    }
+    if problem:
+        payload["attributes"] = {"unreadable_request": problem}
+    number = number_at(call.run_start, call.start)
+    lines = [*_tool_lines(call, payload, number)]
+    lines.append(event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload))
+    return b"".join(lines)
+
+
+def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
+    """Return the event of an answer."""
+    payload: JSONObject = {"latency_ms": int((outcome.end - call.start) * 1000)}
+    payload |= _result(call, outcome, limit)
+    return event_line(
+        call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload
+    )
+
+
+def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
+    """Return the body of a request, or an empty one and why it cannot be read."""
+    try:
+        value = read_json(decode(call.body, call.encoding, limit=limit))
+    except UnreadableBody as problem:
+        return {}, f"{problem}: {call.body[:_LONGEST_TEXT].decode(errors='replace')}"
+    return as_object(value), "" if isinstance(value, dict) else "it is no JSON object"
+
+
+def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
+    if not outcome.status:
+        return {"status": "error", "error": outcome.error}
+    try:
+        body = decode(outcome.body, outcome.encoding, limit=limit)
+        if outcome.status >= 400:
+            return _refusal(outcome, body)
+        if not outcome.is_stream:
+            return {"response": read_answer(call.operation.api, body), **_status(outcome.error)}
+    except UnreadableBody as problem:
+        return {"status": "error", "error": outcome.error or f"the answer cannot be read: {problem}"}
+    return _stream_result(outcome, read_stream(call.operation.api, body))
+
+
+def _refusal(outcome: Outcome, body: bytes) -> JSONObject:
+    """Return the result of a call that the provider refused."""
+    try:
+        content = read_json(body)
+        message = error_text(content)
+    except UnreadableBody:
+        content, message = None, body[:_LONGEST_TEXT].decode(errors="replace")
+    return {
+        "status": "error",
+        "error": f"HTTP {outcome.status}: {message}".strip(": "),
+        "attributes": {"http_status": outcome.status, "error_response": content},
+    }
+
+
+def _stream_result(outcome: Outcome, stream: StreamContent) -> JSONObject:
+    cut_off = "" if stream.has_ended else "the stream was cut off"
+    error = stream.error or outcome.error or cut_off
+    return {"response": stream.answer, **_status(error)}
+
+
+def _status(error: str) -> JSONObject:
+    return {"status": "error", "error": error} if error else {"status": "success"}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _ToolCall:
+    """A tool call that a model requested, and its result."""
+
+    step_id: str
+    call_id: str
+    name: str
+    arguments: JSONValue
+    result: JSONValue
+
+
+def _tool_lines(call: Call, payload: JSONObject, number: int) -> Iterator[bytes]:
+    """Yield the events of the tools that the agent ran since the model's last answer, before `number` + their count."""
+    messages = as_objects(as_object(model_request(payload)).get("messages"))
+    for index, tool in enumerate(_tool_calls(call.run_id, messages)):
+        request: JSONObject = {"tool_name": tool.name, "call_id": tool.call_id, "args": tool.arguments}
+        result: JSONObject = {"tool_name": tool.name, "result": tool.result, "status": "success"}
+        places = (number + 2 * index, number + 2 * index + 1)
+        yield event_line(call.run_id, tool.step_id, places[0], "tool_called", call.start, request)
+        yield event_line(call.run_id, tool.step_id, places[1], "tool_result", call.start, result)
+
+
+def _tool_calls(run_id: str, messages: Sequence[JSONObject]) -> list[_ToolCall]:
+    """Return the tool calls of the last answer in a conversation whose results follow it."""
+    last = max((index for index, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
+    requests = as_objects(as_list(messages[last].get("tool_calls"))) if last >= 0 else []
+    results = [message for message in messages[last + 1 :] if message.get("role") == "tool"]
+    if not requests or not results:
+        return []
+    conversation = hashlib.sha256(orjson.dumps([run_id, messages[:last]], option=orjson.OPT_SORT_KEYS)).hexdigest()
+    return [
+        _ToolCall(
+            step_id=f"{conversation[:32]}-{position}",
+            call_id=as_text(request.get("id")),
+            name=as_text(request.get("name")),
+            arguments=request.get("arguments"),
+            result=result.get("content"),
+        )
+        for position, request in enumerate(requests)
+        if (result := _result_of(request, position, results)) is not None
+    ]
+
+
+def _result_of(request: JSONObject, position: int, results: Sequence[JSONObject]) -> JSONObject | None:
+    """Return the result of a tool call, by its id, or by its position for APIs without ids."""
+    if call_id := as_text(request.get("id")):
+        return next((result for result in results if result.get("tool_call_id") == call_id), None)
+    return results[position] if position < len(results) else None

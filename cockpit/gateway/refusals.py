@@ -1,0 +1,40 @@
+"""Answers of the gateway itself, in the format of the provider that the agent believes to talk to. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from traces.core.json_types import JSONObject
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal(Exception):
+    """Why the gateway does not pass a request on. Clients repeat requests only if `may_retry`."""
+
+    status: int
+    reason: str
+    may_retry: bool = False
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        retry = b"true" if self.may_retry else b"false"
+        return [(b"content-type", b"application/json"), (b"x-should-retry", retry)]
+
+    def body(self, provider: str) -> bytes:
+        """Return the error as the provider's clients read it."""
+        error: JSONObject = {"type": "forkpoint_gateway_error", "message": f"Forkpoint's gateway: {self.reason}"}
+        if provider == "anthropic":
+            return orjson.dumps({"type": "error", "error": error})
+        if provider == "gemini":
+            error = {"code": self.status, "message": error["message"], "status": "FAILED_PRECONDITION"}
+        else:
+            error["code"] = self.status
+        return orjson.dumps({"error": error})
+
+
+def model_list(provider: str, names: Sequence[str]) -> bytes:
+    """Return the list of models in the provider's format."""
+    if provider == "gemini":
+        return orjson.dumps({"models": [{"name": f"models/{name}"} for name in names]})
+    models = [{"id": name, "object": "model", "type": "model"} for name in names]
+    return orjson.dumps({"object": "list", "data": models, "has_more": False})

@@ -1,0 +1,77 @@
+"""Addresses of the gateway: which provider and which of its operations a request is for. Pure."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+PREFIX: Final = "/gateway/"
+PROVIDERS: Final = ("openai", "anthropic", "gemini")
+_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[a-z]+)(?P<path>(?:/.*)?)", re.DOTALL)
+_VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
+_GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
+_MODELS: Final = re.compile(r"/models/?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """One operation of a provider: its path below the provider's base URL, and its API if its calls are recorded."""
+
+    path: str
+    api: str = ""
+    # For providers that name the model in the path.
+    model: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """A request's session, provider, and operation; None if the gateway does not serve it."""
+
+    session: str
+    provider: str
+    operation: Operation | None
+    lists_models: bool = False
+
+
+# Counts of tokens and embeddings pass through without a step: neither is an answer of a model.
+_OPERATIONS: Final[dict[str, dict[str, Operation]]] = {
+    "openai": {
+        "/chat/completions": Operation(path="/chat/completions", api="openai.chat"),
+        "/responses": Operation(path="/responses", api="openai.responses"),
+        "/embeddings": Operation(path="/embeddings"),
+    },
+    "anthropic": {
+        "/messages": Operation(path="/v1/messages", api="anthropic.messages"),
+        "/messages/count_tokens": Operation(path="/v1/messages/count_tokens"),
+    },
+}
+_GEMINI_APIS: Final = {
+    "generateContent": "google.generate_content",
+    "streamGenerateContent": "google.generate_content",
+    "countTokens": "",
+    "embedContent": "",
+    "batchEmbedContents": "",
+}
+
+
+def find_route(path: str) -> Route | None:
+    """Return the route of a path, with or without the provider's version in it; None if it names no provider."""
+    match = _ADDRESS.fullmatch(path)
+    if match is None or match["provider"] not in PROVIDERS:
+        return None
+    provider = match["provider"]
+    version, rest = _split_version(match["path"])
+    operation = _gemini_operation(version, rest) if provider == "gemini" else _OPERATIONS[provider].get(rest)
+    lists_models = _MODELS.fullmatch(rest) is not None
+    return Route(session=match["session"], provider=provider, operation=operation, lists_models=lists_models)
+
+
+def _split_version(path: str) -> tuple[str, str]:
+    match = _VERSION.fullmatch(path)
+    return (match[1], match[2] or "/") if match else ("", path or "/")
+
+
+def _gemini_operation(version: str, path: str) -> Operation | None:
+    match = _GEMINI_CALL.fullmatch(path)
+    if match is None or match["method"] not in _GEMINI_APIS:
+        return None
+    return Operation(path=f"/{version or 'v1beta'}{path}", api=_GEMINI_APIS[match["method"]], model=match["model"])

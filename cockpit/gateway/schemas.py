@@ -1,0 +1,34 @@
+"""Schemas of the gateway's REST endpoints."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from traces.core.schema import Schema
+
+
+class GatewaySessionRequest(Schema):
+    """A program whose model calls are to be recorded as one run."""
+
+    app: Annotated[str, Field(max_length=120)] = ""
+    name: Annotated[str, Field(max_length=200)] = ""
+    command: Annotated[list[str], Field(max_length=200)] = []
+
+
+class GatewaySession(Schema):
+    """An open session. A provider's base URL is this server's address, then `path`, then the provider's name.
+
+    `keys` are the providers whose key the server has: programs without a key of their own send `placeholder_key`.
+    """
+
+    run: str
+    session: str
+    path: str
+    keys: list[str]
+    placeholder_key: str
+
+
+class GatewaySessionEnd(Schema):
+    """How the program ended."""
+
+    exit_code: int

@@ -1,0 +1,47 @@
+"""Sessions of the gateway: the right to record into one run, as a signed text that is part of the address.
+
+An agent cannot send a token of this server with its calls, because it sends the provider's key. Nothing is stored:
+every web process can check the signature.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from django.core import signing
+
+# Longer than agents work.
+LIFETIME: Final = timedelta(days=7)
+_SALT: Final = "forkpoint.gateway"
+# The usual colon would have to be escaped in some clients' addresses.
+_SEPARATOR: Final = "."
+
+
+class UnknownSession(Exception):
+    """A session that this server did not open, or that has expired."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """The run that calls are recorded into, and when it began, in seconds since 1970."""
+
+    run_id: str
+    start: float
+
+
+def sign(session: Session) -> str:
+    """Return the session as a part of an address."""
+    return _signer().sign_object([session.run_id, session.start])
+
+
+def read(text: str) -> Session:
+    """Return the session of an address; raise `UnknownSession`."""
+    try:
+        run_id, start = _signer().unsign_object(text, max_age=LIFETIME)
+    except signing.BadSignature as error:
+        raise UnknownSession from error
+    return Session(run_id=run_id, start=start)
+
+
+def _signer() -> signing.TimestampSigner:
+    return signing.TimestampSigner(salt=_SALT, sep=_SEPARATOR)

@@ -1,0 +1,78 @@
+"""Where the gateway sends the calls of a provider, and with which key."""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from replay.live.providers.configuration import api_key, configured_providers
+
+# An agent without a key of its own gets this one; the gateway replaces it by the key that the server has.
+PLACEHOLDER_KEY: Final = "forkpoint-gateway"
+_BASE_URLS: Final = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+_VARIABLES: Final = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+}
+_KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+# Never sent on: they concern one connection, or name this server.
+_CONNECTION_HEADERS: Final = frozenset(
+    {
+        "connection",
+        "content-length",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "proxy-connection",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+_ANSWER_HEADERS: Final = _CONNECTION_HEADERS | {"set-cookie", "date", "server", "alt-svc", "strict-transport-security"}
+Headers = list[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upstream:
+    """A provider's address, its key if the server has one, and the names of its models as far as they are known."""
+
+    base_url: str
+    key: str
+    models: tuple[str, ...]
+
+
+def find(provider: str) -> Upstream:
+    """Return the provider as the server is configured, else the official one."""
+    setting = configured_providers().get(provider)
+    if setting is not None:
+        return Upstream(base_url=setting.base_url, key=api_key(setting), models=setting.models)
+    base_url = os.environ.get(_VARIABLES[provider]) or _BASE_URLS[provider]
+    return Upstream(base_url=base_url.rstrip("/"), key=os.environ.get(_KEY_VARIABLES[provider], ""), models=())
+
+
+def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers:
+    """Return the headers to send on, in which the server's key replaces the placeholder.
+
+    The answer is asked for without compression, so that it can be recorded as it is passed on.
+    """
+    texts = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
+    pairs = [(name, value) for name, value in texts if name not in _CONNECTION_HEADERS and name != "accept-encoding"]
+    return [*((name, value.replace(PLACEHOLDER_KEY, key)) for name, value in pairs), ("accept-encoding", "identity")]
+
+
+def answer_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of an answer to pass on. The server frames the body itself."""
+    return [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in headers
+        if name.lower() not in _ANSWER_HEADERS
+    ]

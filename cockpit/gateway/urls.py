@@ -1,0 +1,10 @@
+"""Addresses of the gateway's sessions under /api/v1."""
+
+from django.urls import path
+
+from cockpit.gateway import api
+
+urlpatterns = [
+    path("gateway/sessions", api.GatewaySessionsView.as_view()),
+    path("gateway/sessions/<str:session>/end", api.GatewaySessionEndView.as_view()),
+]

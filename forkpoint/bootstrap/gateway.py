@@ -1,0 +1,156 @@
+"""`forkpoint record --gateway`: run a program in any language, with its model calls through the server's gateway."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.error import HTTPError
+from urllib.request import Request
+
+from forkpoint.transport.http import open_request
+
+_BAD_INPUT: Final = 2
+_UNAVAILABLE: Final = 6
+_TIMEOUT_S: Final = 10.0
+# A run appears a moment after its first call.
+_APPEARANCE_S: Final = 5.0
+# The variables that clients read, and the paths below the session that they expect.
+_ADDRESSES: Final = {
+    "OPENAI_BASE_URL": "/openai/v1",
+    "OPENAI_API_BASE": "/openai/v1",
+    "ANTHROPIC_BASE_URL": "/anthropic",
+    "ANTHROPIC_API_URL": "/anthropic",
+    "ANTHROPIC_API_BASE": "/anthropic",
+    "GOOGLE_GEMINI_BASE_URL": "/gemini",
+    "GEMINI_API_BASE": "/gemini",
+}
+_KEYS: Final = {
+    "openai": ("OPENAI_API_KEY",),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+_FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
+
+
+class _CannotRecord(Exception):
+    """Why a program cannot be recorded, and the exit code for that."""
+
+    def __init__(self, reason: str, code: int) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class _Server:
+    """Requests to the server."""
+
+    url: str
+    token: str
+
+    def send(self, method: str, path: str, body: Any = None) -> Any:
+        """Return the JSON of a response, None if it has none; raise `OSError`."""
+        headers = {"Content-Type": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.url}/api/v1{path}", data=data, headers=headers, method=method)
+        with open_request(request, timeout_s=_TIMEOUT_S) as response:
+            content = response.read()
+        return json.loads(content) if content else None
+
+
+def record(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program with its model calls through the gateway, and return its exit code."""
+    server = _Server((environment.get("FORKPOINT_URL") or "").rstrip("/"), environment.get("FORKPOINT_TOKEN") or "")
+    try:
+        session = _open(server, words, environment)
+        code = _run(words, {**environment, **_variables(server, session, environment)})
+    except _CannotRecord as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return problem.code
+    _finish(server, session, code)
+    return code
+
+
+def _open(server: _Server, words: Sequence[str], environment: Mapping[str, str]) -> Any:
+    if not server.url:
+        raise _CannotRecord("--gateway needs a server: name it with --url or FORKPOINT_URL", _BAD_INPUT)
+    if variable := next((name for name in _ADDRESSES if environment.get(name)), None):
+        raise _CannotRecord(
+            f"{variable} is set, and the gateway would replace it: unset it, and configure its address as a provider "
+            "of the server instead",
+            _BAD_INPUT,
+        )
+    facts = {"app": environment.get("FORKPOINT_APP") or "", "command": list(words)[:200]}
+    try:
+        return server.send("POST", "/gateway/sessions", facts)
+    except HTTPError as error:
+        with error:
+            reason = error.read().decode("utf-8", "replace")[:500]
+        raise _CannotRecord(f"{server.url} opened no session: {error.code} {reason}", _UNAVAILABLE) from error
+    except (OSError, ValueError) as error:
+        raise _CannotRecord(f"cannot reach {server.url}: {error}", _UNAVAILABLE) from error
+
+
+def _variables(server: _Server, session: Any, environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that send a program's calls through the gateway.
+
+    A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
+    """
+    base = server.url + session["path"]
+    variables = {name: base + path for name, path in _ADDRESSES.items()}
+    for provider, names in _KEYS.items():
+        if provider in session["keys"] and not any(environment.get(name) for name in names):
+            variables[names[0]] = session["placeholder_key"]
+    return variables
+
+
+def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
+    try:
+        process = subprocess.Popen(words, env=environment)
+    except OSError as error:
+        raise _CannotRecord(f"cannot run {words[0]}: {error.strerror}", _BAD_INPUT) from error
+
+    def forward(number: int, _: object) -> None:
+        process.send_signal(number)
+
+    with ExitStack() as handlers:
+        # A terminal sends Ctrl+C to both: the program decides what it does, and this process waits for it.
+        reactions = {signal.SIGINT: lambda *_: None} | dict.fromkeys(_FORWARDED_SIGNALS, forward)
+        for number, reaction in reactions.items():
+            handlers.callback(signal.signal, number, signal.signal(number, reaction))
+        code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+def _finish(server: _Server, session: Any, code: int) -> None:
+    """Record the end of the program, and print where its run is."""
+    try:
+        server.send("POST", f"/gateway/sessions/{session['session']}/end", {"exit_code": code})
+        run = _find_run(server, session["run"])
+    except (OSError, ValueError) as error:
+        print(f"warning: the end of the program was not recorded: {error}", file=sys.stderr)
+        return
+    if run:
+        print(f"Recorded: {server.url}/runs/{run}", file=sys.stderr)
+    else:
+        print("Nothing was recorded: no model call of the program came through the gateway.", file=sys.stderr)
+
+
+def _find_run(server: _Server, id: str) -> str:
+    """Return the run's id on the server; empty if it does not appear."""
+    deadline = time.monotonic() + _APPEARANCE_S
+    while time.monotonic() < deadline:
+        try:
+            return str(server.send("GET", f"/runs/{id}")["id"])
+        except HTTPError as error:
+            if error.code != 404:
+                raise
+        time.sleep(0.1)
+    return ""

@@ -1,0 +1,349 @@
+"""The recording gateway of a real server, with real clients in front of it and a model server behind it."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.clients.model_server import ANSWER, ModelServer, model_server
+from tests.services.server import Server
+from tests.support.command_line import COMMAND
+from tests.support.patience import patience_s, wait_until
+from tests.support.servers.provider_server import Exchange, ProviderServer, Respond, provider_server
+
+pytestmark = pytest.mark.own_store
+SECRET = "sk-of-the-server"
+AGENTS = {
+    "chat": """
+import json, openai, sys
+stream = sys.argv[1] == "stream"
+client = openai.OpenAI()
+tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+         for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "messages": messages, "tools": tools}
+    if stream:
+        with client.chat.completions.stream(**options, stream_options={"include_usage": True}) as events:
+            message = events.get_final_completion().choices[0].message
+    else:
+        message = client.chat.completions.create(**options).choices[0].message
+    messages.append(json.loads(message.model_dump_json(exclude_none=True, exclude={"parsed"})))
+    if not message.tool_calls:
+        break
+    messages += [{"role": "tool", "tool_call_id": call.id, "content": "fine"} for call in message.tool_calls]
+print(message.content)
+""",
+    "responses": """
+import openai, sys
+client = openai.OpenAI()
+tools = [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
+         for name in ("get_weather", "get_time")]
+items = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "input": items, "tools": tools}
+    if sys.argv[1] == "stream":
+        with client.responses.stream(**options) as events:
+            response = events.get_final_response()
+    else:
+        response = client.responses.create(**options)
+    calls = [item for item in response.output if item.type == "function_call"]
+    if not calls:
+        break
+    for call in calls:
+        items.append({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
+    items += [{"type": "function_call_output", "call_id": call.call_id, "output": "fine"} for call in calls]
+print(response.output_text)
+""",
+    "anthropic": """
+import anthropic, sys
+client = anthropic.Anthropic()
+tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "max_tokens": 100, "messages": messages, "tools": tools}
+    if sys.argv[1] == "stream":
+        with client.messages.stream(**options) as events:
+            message = events.get_final_message()
+    else:
+        message = client.messages.create(**options)
+    messages.append({"role": "assistant", "content": [
+        {"type": block.type, "text": block.text} if block.type == "text"
+        else {"type": block.type, "id": block.id, "name": block.name, "input": block.input}
+        for block in message.content]})
+    calls = [block for block in message.content if block.type == "tool_use"]
+    if not calls:
+        break
+    messages.append({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": call.id, "content": "fine"} for call in calls]})
+print(message.content[0].text)
+""",
+}
+
+
+def gemini_chunk(text: str, reason: str = "") -> dict[str, Any]:
+    candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0}
+    return {"candidates": [{**candidate, **({"finishReason": reason} if reason else {})}]}
+
+
+def gemini_text(*pieces: str) -> Respond:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        for piece in pieces:
+            exchange.send(gemini_chunk(piece, "STOP" if piece is pieces[-1] else ""))
+
+    return respond
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def gemini() -> Iterator[ProviderServer]:
+    """Return a server that answers as a test requires."""
+    with provider_server(gemini_text("Hello")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    variables = {
+        "FORKPOINT_QUIET_S": "1",
+        "OPENAI_API_KEY": SECRET,
+        "OPENAI_BASE_URL": f"{models.url}/v1",
+        "ANTHROPIC_API_KEY": SECRET,
+        "ANTHROPIC_BASE_URL": models.url,
+        "GEMINI_API_KEY": SECRET,
+        "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
+    }
+    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server.start()
+    yield server
+    server.stop()
+
+
+@dataclass(frozen=True)
+class GatewaySession:
+    """An open session: its base address, its run, and the server."""
+
+    server: Server
+    url: str
+    id: str
+
+    def post(self, path: str, body: Any, **headers: str) -> httpx2.Response:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        address = self.url + path
+        return httpx2.post(address, content=content, headers=headers, timeout=patience_s(60), trust_env=False)
+
+    def summary(self) -> Any:
+        """Wait until the run has ended."""
+        path = f"{self.server.url}/api/v1/runs/{self.id}"
+
+        def summary() -> Any:
+            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
+
+        return wait_until(summary, 30)
+
+    def steps(self, count: int) -> list[Any]:
+        """Wait until all steps have arrived and ended."""
+        path = f"{self.server.url}/api/v1/runs/{self.id}/full-steps"
+
+        def steps() -> Any:
+            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            items = response.json().get("steps", []) if response.status_code == 200 else []
+            return items if len(items) >= count and all(item["status"] != "partial" for item in items) else None
+
+        return list(wait_until(steps, 30))
+
+
+def open_session(server: Server) -> GatewaySession:
+    response = httpx2.post(f"{server.url}/api/v1/gateway/sessions", json={"app": "desk"}, trust_env=False)
+    assert response.status_code == 201
+    return GatewaySession(server, server.url + response.json()["path"], response.json()["run"])
+
+
+@pytest.fixture
+def session(server: Server) -> GatewaySession:
+    return open_session(server)
+
+
+def record(server: Server, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    command = [*COMMAND, "record", "--gateway", "--app", "desk", "--url", server.url, "--", sys.executable, "-c"]
+    return subprocess.run(
+        [*command, program, *arguments],
+        env={**environment, "NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(server.home.parent / "agent")},
+        capture_output=True,
+        text=True,
+        timeout=patience_s(90),
+        check=False,
+    )
+
+
+def run_of(result: "subprocess.CompletedProcess[str]") -> str:
+    assert "Recorded: " in result.stderr, result.stderr
+    return result.stderr.strip().rpartition("/")[2]
+
+
+@pytest.mark.parametrize(("api", "mode"), [("chat", "stream"), ("responses", "plain"), ("anthropic", "stream")])
+def test_agent_is_recorded_without_change_of_its_code(server: Server, api: str, mode: str) -> None:
+    result = record(server, AGENTS[api], mode)
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    run = GatewaySession(server, "", run_of(result))
+    steps = run.steps(6)
+    assert [step["type"] for step in steps] == ["model", "tool", "tool", "model", "tool", "model"]
+    tools = [step for step in steps if step["type"] == "tool"]
+    assert [step["tool_name"] for step in tools] == ["get_weather", "get_time", "get_weather"]
+    assert tools[2]["input"] == {"city": "Lima"}
+    assert tools[2]["output"] == "fine"
+    assert steps[-1]["output"]["message"]["content"] == ANSWER
+    assert (steps[-1]["tokens_in"], steps[-1]["tokens_out"]) == (30, 9)
+    summary = run.summary()
+    assert (summary["app"], summary["status"]) == ("desk", "completed")
+
+
+def test_exit_code_and_end_of_a_program_that_fails(server: Server) -> None:
+    call = "import openai, sys; openai.OpenAI().chat.completions.create(model='m1', messages=[]); sys.exit(7)"
+    result = record(server, call)
+    assert result.returncode == 7
+    assert GatewaySession(server, "", run_of(result)).summary()["status"] == "failed"
+
+
+def test_gemini_is_recorded(session: GatewaySession, gemini: ProviderServer) -> None:
+    gemini.respond = gemini_text("Hel", "lo")
+    body = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+    for path in ("/v1beta/models/gemini-9:streamGenerateContent?alt=sse", "/models/gemini-9:streamGenerateContent"):
+        assert session.post(f"/gemini{path}", body).status_code == 200
+    assert gemini.requests[-2].path == "/v1beta/models/gemini-9:streamGenerateContent?alt=sse"
+    assert gemini.requests[-1].path == "/v1beta/models/gemini-9:streamGenerateContent"
+    steps = session.steps(2)
+    assert [step["output"]["message"]["content"] for step in steps] == ["Hello", "Hello"]
+    assert {(step["model"], step["provider"]) for step in steps} == {("gemini-9", "google")}
+
+
+def test_answers_pass_byte_for_byte(session: GatewaySession, models: ModelServer) -> None:
+    body = {"model": "m1", "messages": [], "stream": True}
+    direct = httpx2.post(f"{models.url}/v1/chat/completions", json=body, trust_env=False)
+    answer = session.post("/openai/chat/completions", body)
+    assert answer.content == direct.content
+    assert answer.headers["content-type"] == direct.headers["content-type"]
+
+
+def test_keys_pass_on_and_are_not_stored(session: GatewaySession, gemini: ProviderServer) -> None:
+    gemini.respond = gemini_text("Hello")
+    keys = ["my-own-unusual-key-7281", "forkpoint-gateway"]
+    for key in keys:
+        session.post("/gemini/models/gemini-9:streamGenerateContent", {"contents": []}, **{"x-goog-api-key": key})
+    session.steps(2)
+    assert [exchange.headers["x-goog-api-key"] for exchange in gemini.requests[-2:]] == [keys[0], SECRET]
+    stored = b"".join(path.read_bytes() for path in session.server.home.rglob("*") if path.is_file())
+    assert stored
+    assert not [key for key in (keys[0], SECRET) if key.encode() in stored]
+
+
+def test_errors_of_the_provider_pass_and_are_recorded(session: GatewaySession) -> None:
+    body = {"model": "m1", "messages": [{"role": "user", "content": "please fail"}]}
+    answer = session.post("/openai/v1/chat/completions", body)
+    assert (answer.status_code, answer.json()["error"]["message"]) == (400, "this fails")
+    [step] = session.steps(1)
+    assert (step["status"], step["error"]) == ("error", "HTTP 400: this fails")
+
+
+def test_calls_at_once_are_all_recorded(session: GatewaySession) -> None:
+    def call(number: int) -> int:
+        body = {"model": "m1", "messages": [{"role": "user", "content": f"Question {number}"}], "stream": True}
+        return session.post("/openai/v1/chat/completions", body).status_code
+
+    with ThreadPoolExecutor(20) as pool:
+        assert set(pool.map(call, range(40))) == {200}
+    questions = {step["input"]["messages"][0]["content"] for step in session.steps(40)}
+    assert questions == {f"Question {number}" for number in range(40)}
+
+
+def test_answer_is_recorded_when_the_agent_hangs_up(session: GatewaySession, gemini: ProviderServer) -> None:
+    has_hung_up = threading.Event()
+
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(gemini_chunk("First"))
+        has_hung_up.wait(patience_s(30))
+        exchange.send(gemini_chunk(" and last", "STOP"))
+
+    gemini.respond = respond
+    address = urlsplit(f"{session.url}/gemini/models/gemini-9:streamGenerateContent")
+    body = b'{"contents": []}'
+    head = f"POST {address.path} HTTP/1.1\r\nhost: {address.netloc}\r\ncontent-length: {len(body)}\r\n\r\n"
+    with socket.create_connection((str(address.hostname), int(address.port or 0))) as agent:
+        agent.sendall(head.encode() + body)
+        answer = b""
+        while b"First" not in answer:
+            answer += agent.recv(65536)
+    has_hung_up.set()
+    [step] = session.steps(1)
+    assert (step["status"], step["output"]["message"]["content"]) == ("ok", "First and last")
+
+
+def test_provider_that_hangs_up(session: GatewaySession, gemini: ProviderServer) -> None:
+    def hang_up(exchange: Exchange) -> None:
+        raise ConnectionResetError
+
+    def break_off(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(gemini_chunk("First"))
+        raise ConnectionResetError
+
+    gemini.respond = hang_up
+    answer = session.post("/gemini/models/gemini-9:streamGenerateContent", {"contents": []})
+    assert (answer.status_code, answer.headers["x-should-retry"]) == (502, "true")
+    gemini.respond = break_off
+    assert session.post("/gemini/models/gemini-9:streamGenerateContent", {"contents": []}).status_code == 200
+    away, cut_off = session.steps(2)
+    assert away["status"] == cut_off["status"] == "error"
+    assert cut_off["error"] == "the stream was cut off"
+    assert cut_off["output"]["message"]["content"] == "First"
+
+
+def test_large_request_passes(session: GatewaySession) -> None:
+    body = {"model": "m1", "messages": [{"role": "user", "content": "x" * 50_000_000}]}
+    assert session.post("/openai/v1/chat/completions", body).status_code == 200
+    [step] = session.steps(1)
+    assert step["status"] == "ok"
+
+
+def test_malformed_request_gets_the_answer_of_the_provider(session: GatewaySession) -> None:
+    answer = session.post("/anthropic/v1/messages", b"[1, 2")
+    assert answer.status_code >= 400
+    [step] = session.steps(1)
+    assert step["status"] == "error"
+
+
+def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
+    assert httpx2.head(f"{session.url}/anthropic", trust_env=False).status_code == 200
+    assert httpx2.get(f"{session.url}/openai/v1/models", trust_env=False).json()["object"] == "list"
+    unknown = session.post("/openai/v1/files", {})
+    assert (unknown.status_code, unknown.headers["x-should-retry"]) == (404, "false")
+    foreign = httpx2.post(f"{session.server.url}/gateway/nonsense/anthropic/v1/messages", json={}, trust_env=False)
+    assert (foreign.status_code, foreign.json()["type"]) == (401, "error")
+
+
+def test_websockets_are_refused_at_once(session: GatewaySession) -> None:
+    with pytest.raises(InvalidStatus) as refusal:
+        connect(f"{session.url.replace('http', 'ws', 1)}/openai/v1/responses", proxy=None)
+    assert refusal.value.response.status_code == 403

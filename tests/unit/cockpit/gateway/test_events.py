@@ -1,0 +1,135 @@
+"""Calls through the gateway as steps of a run."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from cockpit.gateway.events import LAST_NUMBER, Call, Outcome, end_line, event_line, start_lines
+from cockpit.gateway.routes import Operation
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
+from traces.importers.files.source import Source
+from traces.importers.formats.tracing import forkpoint_events
+
+LIMIT = 1_000_000
+CHAT = Operation(path="/chat/completions", api="openai.chat")
+CHUNKS = [
+    {"choices": [{"index": 0, "delta": {"role": "assistant", "content": "Hé"}}]},
+    {"choices": [{"index": 0, "delta": {"content": "llo"}}]},
+    {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
+]
+
+
+def make_call(body: Any, *, id: str = "c1", at: float = 1.0, operation: Operation = CHAT, encoding: str = "") -> Call:
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return Call(
+        run_id="r1", id=id, provider="openai", operation=operation, run_start=0, start=at, body=data, encoding=encoding
+    )
+
+
+def make_stream(*events: Any, end: str = "data: [DONE]\n\n") -> bytes:
+    return ("".join(f"data: {json.dumps(event, ensure_ascii=False)}\r\n\r\n" for event in events) + end).encode()
+
+
+def read_run(*lines: bytes) -> RecordedRun:
+    source = Source(name="events", data=b"".join(lines))
+    [run] = forkpoint_events.parse([source])
+    assert not source.problems
+    return run
+
+
+def conversation(*, result: str = "21 °C") -> list[dict[str, Any]]:
+    function = {"name": "get_weather", "arguments": '{"city": "Lima"}'}
+    return [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "tool_calls": [{"id": "t1", "type": "function", "function": function}]},
+        {"role": "tool", "tool_call_id": "t1", "content": result},
+    ]
+
+
+def test_stream_becomes_the_answer() -> None:
+    call = make_call({"model": "m1", "messages": [{"role": "user", "content": "Hi"}], "stream": True})
+    outcome = Outcome(end=3.5, status=200, body=make_stream(*CHUNKS), is_stream=True)
+    [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
+    assert (step.model, step.provider, step.status) == ("m1", "openai", "ok")
+    assert step.output == {"message": {"role": "assistant", "content": "Héllo"}, "finish_reason": "stop"}
+    assert (step.tokens_in, step.tokens_out) == (3, 2)
+    assert step.ended_at is not None
+    assert step.started_at is not None
+    assert (step.ended_at - step.started_at).total_seconds() == 2.5
+
+
+@pytest.mark.parametrize("length", range(0, 140, 7))
+def test_stream_may_be_cut_off_anywhere(length: int) -> None:
+    call = make_call({"model": "m1", "messages": []})
+    outcome = Outcome(end=2, status=200, body=make_stream(*CHUNKS)[:length], is_stream=True)
+    [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
+    assert (step.status, step.error) == ("error", "the stream was cut off")
+
+
+def test_tool_calls_are_read_from_the_conversation_once() -> None:
+    first = make_call({"model": "m1", "messages": conversation()}, id="c1", at=1)
+    again = make_call({"model": "m1", "messages": conversation()}, id="c2", at=2)
+    steps = read_run(start_lines(first, limit=LIMIT), start_lines(again, limit=LIMIT)).steps
+    assert [step.type for step in steps] == ["tool", "model", "model"]
+    assert (steps[0].tool_name, steps[0].call_id) == ("get_weather", "t1")
+    assert (steps[0].input, steps[0].output) == ({"city": "Lima"}, "21 °C")
+
+
+def test_results_of_earlier_turns_are_no_new_tool_calls() -> None:
+    messages = [*conversation(), {"role": "assistant", "content": "Warm."}, {"role": "user", "content": "And now?"}]
+    [step] = read_run(start_lines(make_call({"model": "m1", "messages": messages}), limit=LIMIT)).steps
+    assert step.type == "model"
+
+
+def test_equal_call_ids_of_two_conversations_are_two_steps() -> None:
+    other: list[Any] = [{"role": "system", "content": "Other"}, *conversation()]
+    calls: list[Call] = [
+        make_call({"messages": conversation()}, id="c1"),
+        make_call({"messages": other}, id="c2", at=2),
+    ]
+    steps = read_run(*(start_lines(call, limit=LIMIT) for call in calls)).steps
+    assert [step.type for step in steps].count(StepType.TOOL) == 2
+
+
+def test_gemini_results_belong_to_calls_by_position() -> None:
+    calls: list[dict[str, Any]] = [{"functionCall": {"name": name, "args": {}}} for name in ("first", "second")]
+    results = [{"functionResponse": {"name": name, "response": {"of": name}}} for name in ("first", "second")]
+    contents = [{"role": "user", "parts": [{"text": "Go"}]}, {"role": "model", "parts": calls}]
+    contents.append({"role": "user", "parts": results})
+    operation = Operation(path="/x", api="google.generate_content", model="g1")
+    steps = read_run(start_lines(make_call({"contents": contents}, operation=operation), limit=LIMIT)).steps
+    assert [(step.tool_name, step.output) for step in steps[:2]] == [
+        ("first", '{"of":"first"}'),
+        ("second", '{"of":"second"}'),
+    ]
+    assert steps[2].model == "g1"
+
+
+def test_error_of_the_provider() -> None:
+    call = make_call({"model": "m1", "messages": []})
+    body = json.dumps({"error": {"message": "slow down"}}).encode()
+    [step] = read_run(
+        start_lines(call, limit=LIMIT), end_line(call, Outcome(end=2, status=429, body=body), limit=LIMIT)
+    ).steps
+    assert (step.status, step.error) == ("error", "HTTP 429: slow down")
+    assert step.output is None
+
+
+def test_compressed_request_is_read_and_a_bomb_is_not() -> None:
+    body = gzip.compress(json.dumps({"model": "m1", "messages": [{"role": "user", "content": "Hi"}]}).encode())
+    [step] = read_run(start_lines(make_call(body, encoding="gzip"), limit=LIMIT)).steps
+    assert step.model == "m1"
+    bomb = make_call(gzip.compress(b" " * 2 * LIMIT), encoding="gzip")
+    [step] = read_run(start_lines(bomb, limit=LIMIT)).steps
+    assert "larger than" in str(step.attributes["unreadable_request"])
+
+
+def test_end_of_a_run_comes_after_answers_that_arrive_later() -> None:
+    call = make_call({"model": "m1", "messages": []}, at=10)
+    end = event_line("r1", None, LAST_NUMBER, "run_completed", 11, {})
+    late = end_line(call, Outcome(end=3600, status=200, body=b'{"choices": []}'), limit=LIMIT)
+    assert len(read_run(end, start_lines(call, limit=LIMIT), late).steps) == 1

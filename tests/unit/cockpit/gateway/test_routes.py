@@ -1,0 +1,48 @@
+"""Addresses of the gateway."""
+
+import pytest
+
+from cockpit.gateway.routes import find_route
+
+
+@pytest.mark.parametrize(
+    ("address", "path", "api"),
+    [
+        ("openai/v1/chat/completions", "/chat/completions", "openai.chat"),
+        ("openai/chat/completions", "/chat/completions", "openai.chat"),
+        ("openai/v1/responses", "/responses", "openai.responses"),
+        ("openai/v1/embeddings", "/embeddings", ""),
+        ("anthropic/v1/messages", "/v1/messages", "anthropic.messages"),
+        ("anthropic/messages", "/v1/messages", "anthropic.messages"),
+        ("anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens", ""),
+        (
+            "gemini/v1beta/models/g-2.5:generateContent",
+            "/v1beta/models/g-2.5:generateContent",
+            "google.generate_content",
+        ),
+        ("gemini/v1/models/g:streamGenerateContent", "/v1/models/g:streamGenerateContent", "google.generate_content"),
+        ("gemini/models/g:generateContent", "/v1beta/models/g:generateContent", "google.generate_content"),
+    ],
+)
+def test_operation_of_an_address(address: str, path: str, api: str) -> None:
+    route = find_route(f"/gateway/s.1.x/{address}")
+    assert route is not None
+    assert route.operation is not None
+    assert (route.session, route.operation.path, route.operation.api) == ("s.1.x", path, api)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["openai/v1/files", "openai/v1/../admin", "anthropic/v1/complete", "gemini/v1beta/models/a/b:generateContent"],
+)
+def test_other_operations_are_not_served(address: str) -> None:
+    route = find_route(f"/gateway/s/{address}")
+    assert route is not None
+    assert route.operation is None
+
+
+def test_model_list_and_unknown_provider() -> None:
+    route = find_route("/gateway/s/openai/v1/models")
+    assert route is not None
+    assert route.lists_models
+    assert find_route("/gateway/s/else/v1/models") is None
