@@ -29,6 +29,7 @@ class RuleKind(StrEnum):
     BORROWED_ANSWER = "borrowed_answer"
     OUTPUT_ONLY = "output_only"
     POSSIBLE_RESPONSE = "possible_response"
+    COMMON_ORIGIN = "common_origin"
     ASSUMPTION = "assumption"
     AGENT_CODE = "agent_code"
     OTHERS_UNTESTED = "others_untested"

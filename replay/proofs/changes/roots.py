@@ -16,6 +16,7 @@ from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from replay.overrides.profile import CallEnd
 from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
+from replay.proofs.changes.code_origins import with_common_origins
 from replay.proofs.changes.echoes import with_echoes
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
@@ -45,7 +46,10 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
             order = (*rank, reasoning.PRIORITY.index(change.atom.category), root.places[0], index)
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
             changes.setdefault(atom.id, (root, replace(change, atom=atom)))
-    return _add_requirements(_separate(with_echoes(changes.values(), _answers_of(runs))))
+    found_roots = [root for root, _ in changes.values()]
+    echo_changes = with_echoes(changes.values(), _answers_of(runs))
+    own_changes = with_common_origins(zip(found_roots, echo_changes, strict=True), examination.comparison.run_inputs)
+    return _add_requirements(_separate(own_changes))
 
 
 def _answers_of(runs: RunPair) -> tuple[str, str]:

@@ -25,6 +25,7 @@ class Atom:
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
+    `has_common_origin`: code made it, and may have made it of another such difference.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Atom:
     rekeys: bool = False
     fails: bool = False
     echoes: bool = False
+    has_common_origin: bool = False
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None

@@ -21,6 +21,7 @@ class Grounds:
     derived_code         the agent's code is assumed to do what it did in the other run
     assumed_unaffected   a step is assumed to be unaffected
     follows              the cause comes after a changed output and may be a response to it
+    common_origin        code made the cause, and may have made it of another difference
     is_only              every other change was tried alone and is not enough
     repeat_p             the larger adjusted p value of repeats of the decisive probes; None without repeats
     apart                their effect exceeds what unchanged repeats show
@@ -40,6 +41,7 @@ class Grounds:
     derived_code: bool = False
     assumed_unaffected: bool = False
     follows: bool = False
+    common_origin: bool = False
     is_only: bool = True
     repeat_p: float | None = None
     apart: bool = False
@@ -121,6 +123,7 @@ def _doubt(grounds: Grounds) -> RuleKind | None:
         (grounds.borrowed_answer, RuleKind.BORROWED_ANSWER),
         (grounds.stand_in, RuleKind.OUTPUT_ONLY),
         (grounds.follows, RuleKind.POSSIBLE_RESPONSE),
+        (grounds.common_origin, RuleKind.COMMON_ORIGIN),
         (grounds.assumed_unaffected, RuleKind.ASSUMPTION),
         (grounds.derived_code, RuleKind.AGENT_CODE),
         (not grounds.is_only, RuleKind.OTHERS_UNTESTED),

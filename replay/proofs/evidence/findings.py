@@ -158,6 +158,7 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         derived_code=bool(cause) and ladder.used_derived_code(cause),
         assumed_unaffected=bool(cause) and ladder.used_assumption(cause),
         follows=any(atom.id in cause and atom.follows for atom in space.atoms),
+        common_origin=any(atom.id in cause and atom.has_common_origin for atom in space.atoms),
         stand_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         repeat_p=noise_gate.repeat_p(space, cause) if cause else None,
         apart=bool(cause) and noise_gate.apart(space, cause),
