@@ -17,8 +17,6 @@ SOURCES := $(shell find $(PACKAGES) -name '*.py')
 SEMANTIC := .make/semantic-env
 
 export UV_NO_PROGRESS := 1
-# Makes the first command as fast as the second, even where Python cannot write bytecode.
-export UV_COMPILE_BYTECODE := 1
 
 .PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
 	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-semantic bench-sdk
@@ -38,8 +36,9 @@ setup: .make/python .make/bytecode .make/frontend ## install into .venv and buil
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 	@touch $@
 
+# Compiled bytecode makes the first command as fast as the second, even where Python cannot write it.
 .make/python: requirements.lock pyproject.toml forkpoint/pyproject.toml .make/venv
-	$(INSTALL) --require-hashes -r requirements.lock
+	UV_COMPILE_BYTECODE=1 $(INSTALL) --require-hashes -r requirements.lock
 	$(INSTALL) --no-deps --editable ./forkpoint --editable .
 	@touch $@
 
