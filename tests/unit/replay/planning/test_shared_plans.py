@@ -288,8 +288,8 @@ def test_overridden_answers_differ_in_the_fields_of_their_requests(
 
 
 def test_last_request_of_a_long_conversation_contains_all_overridden_answers() -> None:
-    fork, policy = replay(run=small_talk(500)), Policy(allow=[])
-    entries: list[JSONValue] = [{"match": {"type": "model", "before": 500}, "output": "gone"}]
+    fork, policy = replay(run=small_talk(300)), Policy(allow=[])
+    entries: list[JSONValue] = [{"match": {"type": "model", "before": 300}, "output": "gone"}]
     alone = plan_as_json(fork, entries, policy, Archive(fork, "").sources, brief=False)
     assert plan_as_json(fork, entries, policy, Archive(fork, "").sources, brief=True) == alone
 
