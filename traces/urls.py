@@ -7,6 +7,7 @@ from traces.redaction_policies import api as redaction_api
 from traces.retention import api as retention_api
 from traces.retention import policies_api
 from traces.run_lists import api as run_lists_api
+from traces.run_lists import saved_views_api
 from traces.runs import api, full_steps, judgements_api, usage
 from traces.totals import api as totals_api
 from traces.transcripts import api as transcripts_api
@@ -14,7 +15,10 @@ from traces.transcripts import api as transcripts_api
 urlpatterns = [
     path("runs", run_lists_api.RunListView.as_view()),
     path("runs/facets", run_lists_api.RunFacetsView.as_view()),
+    path("runs/tags", retention_api.RunTagsView.as_view()),
     path("runs/delete", retention_api.RunDeletionsView.as_view()),
+    path("run-views", saved_views_api.SavedViewsView.as_view()),
+    path("run-views/<uuid:id>", saved_views_api.SavedViewDetailView.as_view()),
     path("failed-steps", run_lists_api.FailedStepsView.as_view()),
     path("usage", totals_api.UsageReportView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),

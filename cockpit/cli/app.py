@@ -155,6 +155,38 @@ def judge(
     judge_command.judge(run, kind, name=name, value=value, text=text, step=step, json=json, url=url, token=token)
 
 
+# A removal looks like an option.
+@app.command(context_settings={"ignore_unknown_options": True})
+def tag(
+    run: Run,
+    changes: Annotated[
+        list[str] | None, typer.Argument(metavar="[+TAG|-TAG...]", help="Tags to add (+) and to remove (-).")
+    ] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Add and remove tags of a run, and print its tags."""
+    from cockpit.cli.commands import naming
+
+    naming.tag(run, changes or [], json=json, url=url, token=token)
+
+
+@app.command()
+def rename(
+    run: Run,
+    name: Annotated[str | None, typer.Argument(help="The new name; '' restores the recorded one.")] = None,
+    note: Annotated[str | None, typer.Option(help="A note; '' removes it.")] = None,
+    json: Json = False,
+    url: Url = None,
+    token: Token = None,
+) -> None:
+    """Give a run a name or a note."""
+    from cockpit.cli.commands import naming
+
+    naming.rename(run, name, note=note, json=json, url=url, token=token)
+
+
 @app.command()
 def show(
     run: Run,

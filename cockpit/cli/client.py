@@ -38,6 +38,9 @@ class Api:
     def post(self, path: str, body: Any = None, **query: Any) -> Any:
         return self._json("POST", path, json={} if body is None else body, params=_without_none(query))
 
+    def patch(self, path: str, body: Any) -> Any:
+        return self._json("PATCH", path, json=body)
+
     def append(self, path: str, part: bytes, **query: Any) -> Any:
         """Send the next part of a file, compressed."""
         headers = {"content-type": "application/x-ndjson", "content-encoding": "gzip"}

@@ -11,6 +11,7 @@ from replay.checks import checks
 from replay.checks.bounded_matching import IsolatedMatcher
 from replay.checks.pass_rules import PassRule, stand_ins
 from replay.checks.schemas import Check, JudgementChoice
+from traces.captions.queries import tags_of
 from traces.core.vocabulary import RunStatus, StepType
 from traces.ingest.outcome_rules import Conclusion, OutcomeCriteria, Threshold, Verdict
 from traces.judgements import services as judgements
@@ -71,8 +72,9 @@ def evaluated_conclusion(
 
 
 def recorded_verdicts(runs: Sequence[Run], criteria: OutcomeCriteria) -> dict[UUID, list[Verdict]]:
-    verdicts = verdicts_of([run.id for run in runs])
-    return {run.id: [*verdicts[run.id], *criteria.tag_verdicts(run.tags)] for run in runs}
+    ids = [run.id for run in runs]
+    verdicts, tags = verdicts_of(ids), tags_of(ids)
+    return {run.id: [*verdicts[run.id], *criteria.tag_verdicts(tags[run.id])] for run in runs}
 
 
 def final_answer(run_id: UUID) -> str:

@@ -51,6 +51,14 @@ class Origin(Line):
     content_digest: str
 
 
+class CaptionLine(Line):
+    """The name, the note and the tags that users gave a run; `tags` is null if they are those of the recording."""
+
+    title: Text120
+    note: Annotated[str, StringConstraints(max_length=2_000, pattern=_NO_NUL)]
+    tags: Annotated[list[Text1000], Field(max_length=1_000)] | None
+
+
 class RunLine(Line):
     """The columns of a run."""
 
@@ -67,6 +75,8 @@ class RunLine(Line):
     search: Text1000
     fork_sequence_no: Number | None
     derived_from: Origin | None
+    # Absent without a name, a note or edited tags.
+    caption: CaptionLine | None = None
 
 
 class UnexplainedItem(Line):

@@ -20,21 +20,32 @@ from traces.storage import bulk
 _LAST_STEPS: Final = 12
 # The first model call is among the first steps, below agents and prompts. In a fork: from the changed step on.
 _FIRST_STEPS: Final = 40
-_COLUMNS: Final = ("id", "verdict__outcome", "caption__change", "caption__title", "caption__note", "answer", "model")
+_COLUMNS: Final = (
+    "id",
+    "verdict__outcome",
+    "caption__change",
+    "caption__title",
+    "caption__note",
+    "tags",
+    "caption__tags",
+    "answer",
+    "model",
+)
 NO_CAPTION: Final = Caption(title="", note="", change=None, answer="")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CaptionedRun:
-    """The caption and the outcome of a run, and the model of its first call."""
+    """The caption, the outcome and the tags of a run, and the model of its first call."""
 
     caption: Caption
     outcome: Outcome
+    tags: list[str]
     model: str
 
 
 Captions = Mapping[UUID, CaptionedRun]
-_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN, model="")
+_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN, tags=[], model="")
 
 
 def captions_of(runs: Iterable[Run]) -> Captions:
@@ -47,6 +58,12 @@ def captions_of(runs: Iterable[Run]) -> Captions:
     for chunk in bulk.chunks({*sources, *sources.values()} - {None}):
         captions |= {id: _captioned_run(*columns) for id, *columns in _rows(chunk)}
     return captions
+
+
+def tags_of(run_ids: Iterable[UUID]) -> dict[UUID, list[str]]:
+    """Return the tags of runs: as recorded, unless users edited them."""
+    rows = Run.objects.filter(id__in=list(run_ids)).values_list("id", "tags", "caption__tags")
+    return {id: recorded_tags if tags is None else tags for id, recorded_tags, tags in rows}
 
 
 def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
@@ -71,7 +88,14 @@ def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
 
 
 def _captioned_run(
-    outcome: str, change: JSONValue, title: str | None, note: str | None, answer: str | None, model: str | None
+    outcome: str,
+    change: JSONValue,
+    title: str | None,
+    note: str | None,
+    recorded_tags: list[str],
+    tags: list[str] | None,
+    answer: str | None,
+    model: str | None,
 ) -> CaptionedRun:
     caption = Caption(
         title=title or "",
@@ -79,4 +103,9 @@ def _captioned_run(
         change=None if change is None else ForkChange.model_validate(change),
         answer=answer or "",
     )
-    return CaptionedRun(caption=caption, outcome=Outcome(outcome), model=model or "")
+    return CaptionedRun(
+        caption=caption,
+        outcome=Outcome(outcome),
+        tags=recorded_tags if tags is None else tags,
+        model=model or "",
+    )

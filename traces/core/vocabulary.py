@@ -191,6 +191,7 @@ class AuditAction(StrEnum):
     RUN_REMOVED = "run_removed"
     RUN_MARKED = "run_marked"
     RUN_RENAMED = "run_renamed"
+    RUN_TAGGED = "run_tagged"
     DELETION_REFUSED = "deletion_refused"
     PURGE = "purge"
     POLICY_SET = "retention_policy_set"

@@ -60,7 +60,12 @@ class AdminOnly(ProblemError):
     status = 403
 
 
+def is_admin(request: Request) -> bool:
+    """Whether the access control knows the caller as an admin."""
+    return role_of(request) == "admin"
+
+
 def require_admin(request: Request) -> None:
-    """Raise `AdminOnly` unless the access control knows the caller as an admin."""
-    if role_of(request) != "admin":
+    """Raise `AdminOnly` unless the caller is an admin."""
+    if not is_admin(request):
         raise AdminOnly(f"This needs the role admin; {caller_of(request) or 'you'} cannot do it.")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from traces.bundles.lines import EdgeLine, JudgementLine, RunLine, StepLine, UnexplainedItem
+from traces.bundles.lines import CaptionLine, EdgeLine, JudgementLine, RunLine, StepLine, UnexplainedItem
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -56,8 +56,10 @@ def _redact(content: BundleContent, redactor: Redactor) -> BundleContent:
     lines = [_step(line, content.values, values, splitter, redactor) for line in content.steps]
     run = content.run
     metadata = redactor.field(None, "metadata", run.metadata, "the run's metadata")
-    texts = {name: redactor.text(getattr(run, name), f"the run's {name}") for name in _RUN_TEXTS}
+    texts: dict[str, Any] = {name: redactor.text(getattr(run, name), f"the run's {name}") for name in _RUN_TEXTS}
     tags = [redactor.text(tag, "a tag") for tag in run.tags]
+    if run.caption is not None:
+        texts["caption"] = _caption(run.caption, redactor)
     changes = {**texts, "tags": tags, "metadata": as_object(metadata) or {REDACTION: metadata} if metadata else {}}
     return BundleContent(
         run=run.model_copy(update=changes),
@@ -74,6 +76,12 @@ def _redact(content: BundleContent, redactor: Redactor) -> BundleContent:
         values=Readable(values=values, lost_digests=content.values.lost_digests),
         parts=splitter.parts,
     )
+
+
+def _caption(caption: CaptionLine, redactor: Redactor) -> CaptionLine:
+    tags = None if caption.tags is None else [redactor.text(tag, "a tag") for tag in caption.tags]
+    texts = {name: redactor.text(getattr(caption, name), f"the run's {name}") for name in ("title", "note")}
+    return caption.model_copy(update={**texts, "tags": tags})
 
 
 def _step(

@@ -2,18 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import IO, Any, Final
 from uuid import UUID
 
 import orjson
 from django.db import IntegrityError, transaction
 
-from traces import notify
 from traces.bundles import archive
 from traces.bundles.archive import BadBundle, Bundle
-from traces.bundles.lines import EdgeLine, JudgementLine, Origin, RunLine, StepLine, parse_line
+from traces.bundles.lines import CaptionLine, EdgeLine, JudgementLine, Origin, RunLine, StepLine, parse_line
 from traces.call_index import tool_calls
+from traces.captions import services as captions
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
 from traces.errors import NotSealed
@@ -25,7 +24,7 @@ from traces.ingest.judgement_rows import STATEMENT_COLUMNS, JudgementRow
 from traces.ingest.prepare import Identity
 from traces.ingest.step_rows import StepRow
 from traces.judgements import services as judgements_services
-from traces.models import Judgement, Run, Step
+from traces.models import Judgement, Run, RunCaption, Step
 from traces.origins import stored_provenance
 from traces.payloads import missing_parts
 from traces.payloads.messages import ModelRequest
@@ -41,6 +40,8 @@ from traces.signatures.call_signatures import signature
 from traces.storage import artifacts as artifact_store
 from traces.storage.artifacts import StoredBytes
 
+# Fields of a run's line that are not columns of the run.
+_REFERENCES: Final = frozenset({"derived_from", "caption"})
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
 
@@ -130,8 +131,9 @@ def _store(content: BundleContent) -> RecordResult:
     services.insert_tags(new_run.id, run.tags)
     judgements_services.begin([new_run.id])
     tool_calls.insert_run(new_run)
-    Run.objects.filter(id=new_run.id).update(sealed_at=datetime.now(UTC))
-    notify.touch("runs")
+    services.seal_recorded([new_run.id])
+    if run.caption is not None:
+        captions.describe(new_run.id, title=run.caption.title, note=run.caption.note, tags=run.caption.tags)
     return RecordResult(
         run_id=new_run.id,
         is_new=True,
@@ -155,12 +157,21 @@ def _revisions(identity: Identity) -> list[StoredRevision]:
 def _run_line(run: Run) -> JSONObject:
     origin = Run.objects.filter(id=run.source_run_id).first() if run.source_run_id else None
     line = RunLine.model_construct(
-        **{name: getattr(run, name) for name in RunLine.model_fields if name != "derived_from"},
+        **{name: getattr(run, name) for name in RunLine.model_fields if name not in _REFERENCES},
         derived_from=None
         if origin is None
         else Origin(app=origin.app, external_id=origin.external_id, content_digest=content_digest(origin)),
+        caption=_caption_line(run),
     )
-    return line.model_dump(mode="json", warnings=False)
+    # Earlier versions reject a field that they do not know.
+    return line.model_dump(mode="json", warnings=False, exclude={"caption"} if line.caption is None else None)
+
+
+def _caption_line(run: Run) -> CaptionLine | None:
+    caption = RunCaption.objects.filter(run=run).first()
+    if caption is None or not (caption.title or caption.note or caption.tags is not None):
+        return None
+    return CaptionLine.model_construct(title=caption.title, note=caption.note, tags=caption.tags)
 
 
 def _step_lines(run: Run, steps: Sequence[Step]) -> Iterator[JSONObject]:
@@ -323,6 +334,6 @@ def _signature(line: StepLine, input: JSONValue, splitter: Splitter) -> str:
 
 
 def _columns(run: RunLine, step_rows: Sequence[StepRow]) -> dict[str, Any]:
-    columns = {name: value for name, value in run if name != "derived_from"}
+    columns = {name: value for name, value in run if name not in _REFERENCES}
     sums = ingest_rows.totals_columns(ingest_rows.totals(step_rows), run.started_at, run.ended_at)
     return columns | sums | {"source": RunSource.BUNDLE}

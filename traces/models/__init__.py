@@ -6,7 +6,7 @@ from traces.models.captions import RunCaption
 from traces.models.judgements import Judgement, OutcomeRule, RunOutcome
 from traces.models.recordings import RecordAddress, Recording, RequestKey, Segment
 from traces.models.retention import AuditEntry, Deletion, RetentionPolicy, RunMark
-from traces.models.run_lists import RunListing
+from traces.models.run_lists import RunListing, SavedView
 from traces.models.runs import Edge, PendingProvenance, RetentionPass, Run, RunTag, Step
 from traces.models.search import SearchDocument, UnindexedRun, UsageTotal
 from traces.models.sharing import Comment, ShareLink
@@ -37,6 +37,7 @@ __all__ = [
     "RunMark",
     "RunOutcome",
     "RunTag",
+    "SavedView",
     "SearchDocument",
     "Segment",
     "ShareLink",

@@ -4,6 +4,7 @@ from typing import Final
 
 from django.db import models
 
+from traces.core.ids import new_id
 from traces.core.vocabulary import Outcome, RunSource, RunStatus
 from traces.models.runs import Run
 from traces.models.vocabulary import choices
@@ -83,3 +84,16 @@ class RunListing(models.Model):
 
     def __str__(self) -> str:
         return f"listing of {self.run_id}"
+
+
+class SavedView(models.Model):
+    """Filters, order and columns of the runs list under a name, for everybody on this server."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    query = models.CharField(max_length=4_000, blank=True, help_text="of the list's address")
+    owner = models.CharField(max_length=120, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name

@@ -27,7 +27,7 @@ class Run(models.Model):
     ended_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     sealed_at = models.DateTimeField(null=True)
-    tags = models.JSONField(default=list)
+    tags = models.JSONField(default=list, help_text="as recorded; users edit those of the caption")
     metadata = models.JSONField(default=dict)
     search = models.TextField(help_text="lower case: name, external id, app, model names, tags, first input")
 
@@ -60,7 +60,7 @@ class Run(models.Model):
 
 
 class RunTag(models.Model):
-    """A tag of a run, for the filter; `Run.tags` has the same tags in order."""
+    """A tag of a run, for filters and policies: those of its caption if users edited them, else those of `Run.tags`."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="+", db_index=False)
     tag = models.CharField(max_length=100)

@@ -1,9 +1,10 @@
-"""REST endpoints that delete and restore runs."""
+"""REST endpoints that name, tag, delete and restore runs."""
 
 from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,9 +12,9 @@ from rest_framework.views import APIView
 
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, caller_of, path, query, require_admin
+from traces.http.responses import PROBLEMS, caller_of, is_admin, path, query, require_admin
 from traces.models import Deletion, RunMark
-from traces.retention import deletions, holds, marks, purge
+from traces.retention import deletions, holds, marks, purge, tags
 from traces.retention.citations import Citation
 from traces.retention.deletions import Refusal
 from traces.retention.schemas import (
@@ -26,6 +27,8 @@ from traces.retention.schemas import (
     RefusedRun,
     RenameRequest,
     RestoredRun,
+    TagRequest,
+    TagResult,
 )
 from traces.runs import api as runs_api
 from traces.runs.queries import as_uuid, find_run, run_detail
@@ -39,11 +42,15 @@ class RunView(runs_api.RunView):
         operation_id="rename_run", parameters=[_RUN], request=RenameRequest, responses={200: RunDetail, **PROBLEMS}
     )
     def patch(self, request: Request, id: str) -> Response:
-        """Give a run a name and a note. Its recording does not change."""
+        """Give a run a name, a note and tags. Its recording does not change."""
         naming = parse_body(RenameRequest, request.data)
-        run = find_run(id)
-        marks.rename(run.id, title=naming.title, note=naming.note, by=caller_of(request))
-        return Response(run_detail(run))
+        run, by = find_run(id), caller_of(request)
+        with transaction.atomic():
+            if naming.title is not None or naming.note is not None:
+                marks.rename(run.id, title=naming.title, note=naming.note, by=by)
+            if naming.tags is not None:
+                tags.replace_tags(run.id, naming.tags, by=by, is_admin=is_admin(request))
+        return Response(run_detail(find_run(str(run.id))))
 
     @extend_schema(
         operation_id="delete_run",
@@ -62,6 +69,15 @@ class RunView(runs_api.RunView):
         if isinstance(result, Refusal):
             raise result.problem
         return Response(_deletion_view(result))
+
+
+class RunTagsView(APIView):
+    @extend_schema(operation_id="tag_runs", request=TagRequest, responses={200: TagResult, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Add tags to runs, and remove tags from them: all changes or none."""
+        changes = parse_body(TagRequest, request.data).changes
+        undo = tags.change_tags(changes, by=caller_of(request), is_admin=is_admin(request))
+        return Response(TagResult(changed_runs=sum(len(change.runs) for change in undo), undo=undo))
 
 
 class RunDeletionsView(APIView):

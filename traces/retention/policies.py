@@ -96,8 +96,10 @@ def due_runs(all_terms: Sequence[PolicyTerms], now: datetime | None = None) -> I
         deletion__isnull=True,
         superseded_by__isnull=True,
     ).exclude(source=RunSource.PROBE)
-    columns = ("id", "app", "tags", "created_at", "mark__is_pinned", "mark__is_held")
-    for run_id, app, tags, created_at, is_pinned, is_held in runs.order_by("id").values_list(*columns).iterator(_BATCH):
+    columns = ("id", "app", "tags", "caption__tags", "created_at", "mark__is_pinned", "mark__is_held")
+    rows = runs.order_by("id").values_list(*columns).iterator(_BATCH)
+    for run_id, app, recorded_tags, edited_tags, created_at, is_pinned, is_held in rows:
+        tags = recorded_tags if edited_tags is None else edited_tags
         terms = deciding(all_terms, app, tags)
         if terms is None or terms.days is None or created_at >= now - timedelta(days=terms.days):
             continue

@@ -11,6 +11,9 @@ from traces.core.schema import Schema
 from traces.core.vocabulary import Protection
 
 MAX_RUNS = 1_000
+# Of one run; a recording may have more.
+MAX_TAGS = 100
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class CitationView(Schema):
@@ -30,10 +33,32 @@ class CitationList(Schema):
 
 
 class RenameRequest(Schema):
-    """The name and the note that users give a run; a missing field stays as it is, an empty text removes it."""
+    """The name, the note and the tags that users give a run; a missing field stays as it is."""
 
     title: Annotated[str, StringConstraints(strip_whitespace=True, max_length=120)] | None = None
     note: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] | None = None
+    tags: Annotated[list[Tag], Field(max_length=MAX_TAGS)] | None = None
+
+
+class TagChange(Schema):
+    """Tags to add to some runs and to remove from them."""
+
+    runs: Annotated[list[UUID], Field(min_length=1, max_length=MAX_RUNS)]
+    add: Annotated[list[Tag], Field(max_length=MAX_TAGS)] = []
+    remove: Annotated[list[Tag], Field(max_length=MAX_TAGS)] = []
+
+
+class TagRequest(Schema):
+    """Changes of tags, made in this order: all of them or none."""
+
+    changes: Annotated[list[TagChange], Field(min_length=1, max_length=MAX_RUNS)]
+
+
+class TagResult(Schema):
+    """How many runs have other tags, and the changes that restore the tags they had."""
+
+    changed_runs: int
+    undo: list[TagChange]
 
 
 class DeletedRun(Schema):

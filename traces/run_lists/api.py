@@ -14,8 +14,8 @@ from traces.schemas import FailedStepList, RunFacets, RunList
 _MANY = "Separate several values by commas."
 _SEARCH = query(
     "q",
-    "Words; a run matches if all of them occur in its name, ids, app, models, tags or first input, or in the payloads "
-    "of at most 1,000 successive steps. The last word may be the beginning of a word.",
+    "Words; a run matches if all of them occur in its names, note, ids, app, models, tags or first input, or in the "
+    "payloads of at most 1,000 successive steps. The last word may be the beginning of a word.",
 )
 _FILTERS = [
     query("app", f"Runs of these apps. {_MANY}"),

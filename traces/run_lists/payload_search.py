@@ -1,13 +1,15 @@
 """Search runs by words: sealed runs through the search index, runs that are not in it yet by their own words.
 
-A run's own words are its name, ids, app, models, tags and first input; the index also has those of its payloads.
+A run's own words are its names, note, ids, app, models, tags and first input; the index also has those of its payloads.
 """
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import or_
 from typing import Final
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from traces.captions.queries import captions_of
 from traces.models import Run, RunListing, UnindexedRun
@@ -62,7 +64,8 @@ def _new_runs(words: Sequence[str], listed_runs: QuerySet[RunListing]) -> list[R
         return []
     runs = Run.objects.filter(id__in=listed_runs.filter(run__in=ids).values_list("run", flat=True))
     for word in words:
-        runs = runs.filter(search__contains=word)
+        captions = [Q(**{f"caption__{name}__icontains": word}) for name in ("title", "note", "tags")]
+        runs = runs.filter(reduce(or_, captions, Q(search__contains=word)))
     return list(runs.select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
 
 

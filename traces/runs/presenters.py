@@ -65,7 +65,7 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         sealed=run.sealed_at is not None,
         is_pinned=mark is not None and mark.is_pinned,
         is_held=mark is not None and mark.is_held,
-        tags=run.tags,
+        tags=captions[run.id].tags,
         steps=run.step_count,
         errors=run.error_count,
         tokens_in=run.tokens_in,

@@ -253,8 +253,8 @@ def _insert_new_runs(
         ids = {id for chunk in bulk.chunks(run.run_id for run in runs) for id in _existing_ids(chunk)}
         own_runs = [run for run in runs if run.run_id in ids]
         insert_contents(own_runs, provenance)
-        seal_recorded(run.run_id for run in own_runs)
         services.insert_judgements([run_judgements(run) for run in own_runs])
+        seal_recorded(run.run_id for run in own_runs)
     return own_runs
 
 
@@ -291,7 +291,7 @@ def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Prepa
 
 
 def seal_recorded(run_ids: Iterable[UUID]) -> None:
-    """Seal complete runs; the caller stores their judgements."""
+    """Seal complete runs whose judgements are stored."""
     for chunk in bulk.chunks(run_ids):
         Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
         sealed_runs.add(chunk)

@@ -6,6 +6,7 @@ again. PostgreSQL: a GIN index on the documents themselves.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -16,6 +17,7 @@ from django.db.backends.utils import CursorWrapper
 
 from traces.http.paging import LAST_ID
 from traces.models import SearchDocument
+from traces.search.tokens import MAX_LENGTH
 from traces.storage import bulk
 from traces.storage.compression import compress, decompress
 
@@ -61,6 +63,37 @@ def insert(documents: Iterable[NewDocument]) -> None:
                 cursor.execute(f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)", values)
 
 
+def set_own_words(words: Mapping[UUID, AbstractSet[str]]) -> None:
+    """Replace the words of runs themselves, in the first document of each; call it inside a transaction."""
+    for chunk in bulk.chunks(words):
+        ids = SearchDocument.objects.filter(run_id__in=chunk, first_step=1).values_list("id", flat=True)
+        if not ids:
+            continue
+        with connection.cursor() as cursor:
+            for id, run_id, first_step, text in list(_texts(ids)):
+                positions = _with_own_words(text, words[run_id])
+                document = NewDocument(run_id=run_id, first_step=first_step, positions=positions)
+                if connection.vendor == "sqlite":
+                    _forget_fts(cursor, id, text)
+                    cursor.execute(f"UPDATE {_TABLE} SET words = %s WHERE id = %s", [_encode(document), id])
+                    _index_fts(cursor, id, document)
+                else:
+                    cursor.execute(f"UPDATE {_TABLE} SET words = %s WHERE id = %s", [document.text, id])
+
+
+def _with_own_words(text: str, words: AbstractSet[str]) -> dict[str, list[int]]:
+    """Return the words of a document with their positions, and these in place of the run's own words."""
+    positions: dict[str, list[int]] = {}
+    for entry in text.split():
+        word, _, places = entry.rpartition(":")
+        if step_positions := [place for place in map(int, places.split(",")) if place != RUN_POSITION]:
+            positions[word] = step_positions
+    for word in words:
+        if len(word) <= MAX_LENGTH:
+            positions[word] = [RUN_POSITION, *positions.get(word, ())]
+    return positions
+
+
 def remove(run_ids: Iterable[UUID]) -> None:
     """Delete the documents of runs, with all their words; call it inside a transaction."""
     for chunk in bulk.chunks(run_ids):
@@ -68,8 +101,7 @@ def remove(run_ids: Iterable[UUID]) -> None:
         if connection.vendor == "sqlite":
             with connection.cursor() as cursor:
                 for id, words in rows.values_list("id", "words"):
-                    deletion = f"INSERT INTO {_INDEX} ({_INDEX}, rowid, words) VALUES ('delete', %s, %s)"
-                    cursor.execute(deletion, [id, _fts_text(_decode(words))])
+                    _forget_fts(cursor, id, _decode(words))
         rows.delete()
 
 
@@ -121,18 +153,27 @@ def _texts(ids: Collection[int]) -> Iterator[tuple[int, UUID, int, str]]:
 
 
 def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
-    text = document.text
-    words = compress(text.encode())
     insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
-    cursor.execute(insertion, [document.run_id.hex, document.first_step, words])
-    cursor.execute(
-        f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [cursor.lastrowid, " ".join(document.positions)]
-    )
+    cursor.execute(insertion, [document.run_id.hex, document.first_step, _encode(document)])
+    _index_fts(cursor, cursor.lastrowid, document)
+
+
+def _index_fts(cursor: CursorWrapper, id: int, document: NewDocument) -> None:
+    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [id, " ".join(document.positions)])
+
+
+def _forget_fts(cursor: CursorWrapper, id: int, text: str) -> None:
+    deletion = f"INSERT INTO {_INDEX} ({_INDEX}, rowid, words) VALUES ('delete', %s, %s)"
+    cursor.execute(deletion, [id, _fts_text(text)])
 
 
 def _fts_text(text: str) -> str:
     """Return the words of a document without their positions."""
     return re.sub(":[0-9,]+", "", text)
+
+
+def _encode(document: NewDocument) -> bytes:
+    return compress(document.text.encode())
 
 
 def _decode(words: bytes | memoryview) -> str:

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from traces.core.vocabulary import Label, RunSource
-from traces.models import Run, SearchDocument, Step, UnindexedRun
+from traces.models import Run, RunCaption, SearchDocument, Step, UnindexedRun
 from traces.payloads.digest_packing import part_digests
 from traces.search import documents
 from traces.search.documents import RUN_POSITION, NewDocument
@@ -61,6 +61,8 @@ def work() -> bool:
         rows = UnindexedRun.objects.select_for_update().filter(run_id__in=run_ids).order_by("run_id")
         ids = list(rows.values_list("run_id", flat=True))
         documents.insert(document for run_id in ids for document in contents.get(run_id, ()))
+        # Read under the lock: a caption that changes later waits for this transaction, and then updates the document.
+        update_own_words(RunCaption.objects.filter(run_id__in=ids).values_list("run_id", flat=True))
         UnindexedRun.objects.filter(run_id__in=ids).delete()
     return True
 
@@ -84,6 +86,21 @@ def remove(run_ids: Iterable[UUID]) -> None:
         # First, because this waits for a worker that is writing their documents.
         UnindexedRun.objects.filter(run_id__in=chunk).delete()
         documents.remove(chunk)
+
+
+def update_own_words(run_ids: Iterable[UUID]) -> None:
+    """Index runs by the words of their changed captions; call it inside a transaction."""
+    for chunk in bulk.chunks(run_ids):
+        # First, because this waits for a worker that is writing their documents.
+        list(UnindexedRun.objects.select_for_update().filter(run_id__in=chunk).order_by("run_id").values_list("run_id"))
+        searches = dict(Run.objects.filter(id__in=chunk).values_list("id", "search"))
+        captions = _caption_words(chunk)
+        documents.set_own_words({id: words_of_text(text) | captions.get(id, set()) for id, text in searches.items()})
+
+
+def _caption_words(run_ids: Sequence[UUID]) -> dict[UUID, set[str]]:
+    rows = RunCaption.objects.filter(run_id__in=run_ids).values_list("run_id", "title", "note", "tags")
+    return {id: words_of_text(" ".join([title, note, *(tags or [])])) for id, title, note, tags in rows}
 
 
 def restart() -> None:

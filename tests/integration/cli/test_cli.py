@@ -196,3 +196,12 @@ def test_tool_review_round_trips_through_file(forkpoint: WarmShell, tmp_path: Pa
     assert "issue_refund: false" in path.read_text()
     path.write_text("tools: {issue_refund: 'false'}\ndone: true\n")
     assert forkpoint("tools", "--import", path).code == 2  # a text is no decision
+
+
+def test_run_is_renamed_and_tagged(forkpoint: WarmShell, failed_run: str) -> None:
+    assert forkpoint("rename", failed_run, "Cents fix", "--note", "Try B-2001").out.startswith("Cents fix · ")
+    assert forkpoint("tag", failed_run, "+urgent", "+flaky", "-demo", "--json").json["tags"] == ["urgent", "flaky"]
+    assert forkpoint("tag", failed_run, "-flaky").out.strip() == "urgent"
+    shown = forkpoint("show", failed_run, "--json").json["run"]
+    assert (shown["title"], shown["note"], shown["tags"]) == ("Cents fix", "Try B-2001", ["urgent"])
+    assert (forkpoint("tag", failed_run, "urgent").code, forkpoint("rename", failed_run).code) == (2, 2)
