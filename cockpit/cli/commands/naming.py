@@ -40,7 +40,8 @@ def rename(ref: str, name: str | None, *, note: str | None, json: bool, url: str
 
 
 def _parse(changes: Iterable[str]) -> tuple[list[str], list[str]]:
-    additions, removals = [], []
+    additions: list[str] = []
+    removals: list[str] = []
     for change in changes:
         sign, text = change[:1], change[1:]
         if sign not in ("+", "-") or not text.strip():

@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
-import type { DeletionRequest, MarkRequest, PatchedRenameRequest, RetentionTerms } from "./schema";
+import type { DeletionRequest, MarkRequest, PatchedRenameRequest, RetentionTerms, TagChange } from "./schema";
 
 export const retentionQuery = queryOptions({
   queryKey: ["retention", "policies"],
@@ -42,6 +42,11 @@ export function markRun(run: string, change: Partial<MarkRequest>) {
 /** Change the name and the note that users gave a run. */
 export function renameRun(run: string, body: PatchedRenameRequest) {
   return answer(api.PATCH("/api/v1/runs/{id}", { params: { path: { id: run } }, body }));
+}
+
+/** Add tags to runs and remove tags from them. The answer has the changes that undo it. */
+export function tagRuns(changes: TagChange[]) {
+  return answer(api.POST("/api/v1/runs/tags", { body: { changes } }));
 }
 
 /** Delete runs. The answer names those that were refused, and why. */

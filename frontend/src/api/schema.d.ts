@@ -1171,6 +1171,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/run-views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the named views of the runs list. */
+        get: operations["list_run_views"];
+        put?: never;
+        /** @description Store a view of the runs list under a name. */
+        post: operations["create_run_view"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/run-views/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** @description Delete a view. */
+        delete: operations["delete_run_view"];
+        options?: never;
+        head?: never;
+        /** @description Rename a view, or store another query under its name. */
+        patch: operations["change_run_view"];
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1203,7 +1239,7 @@ export interface paths {
         delete: operations["delete_run"];
         options?: never;
         head?: never;
-        /** @description Give a run a name and a note. Its recording does not change. */
+        /** @description Give a run a name, a note and tags. Its recording does not change. */
         patch: operations["rename_run"];
         trace?: never;
     };
@@ -1580,6 +1616,23 @@ export interface paths {
          *     A recording that is stored already is recognized by its content and reported with `created` false.
          */
         post: operations["import_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Add tags to runs, and remove tags from them: all changes or none. */
+        post: operations["tag_runs"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5041,6 +5094,16 @@ export interface components {
             usage: components["schemas"]["UsageSum"];
         };
         /**
+         * NewRunView
+         * @description A view to store for everybody.
+         */
+        NewRunView: {
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+        };
+        /**
          * NewerRevision
          * @description The newest revision of a run; `added_steps` counts the steps that the run does not have.
          */
@@ -5266,7 +5329,7 @@ export interface components {
         };
         /**
          * RenameRequest
-         * @description The name and the note that users give a run; a missing field stays as it is, an empty text removes it.
+         * @description The name, the note and the tags that users give a run; a missing field stays as it is.
          */
         PatchedRenameRequest: {
             /**
@@ -5279,6 +5342,27 @@ export interface components {
              * @default null
              */
             note: string | null;
+            /**
+             * Tags
+             * @default null
+             */
+            tags: string[] | null;
+        };
+        /**
+         * RunViewChange
+         * @description A change of a view; a missing field stays as it is.
+         */
+        PatchedRunViewChange: {
+            /**
+             * Name
+             * @default null
+             */
+            name: string | null;
+            /**
+             * Query
+             * @default null
+             */
+            query: string | null;
         };
         /**
          * PathLink
@@ -6907,6 +6991,36 @@ export interface components {
             candidate: components["schemas"]["RunVerdict"];
         };
         /**
+         * RunView
+         * @description A named view: `query` is that of the list's address.
+         */
+        RunView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** Name */
+            name: string;
+            /** Query */
+            query: string;
+            /** Owner */
+            owner: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * RunViewList
+         * @description The named views, by name.
+         */
+        RunViewList: {
+            /** Views */
+            views: components["schemas"]["RunView"][];
+        };
+        /**
          * RunsMessage
          * @description The list of runs changed; the client fetches it again.
          */
@@ -7625,6 +7739,42 @@ export interface components {
              * Format: uuid
              */
             subject: string;
+        };
+        /**
+         * TagChange
+         * @description Tags to add to some runs and to remove from them.
+         */
+        TagChange: {
+            /** Runs */
+            runs: string[];
+            /**
+             * Add
+             * @default []
+             */
+            add: string[];
+            /**
+             * Remove
+             * @default []
+             */
+            remove: string[];
+        };
+        /**
+         * TagRequest
+         * @description Changes of tags, made in this order: all of them or none.
+         */
+        TagRequest: {
+            /** Changes */
+            changes: components["schemas"]["TagChange"][];
+        };
+        /**
+         * TagResult
+         * @description How many runs have other tags, and the changes that restore the tags they had.
+         */
+        TagResult: {
+            /** Changed Runs */
+            changed_runs: number;
+            /** Undo */
+            undo: components["schemas"]["TagChange"][];
         };
         /**
          * Takeover
@@ -8541,6 +8691,7 @@ export type MessageList = components['schemas']['MessageList'];
 export type ModelOverride = components['schemas']['ModelOverride'];
 export type ModelTotals = components['schemas']['ModelTotals'];
 export type ModelUsage = components['schemas']['ModelUsage'];
+export type NewRunView = components['schemas']['NewRunView'];
 export type NewerRevision = components['schemas']['NewerRevision'];
 export type NewerRevisions = components['schemas']['NewerRevisions'];
 export type NoiseGate = components['schemas']['NoiseGate'];
@@ -8555,6 +8706,7 @@ export type Passage = components['schemas']['Passage'];
 export type PassingRun = components['schemas']['PassingRun'];
 export type PatchedCommentEdit = components['schemas']['PatchedCommentEdit'];
 export type PatchedRenameRequest = components['schemas']['PatchedRenameRequest'];
+export type PatchedRunViewChange = components['schemas']['PatchedRunViewChange'];
 export type PathLink = components['schemas']['PathLink'];
 export type PersonalData = components['schemas']['PersonalData'];
 export type PlaceKind = components['schemas']['PlaceKind'];
@@ -8634,6 +8786,8 @@ export type RunTree = components['schemas']['RunTree'];
 export type RunUsage = components['schemas']['RunUsage'];
 export type RunVerdict = components['schemas']['RunVerdict'];
 export type RunVerdicts = components['schemas']['RunVerdicts'];
+export type RunView = components['schemas']['RunView'];
+export type RunViewList = components['schemas']['RunViewList'];
 export type RunsMessage = components['schemas']['RunsMessage'];
 export type SavePolicy = components['schemas']['SavePolicy'];
 export type SaveProfile = components['schemas']['SaveProfile'];
@@ -8671,6 +8825,9 @@ export type StepsMessage = components['schemas']['StepsMessage'];
 export type StoredPolicy = components['schemas']['StoredPolicy'];
 export type StoredProfile = components['schemas']['StoredProfile'];
 export type SubjectShareRequest = components['schemas']['SubjectShareRequest'];
+export type TagChange = components['schemas']['TagChange'];
+export type TagRequest = components['schemas']['TagRequest'];
+export type TagResult = components['schemas']['TagResult'];
 export type Takeover = components['schemas']['Takeover'];
 export type TallyView = components['schemas']['TallyView'];
 export type TelemetrySetting = components['schemas']['TelemetrySetting'];
@@ -11323,6 +11480,125 @@ export interface operations {
             };
         };
     };
+    list_run_views: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunViewList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_run_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRunView"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_run_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_run_view: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PatchedRunViewChange"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_runs: {
         parameters: {
             query?: {
@@ -11356,7 +11632,7 @@ export interface operations {
                 min_score?: string;
                 /** @description `passed`, `failed`, `unverified`, `unknown`. Separate several values by commas. */
                 outcome?: string;
-                /** @description Words; a run matches if all of them occur in its name, ids, app, models, tags or first input, or in the payloads of at most 1,000 successive steps. The last word may be the beginning of a word. */
+                /** @description Words; a run matches if all of them occur in its names, note, ids, app, models, tags or first input, or in the payloads of at most 1,000 successive steps. The last word may be the beginning of a word. */
                 q?: string;
                 /** @description Runs that started at this time or later. */
                 since?: string;
@@ -12246,6 +12522,37 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ImportReport"];
                     "application/x-ndjson": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    tag_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TagRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TagResult"];
                 };
             };
             default: {

@@ -4,7 +4,10 @@ import { pluralize } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 
 /** A run as far as renaming, pinning, holding and deleting need it. */
-export type ActionRun = Pick<RunSummary, "id" | "name" | "title" | "note" | "sealed" | "is_pinned" | "is_held">;
+export type ActionRun = Pick<
+  RunSummary,
+  "id" | "name" | "title" | "note" | "tags" | "sealed" | "is_pinned" | "is_held"
+>;
 
 const IN_PROGRESS = " in progress";
 

@@ -16,7 +16,7 @@ export default function RenameDialog({ run, onClose, onSaved }: Props): ReactEle
   const [title, setTitle] = useState(run.title);
   const [note, setNote] = useState(run.note);
   const save = useMutation({
-    mutationFn: () => renameRun(run.id, { title, note }),
+    mutationFn: () => renameRun(run.id, { title, note, tags: null }),
     onSuccess: () => {
       onSaved();
       onClose();

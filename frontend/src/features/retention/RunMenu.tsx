@@ -1,5 +1,5 @@
 import { ActionIcon, Menu } from "@mantine/core";
-import { IconDots, IconGavel, IconPencil, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
+import { IconDots, IconGavel, IconPencil, IconPin, IconPinnedOff, IconTag, IconTrash } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
 import type { ActionRun } from "@/domain/retention/refusals";
 import type { RunActions } from "./useRunActions";
@@ -11,7 +11,7 @@ interface Props {
   children?: ReactNode;
 }
 
-/** The menu of one run: name, pin, legal hold, delete. A disabled entry states why. */
+/** The menu of one run: name, tags, pin, legal hold, delete. A disabled entry states why. */
 export function RunMenu({ run, actions, children }: Props): ReactElement {
   return (
     <Menu position="bottom-end" shadow="md" width={270}>
@@ -41,6 +41,14 @@ function RunMenuItems({ run, actions }: { run: ActionRun; actions: RunActions })
         onClick={() => actions.rename(run)}
       >
         Name and note
+      </Menu.Item>
+      <Menu.Item
+        leftSection={<IconTag size={15} />}
+        disabled={!mayChange || !run.sealed}
+        rightSection={<Reason>{mayChange ? (run.sealed ? "" : "still recording") : "needs the debugger role"}</Reason>}
+        onClick={() => actions.tag([run])}
+      >
+        Tags
       </Menu.Item>
       <Menu.Item
         leftSection={run.is_pinned ? <IconPinnedOff size={15} /> : <IconPin size={15} />}

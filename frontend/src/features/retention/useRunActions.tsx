@@ -10,6 +10,7 @@ import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
 
 const RenameDialog = lazy(() => loadPart(() => import("./RenameDialog")));
+const TagsDialog = lazy(() => loadPart(() => import("./TagsDialog")));
 const RefusalDialog = lazy(() => loadPart(() => import("./RefusalDialog")));
 
 // These do not change, and those of a deleted run cannot be read.
@@ -24,16 +25,18 @@ export interface RunActions {
   mark: (runs: readonly ActionRun[], change: Partial<MarkRequest>) => void;
   remove: (runs: readonly ActionRun[]) => void;
   rename: (run: ActionRun) => void;
-  /** Asks for a name, or explains what was not deleted. Render it once. */
+  tag: (runs: readonly ActionRun[]) => void;
+  /** Asks for a name or tags, or explains what was not deleted. Render it once. */
   dialog: ReactElement;
 }
 
-/** Pin, hold and delete runs. A deletion can be undone; a refused one is explained. */
+/** Name, tag, pin, hold and delete runs. A deletion can be undone; a refused one is explained. */
 export function useRunActions(onDeleted: (ids: readonly string[]) => void = () => undefined): RunActions {
   const client = useQueryClient();
   const { data: access } = useQuery(accessQuery);
   const [refusal, setRefusal] = useState<{ runs: readonly ActionRun[]; result: DeletionResult } | null>(null);
   const [namedRun, setNamedRun] = useState<ActionRun | null>(null);
+  const [taggedRuns, setTaggedRuns] = useState<readonly ActionRun[]>([]);
   const mark = useMutation({
     mutationFn: ({ runs, change }: { runs: readonly ActionRun[]; change: Partial<MarkRequest> }) =>
       Promise.all(runs.map(({ id }) => markRun(id, change))),
@@ -65,12 +68,19 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
     mark: (runs, change) => mark.mutate({ runs, change }),
     remove: (runs) => remove.mutate({ runs, includesCitations: false }),
     rename: setNamedRun,
+    tag: setTaggedRuns,
     dialog: (
       <Suspense>
         {namedRun ? (
           <RenameDialog
             run={namedRun}
             onClose={() => setNamedRun(null)}
+            onSaved={() => void client.invalidateQueries(ALL_BUT_LASTING)}
+          />
+        ) : taggedRuns.length > 0 ? (
+          <TagsDialog
+            runs={taggedRuns}
+            onClose={() => setTaggedRuns([])}
             onSaved={() => void client.invalidateQueries(ALL_BUT_LASTING)}
           />
         ) : (

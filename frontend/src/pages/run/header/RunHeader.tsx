@@ -5,6 +5,7 @@ import { paths } from "@/app/paths";
 import { fullTitle, runTitle } from "@/domain/runs/title";
 import { originOf } from "@/domain/runs/origin";
 import { Marks } from "@/features/retention/Marks";
+import { Tags } from "@/features/runs/Tags";
 import { shortenMarkers } from "@/ui/format/markers";
 import { RunJudgements } from "../judgements/RunJudgements";
 import { RevisionMenu } from "./RevisionMenu";
@@ -33,6 +34,7 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
           <h1 className="ellipsis" title={fullTitle(run)}>
             {shortenMarkers(runTitle(run))}
           </h1>
+          <Tags tags={run.tags} limit={4} />
           <Marks run={run} />
           <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
           {!run.sealed && <span className="chip simulated">still recording</span>}

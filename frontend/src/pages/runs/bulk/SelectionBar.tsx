@@ -1,6 +1,14 @@
 import { Button, CloseButton, Menu } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { IconArrowsDiff, IconDots, IconPin, IconPinnedOff, IconTrash } from "@tabler/icons-react";
+import {
+  IconAdjustments,
+  IconArrowsDiff,
+  IconDots,
+  IconPin,
+  IconPinnedOff,
+  IconTag,
+  IconTrash,
+} from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -31,7 +39,6 @@ interface Pair {
 export function SelectionBar({ runs, actions, onClear }: Props): ReactElement | null {
   const [first, second] = runs;
   const pair = runs.length === 2 && first && second ? orderPair(first, second) : null;
-  const isPinned = runs.every((run) => run.is_pinned);
   const mayChange = actions.mayChange;
   const hint = mayChange ? undefined : "Needs the debugger role";
   if (!first) return null;
@@ -43,12 +50,12 @@ export function SelectionBar({ runs, actions, onClear }: Props): ReactElement | 
       <CompareButton pair={pair} />
       <Button
         variant="subtle"
-        leftSection={isPinned ? <IconPinnedOff size={15} /> : <IconPin size={15} />}
+        leftSection={<IconTag size={15} />}
         disabled={!mayChange}
         title={hint}
-        onClick={() => actions.mark(runs, { is_pinned: !isPinned })}
+        onClick={() => actions.tag(runs)}
       >
-        {isPinned ? "Unpin" : "Pin"}
+        Tag
       </Button>
       <ShareManyButton runs={runs} refusal={hint} />
       <Button
@@ -61,7 +68,7 @@ export function SelectionBar({ runs, actions, onClear }: Props): ReactElement | 
       >
         Delete
       </Button>
-      {pair && <MoreMenu pair={pair} />}
+      <MoreMenu runs={runs} pair={pair} actions={actions} />
       <CloseButton aria-label="Clear the selection" onClick={onClear} />
     </section>
   );
@@ -98,8 +105,8 @@ function CompareButton({ pair }: { pair: Pair | null }): ReactElement {
   );
 }
 
-/** Rare actions on two runs. */
-function MoreMenu({ pair }: { pair: Pair }): ReactElement {
+/** Rare actions. */
+function MoreMenu({ runs, pair, actions }: Pick<Props, "runs" | "actions"> & { pair: Pair | null }): ReactElement {
   const navigate = useNavigate();
   const calibrating = useMutation({
     mutationFn: ({ base, candidate }: Pair) => calibrate(base.id, candidate.id),
@@ -107,7 +114,7 @@ function MoreMenu({ pair }: { pair: Pair }): ReactElement {
     onError: (error) =>
       notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
   });
-  const isSameApp = pair.base.app === pair.candidate.app;
+  const isPinned = runs.every((run) => run.is_pinned);
   return (
     <Menu position="top-end" shadow="md" width={300}>
       <Menu.Target>
@@ -116,12 +123,27 @@ function MoreMenu({ pair }: { pair: Pair }): ReactElement {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item disabled={!isSameApp} onClick={() => calibrating.mutate(pair)}>
-          Find fields to ignore in signatures
-          <div className="muted">
-            {isSameApp ? "For two recordings of the same task" : "The runs belong to different apps"}
-          </div>
+        <Menu.Item
+          leftSection={isPinned ? <IconPinnedOff size={15} /> : <IconPin size={15} />}
+          disabled={!actions.mayChange}
+          onClick={() => actions.mark(runs, { is_pinned: !isPinned })}
+        >
+          {isPinned ? "Unpin" : "Pin"}
         </Menu.Item>
+        {pair && (
+          <Menu.Item
+            leftSection={<IconAdjustments size={15} />}
+            disabled={pair.base.app !== pair.candidate.app}
+            onClick={() => calibrating.mutate(pair)}
+          >
+            Find fields to ignore in signatures
+            <div className="muted">
+              {pair.base.app === pair.candidate.app
+                ? "For two recordings of the same task"
+                : "The runs belong to different apps"}
+            </div>
+          </Menu.Item>
+        )}
       </Menu.Dropdown>
     </Menu>
   );
