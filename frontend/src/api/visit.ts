@@ -17,6 +17,31 @@ export function tokenOf(pathname: string): string | null {
   return /^\/share\/([^/]+)/.exec(pathname)?.[1] ?? null;
 }
 
+export interface VisitHeaders {
+  "X-Share-Ticket": string;
+  "X-Visitor-Key": string;
+}
+
+/** The token of an opened link, and what proves the visit and the authorship of comments; elsewhere null. */
+export function visitOf(pathname: string): { token: string; headers: VisitHeaders } | null {
+  const token = tokenOf(pathname);
+  const ticket = token === null ? undefined : tickets.get(token);
+  if (token === null || ticket === undefined) return null;
+  return { token, headers: { "X-Share-Ticket": ticket, "X-Visitor-Key": visitorKey() } };
+}
+
+const VISITOR_KEY = "visitor-key";
+
+/** The key by which the server recognises the comments of this browser. */
+function visitorKey(): string {
+  const storedKey = localStorage.getItem(VISITOR_KEY);
+  if (storedKey) return storedKey;
+  // `randomUUID` needs HTTPS.
+  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0"));
+  localStorage.setItem(VISITOR_KEY, key.join(""));
+  return key.join("");
+}
+
 /** The address of a request on a shared page; null if the request is not about the subject of a link. */
 export function sharedAddress(address: string, token: string): string | null {
   const url = new URL(address);

@@ -47,7 +47,7 @@ function NewLink({ subject }: { subject: ShareSubject }): ReactElement {
   const create = useCreateLinks([{ ...subject, title: "" }]);
   return (
     <>
-      <TermsFields draft={draft} onChange={setDraft} />
+      <TermsFields draft={draft} canComment={subject.kind !== "tree"} onChange={setDraft} />
       <Group justify="flex-end">
         <Button
           leftSection={<IconLink size={15} aria-hidden />}

@@ -30,7 +30,7 @@ export function SharedPage({ token, kinds, children }: Props): ReactElement {
   if (!ticket) return <SharedSkeleton />;
   if (!kinds.includes(ticket.kind)) return <Navigate {...paths.shared(ticket.kind, token)} replace />;
   const run = ticket.kind === "run" ? ticket.subject : null;
-  return <VisitContext value={{ token, run }}>{children(ticket)}</VisitContext>;
+  return <VisitContext value={{ token, run, allowsComments: ticket.allows_comments }}>{children(ticket)}</VisitContext>;
 }
 
 interface FrameProps {

@@ -1,15 +1,17 @@
-import { NumberInput, Select, TagsInput } from "@mantine/core";
+import { NumberInput, Select, Switch, TagsInput } from "@mantine/core";
 import type { ReactElement } from "react";
 import { AUDIENCES, EXPIRIES, type LinkDraft } from "./shareLinks";
 import classes from "./ShareDialog.module.css";
 
 interface Props {
   draft: LinkDraft;
+  /** False for subjects without comments. */
+  canComment?: boolean;
   onChange: (draft: LinkDraft) => void;
 }
 
 /** Who may open a new link, until when and how often. */
-export function TermsFields({ draft, onChange }: Props): ReactElement {
+export function TermsFields({ draft, canComment = true, onChange }: Props): ReactElement {
   const { audience, people } = draft;
   return (
     <div className={classes.form}>
@@ -46,6 +48,16 @@ export function TermsFields({ draft, onChange }: Props): ReactElement {
           value={people}
           maxTags={100}
           onChange={(names) => onChange({ ...draft, people: names })}
+        />
+      )}
+      {canComment && (
+        <Switch
+          className={classes.people}
+          size="sm"
+          label="Visitors can comment"
+          description="They also see all comments that are already there."
+          checked={draft.allowsComments}
+          onChange={(event) => onChange({ ...draft, allowsComments: event.currentTarget.checked })}
         />
       )}
     </div>

@@ -5,6 +5,8 @@ export interface Visit {
   token: string;
   /** The run whose steps the link shows; null if it shows none. */
   run: string | null;
+  /** Visitors read the comments and write their own. */
+  allowsComments: boolean;
 }
 
 export const VisitContext = createContext<Visit | null>(null);

@@ -1,6 +1,7 @@
 import { useMemo, type ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { paths } from "@/app/paths";
+import { PageComments } from "@/features/comments/PageComments";
 import { NewerRevisionNotice } from "@/features/runs/NewerRevisionNotice";
 import { SourceNotice } from "@/features/retention/SourceNotice";
 import { AlignedSteps } from "./steps/AlignedSteps";
@@ -51,7 +52,9 @@ export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactEl
         <AlignedSteps search={search} onSearch={onSearch} />
         <AttributionPanel />
       </div>
-      <SectionPanels search={search} onSearch={onSearch} />
+      <PageComments subject={{ kind: "diff", id: report.id }}>
+        <SectionPanels search={search} onSearch={onSearch} />
+      </PageComments>
       {/* A deleted run cannot be replayed. */}
       {deletions.length === 0 && <ControlReplay />}
     </ReportContext>

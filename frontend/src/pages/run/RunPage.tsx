@@ -6,6 +6,7 @@ import { useLive } from "@/api/live";
 import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
+import { PageComments } from "@/features/comments/PageComments";
 import { SourceNotice } from "@/features/retention/SourceNotice";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { MissingRun } from "./DeletedRun";
@@ -59,7 +60,11 @@ export function RunPage(): ReactElement {
       </EmptyState>
     );
   }
-  return <LoadedRun key={run.data.id} run={run.data} steps={steps} partial={isLong && !allSteps.data} />;
+  return (
+    <PageComments key={run.data.id} subject={{ kind: "run", id: run.data.id }}>
+      <LoadedRun run={run.data} steps={steps} partial={isLong && !allSteps.data} />
+    </PageComments>
+  );
 }
 
 function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {

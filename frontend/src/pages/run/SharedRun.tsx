@@ -6,6 +6,7 @@ import { sessionQuery } from "@/api/replays/replays";
 import { runQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, ShareTicket, StepSummary } from "@/api/schema";
 import { runTitle } from "@/domain/runs/title";
+import { PageComments } from "@/features/comments/PageComments";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { SharedFrame, SharedPage, SharedState } from "@/features/share/SharedPage";
 import { EmptyState } from "@/ui/EmptyState";
@@ -43,7 +44,11 @@ function Run({ id }: { id: string }): ReactElement {
   if (error || !run.data || !steps.data) {
     return <SharedState error={error} onRetry={() => void Promise.all([run.refetch(), steps.refetch()])} />;
   }
-  return <LoadedRun run={run.data} steps={steps.data} />;
+  return (
+    <PageComments subject={{ kind: "run", id }}>
+      <LoadedRun run={run.data} steps={steps.data} />
+    </PageComments>
+  );
 }
 
 function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): ReactElement {

@@ -1,6 +1,6 @@
 import { UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import type { MessageChange } from "@/api/schema";
+import type { DiffPlace, MessageChange } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { TextDiffView } from "./TextDiffView";
 import classes from "./MessageList.module.css";
@@ -16,13 +16,23 @@ const SIGN: Record<MessageChange["op"], { sign: string; words: string }> = {
 };
 
 /** Changes in a list of messages. */
-export function MessageList(props: { changes: readonly MessageChange[]; isUnified: boolean }): ReactElement {
+export function MessageList(props: {
+  changes: readonly MessageChange[];
+  isUnified: boolean;
+  place: DiffPlace;
+}): ReactElement {
   const [showAll, setShowAll] = useState(false);
   const visible = showAll ? props.changes : props.changes.slice(0, FIRST);
   return (
     <ol className={classes.list}>
       {visible.map((change, index) => (
-        <Message key={index} change={change} isUnified={props.isUnified} startOpen={index < OPEN} />
+        <Message
+          key={index}
+          change={change}
+          isUnified={props.isUnified}
+          place={{ ...props.place, part: `message ${index}` }}
+          startOpen={index < OPEN}
+        />
       ))}
       {visible.length < props.changes.length && (
         <li>
@@ -35,7 +45,12 @@ export function MessageList(props: { changes: readonly MessageChange[]; isUnifie
   );
 }
 
-function Message(props: { change: MessageChange; isUnified: boolean; startOpen: boolean }): ReactElement {
+function Message(props: {
+  change: MessageChange;
+  isUnified: boolean;
+  place: DiffPlace;
+  startOpen: boolean;
+}): ReactElement {
   const { change } = props;
   const [open, setOpen] = useState(props.startOpen);
   const { sign, words } = SIGN[change.op];
@@ -52,16 +67,16 @@ function Message(props: { change: MessageChange; isUnified: boolean; startOpen: 
         </span>
         <b>{change.role}</b>
         <span className="muted">
-          message {place(change)} {words}
+          message {messageNumbers(change)} {words}
         </span>
       </UnstyledButton>
-      {open && change.text && <TextDiffView diff={change.text} isUnified={props.isUnified} />}
+      {open && change.text && <TextDiffView diff={change.text} isUnified={props.isUnified} place={props.place} />}
     </li>
   );
 }
 
 /** Message numbers start at 1. */
-function place({ base_index: base, candidate_index: candidate }: MessageChange): string {
+function messageNumbers({ base_index: base, candidate_index: candidate }: MessageChange): string {
   if (base !== null && candidate !== null && base !== candidate) return `${base + 1} → ${candidate + 1}`;
   return String((base ?? candidate ?? 0) + 1);
 }

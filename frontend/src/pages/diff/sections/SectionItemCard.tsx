@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactElement } from "react";
-import type { SectionItem } from "@/api/schema";
+import type { DiffPlace, Section, SectionItem } from "@/api/schema";
 import { score } from "@/domain/diffs/score";
 import { MessageList } from "./MessageList";
 import { RankTable } from "./RankTable";
@@ -14,11 +14,25 @@ import { Scalars, ValueRows } from "./ValueRows";
 import { RELATION, itemTitle } from "../wording";
 import classes from "./SectionItemCard.module.css";
 
+interface Props {
+  section: Section["name"];
+  item: SectionItem;
+  isUnified: boolean;
+}
+
 /** One difference, with every comparison that applies to it. */
-export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnified: boolean }): ReactElement {
+export function SectionItemCard({ section, item, isUnified }: Props): ReactElement {
   const { report, hasLinks } = useReport();
   const [raw, rawDialog] = useDisclosure(false);
   const relation = RELATION[item.relation];
+  const place: DiffPlace = {
+    section,
+    kind: item.kind,
+    base: item.base?.sequence_no ?? null,
+    candidate: item.candidate?.sequence_no ?? null,
+    part: "",
+    line: null,
+  };
   const isTotal = item.base === null && item.candidate === null;
   return (
     <article className={classes.item}>
@@ -44,10 +58,14 @@ export function SectionItemCard({ item, isUnified }: { item: SectionItem; isUnif
         )}
         <BothSteps base={item.base} candidate={item.candidate} />
       </header>
-      {item.text && <TextDiffView diff={item.text} isUnified={isUnified} />}
-      {item.messages.length > 0 && <MessageList changes={item.messages} isUnified={isUnified} />}
+      {item.text && <TextDiffView diff={item.text} isUnified={isUnified} place={place} />}
+      {item.messages.length > 0 && <MessageList changes={item.messages} isUnified={isUnified} place={place} />}
       {item.values.length > 0 &&
-        (isTotal ? <Scalars changes={item.values} kind={item.kind} /> : <ValueRows changes={item.values} />)}
+        (isTotal ? (
+          <Scalars changes={item.values} kind={item.kind} />
+        ) : (
+          <ValueRows changes={item.values} place={place} />
+        ))}
       {item.ranks && <RankTable ranks={item.ranks} />}
       {raw && item.base && item.candidate && (
         <RawDialog kind={item.kind} base={item.base} candidate={item.candidate} onClose={rawDialog.close} />

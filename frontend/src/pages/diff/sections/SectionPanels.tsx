@@ -97,7 +97,7 @@ function SectionBody(props: { section: Section; pair: string | undefined; isUnif
   return (
     <div className={classes.body}>
       {items.slice(0, limit).map((item, index) => (
-        <SectionItemCard key={index} item={item} isUnified={isUnified} />
+        <SectionItemCard key={index} section={section.name} item={item} isUnified={isUnified} />
       ))}
       {remaining > 0 && (
         <Button variant="default" className={classes.more} onClick={() => setLimit(items.length)}>

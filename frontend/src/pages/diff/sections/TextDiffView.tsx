@@ -1,22 +1,41 @@
 import { UnstyledButton } from "@mantine/core";
 import { useMemo, useState, type ReactElement } from "react";
-import type { TextDiff } from "@/api/schema";
+import type { DiffPlace, TextDiff } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
+import { LineComments, moveBetweenLines } from "../comments/LineComments";
 import { elide, foldRows, textRows, wordCount, type Segment, type TextBlock, type TextRow } from "./textDiff";
 import classes from "./TextDiffView.module.css";
 
 /** Blocks to render at first. */
 const FIRST = 200;
 
+interface Props {
+  diff: TextDiff;
+  isUnified: boolean;
+  /** Where the comments on its lines belong. */
+  place: DiffPlace;
+}
+
 /** A word-level diff with common lines aligned and unchanged stretches collapsed. */
-export function TextDiffView({ diff, isUnified }: { diff: TextDiff; isUnified: boolean }): ReactElement {
-  const blocks = useMemo(() => foldRows(textRows(diff.spans)), [diff.spans]);
+export function TextDiffView({ diff, isUnified, place }: Props): ReactElement {
+  const rows = useMemo(() => textRows(diff.spans), [diff.spans]);
+  const blocks = useMemo(() => foldRows(rows), [rows]);
+  const lines = useMemo(() => new Map(rows.map((row, index) => [row, index])), [rows]);
+  const rowAt = (row: TextRow) => (
+    <Row key={lines.get(row)} row={row} isUnified={isUnified} place={{ ...place, line: lines.get(row) ?? null }} />
+  );
   const [limit, setLimit] = useState(FIRST);
   const remaining = blocks.length - limit;
   return (
-    <div className={isUnified ? classes.unified : classes.split} tabIndex={0} role="group" aria-label="Text difference">
+    <div
+      className={isUnified ? classes.unified : classes.split}
+      tabIndex={0}
+      role="group"
+      aria-label="Text difference"
+      onKeyDown={moveBetweenLines}
+    >
       {blocks.slice(0, limit).map((block, index) => (
-        <Block key={index} block={block} isUnified={isUnified} />
+        <Block key={index} block={block} rowAt={rowAt} />
       ))}
       {remaining > 0 && (
         <UnstyledButton className={classes.fold} onClick={() => setLimit(blocks.length)}>
@@ -28,18 +47,10 @@ export function TextDiffView({ diff, isUnified }: { diff: TextDiff; isUnified: b
   );
 }
 
-function Block({ block, isUnified }: { block: TextBlock; isUnified: boolean }): ReactElement {
+function Block({ block, rowAt }: { block: TextBlock; rowAt: (row: TextRow) => ReactElement }): ReactElement {
   const [open, setOpen] = useState(false);
-  if (block.kind === "row") return <Row row={block.row} isUnified={isUnified} />;
-  if (open) {
-    return (
-      <>
-        {block.rows.map((row, index) => (
-          <Row key={index} row={row} isUnified={isUnified} />
-        ))}
-      </>
-    );
-  }
+  if (block.kind === "row") return rowAt(block.row);
+  if (open) return <>{block.rows.map(rowAt)}</>;
   return (
     <UnstyledButton className={classes.fold} onClick={() => setOpen(true)}>
       {pluralize(block.rows.length, "unchanged line")}
@@ -47,13 +58,19 @@ function Block({ block, isUnified }: { block: TextBlock; isUnified: boolean }): 
   );
 }
 
-function Row({ row, isUnified }: { row: TextRow; isUnified: boolean }): ReactElement {
-  if (isUnified) return <Cell segments={row.bothSides} changed={row.changed} />;
+function Row({ row, isUnified, place }: { row: TextRow; isUnified: boolean; place: DiffPlace }): ReactElement {
   return (
-    <>
-      <Cell segments={row.base} changed={row.changed} />
-      <Cell segments={row.candidate} changed={row.changed} right />
-    </>
+    <div className={classes.row}>
+      {isUnified ? (
+        <Cell segments={row.bothSides} changed={row.changed} />
+      ) : (
+        <>
+          <Cell segments={row.base} changed={row.changed} />
+          <Cell segments={row.candidate} changed={row.changed} right />
+        </>
+      )}
+      <LineComments place={place} subjectWords="this line" />
+    </div>
   );
 }
 

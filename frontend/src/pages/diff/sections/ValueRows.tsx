@@ -1,8 +1,9 @@
 import { UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
-import type { JsonValue, ValueChange } from "@/api/schema";
+import type { DiffPlace, JsonValue, ValueChange } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { LongText } from "@/ui/TextView";
+import { LineComments, moveBetweenLines } from "../comments/LineComments";
 import { readablePath, readableValue, typeMatters, typeName } from "./values";
 import classes from "./ValueRows.module.css";
 
@@ -10,16 +11,20 @@ import classes from "./ValueRows.module.css";
 const FIRST = 100;
 
 /** Differences between two JSON values: the name of each, and both values. */
-export function ValueRows({ changes }: { changes: readonly ValueChange[] }): ReactElement {
+export function ValueRows({ changes, place }: { changes: readonly ValueChange[]; place: DiffPlace }): ReactElement {
   const [limit, setLimit] = useState(FIRST);
   const remaining = changes.length - limit;
   return (
-    <dl className={classes.rows} aria-label="Changed values">
+    <dl className={classes.rows} aria-label="Changed values" onKeyDown={moveBetweenLines}>
       {changes.slice(0, limit).map((change) => (
         <div key={`${change.op} ${change.path}`}>
           <dt title={change.path}>{readablePath(change.path)}</dt>
           <dd>{change.op === "added" ? <AbsentValue /> : <Value change={change} side="base" />}</dd>
           <dd>{change.op === "removed" ? <AbsentValue /> : <Value change={change} side="candidate" />}</dd>
+          {/* The root of a value has an empty path. */}
+          {change.path !== "" && (
+            <LineComments Tag="dd" place={{ ...place, part: change.path }} subjectWords={readablePath(change.path)} />
+          )}
         </div>
       ))}
       {remaining > 0 && (

@@ -12,6 +12,7 @@ import { pluralize, duration, money, tokens } from "@/ui/format/numbers";
 import { capitalize } from "@/ui/format/text";
 import { readError } from "@/domain/steps/errors";
 import { isFailed } from "@/domain/steps/labels";
+import { StepComments } from "@/features/comments/StepComments";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { StepJudgements } from "../judgements/StepJudgements";
@@ -101,6 +102,7 @@ export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }:
           </RedactionReasons>
         )}
         {detail.isPending && <p className="muted">Loading…</p>}
+        <StepComments step={step.sequence_no} />
       </div>
     </section>
   );

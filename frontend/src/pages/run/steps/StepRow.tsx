@@ -3,6 +3,7 @@ import { memo, type ReactElement } from "react";
 import { count, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { CommentCount } from "@/features/comments/CommentCount";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { type StepPlan, actionWord } from "../stepPlans";
@@ -71,6 +72,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         <StepIcon type={step.type} hasLabel />
         <span className={classes.name}>{title}</span>
         <small>{summary}</small>
+        <CommentCount step={step.sequence_no} />
       </span>
       {props.isFolded && node.size > 0 ? (
         <span className={`${classes.rolled} num`}>

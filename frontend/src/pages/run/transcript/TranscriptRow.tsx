@@ -4,6 +4,7 @@ import { memo, useCallback, useState, type MouseEvent, type ReactElement } from 
 import { wholeTurnsQuery } from "@/api/runs/transcripts";
 import type { StepSummary, TranscriptStep } from "@/api/schema";
 import { actionMark, isFailed, markOf, markWord, type Mark } from "@/domain/steps/labels";
+import { CommentCount } from "@/features/comments/CommentCount";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { count, duration, pluralize, tokens } from "@/ui/format/numbers";
 import type { StepPlan } from "../stepPlans";
@@ -119,6 +120,7 @@ function Meta(props: { step: StepSummary; plan: StepPlan | null; isInherited: bo
   const label = mark ?? (step.label === "live" ? null : step.label);
   return (
     <div className={`${classes.meta} num`}>
+      <CommentCount step={step.sequence_no} />
       {hasTokens && (
         <span className={classes.tokens} title="Tokens in → out">
           {tokens(step.tokens_in)} → {tokens(step.tokens_out)} tokens

@@ -1,0 +1,54 @@
+"""Comments in the browser: on a step, on a line of a diff by the keyboard, and by a visitor of a shared page."""
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenCockpit
+from tests.browser.demo import Demo
+
+
+def test_comment_on_a_step_is_deleted_and_restored(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(f"/runs/{demo.failed_run}?step=8")
+    cockpit.button("Comment on step 8").click()
+    field = cockpit.page.get_by_role("textbox", name="Comment on step 8")
+    expect(field).to_be_focused()
+    field.fill("Why **4200**?")
+    field.press("Control+Enter")
+    comment = cockpit.page.get_by_role("article", name="Comment by You")
+    expect(comment.locator("strong")).to_have_text("4200")
+    count = cockpit.page.get_by_role("article", name="Step 8").get_by_role("img", name="1 comment")
+    expect(count).to_be_visible()
+    cockpit.button("Delete your comment").click()
+    expect(comment).to_have_count(0)
+    cockpit.button("Undo").click()
+    expect(comment).to_be_visible()
+    cockpit.button("Resolve").click()
+    expect(cockpit.button("Resolved: 1 comment by You")).to_be_visible()
+    expect(count).to_have_count(0)
+
+
+def test_visitor_replies_to_a_comment_on_a_line(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(demo.path("diff"))
+    difference = cockpit.page.get_by_role("group", name="Text difference").first
+    difference.focus()
+    difference.press("ArrowDown")
+    cockpit.page.keyboard.press("Enter")
+    field = cockpit.page.get_by_role("textbox", name="Comment on this line")
+    expect(field).to_be_focused()
+    field.fill("Is this needed?")
+    field.press("Control+Enter")
+    expect(cockpit.page.get_by_role("article", name="Comment by You")).to_be_visible()
+
+    terms = {"kind": "diff", "subject": demo.session["diff"], "allows_comments": True}
+    token = demo.ask("/shares", terms)["url"].rpartition("/")[2]
+    visitor = open_cockpit(f"/share/{token}", scheme="dark")
+    visitor.button("1 comment").click()
+    visitor.button("Reply").click()
+    visitor.page.get_by_label("Your name").fill("Vera")
+    visitor.page.get_by_role("textbox", name="Reply").fill("It is.")
+    visitor.page.get_by_role("textbox", name="Reply").press("Control+Enter")
+    expect(visitor.page.get_by_role("article", name="Comment by You")).to_contain_text("It is.")
+    expect(visitor.page.get_by_role("article", name="Comment by The owner")).to_be_visible()
+    assert visitor.serious_accessibility_problems() == []
+
+    expect(cockpit.page.get_by_role("article", name="Comment by Vera")).to_contain_text("visitor")
+    assert cockpit.serious_accessibility_problems() == []
