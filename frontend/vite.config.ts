@@ -4,6 +4,18 @@ import { defineConfig } from "vitest/config";
 
 const server = process.env.FORKPOINT_URL ?? "http://127.0.0.1:8700";
 
+// Libraries that most pages share, but that neither the tour nor the runs list begins with. Their own dependencies are
+// part of the base, whose priority is higher.
+const LATER = [
+  {
+    name: "fields",
+    test: /[\\/](react-number-format|(NumberInput|Combobox|Select|Autocomplete|ScrollArea)[\\/](?!utils))/,
+    priority: 2,
+  },
+  { name: "dialogs", test: /[\\/](react-remove-scroll|ModalBase|Modal)(-bar)?[\\/]/, priority: 2 },
+  { name: "virtual", test: /[\\/]@tanstack[\\/](react-virtual|virtual-core)[\\/]/, priority: 2 },
+];
+
 export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
@@ -20,7 +32,11 @@ export default defineConfig({
         // load a little too much in few files: what most pages share, and the rest by the pages that share it.
         codeSplitting: {
           groups: [
-            { name: "base", minShareCount: 12, priority: 2 },
+            // Small files that have nothing in common with the pages whose parts they would be merged with.
+            { name: "icons", test: /[\\/]@tabler[\\/]/, minShareCount: 3, priority: 4 },
+            { name: "api", test: /[\\/]src[\\/]api[\\/]/, minShareCount: 3, priority: 2 },
+            { name: "base", test: (id) => !LATER.some(({ test }) => test.test(id)), minShareCount: 12, priority: 3 },
+            ...LATER,
             { name: "shared", minShareCount: 3, entriesAware: true, entriesAwareMergeThreshold: 6_000 },
           ],
         },

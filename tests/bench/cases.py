@@ -26,6 +26,7 @@ from replay.overrides.profile import Match, ModelOverride, Override, OverridePro
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
+from tests.bench.browser.cases import BROWSER_CASES
 from tests.bench.case import Case
 from tests.bench.ingest.cases import INGEST_CASES
 from tests.bench.ingest.stored_bytes import share_of_arriving_runs, share_of_imported_runs, stored_bytes
@@ -257,6 +258,7 @@ CASES = (
     Case("stored share of 400 imported runs of 1.3 kB", 400, "at_most", "%", share_of_imported_runs),
     Case("stored share of 400 arriving runs of 1.3 kB", 400, "at_most", "%", share_of_arriving_runs),
     *INGEST_CASES,
+    *BROWSER_CASES,
     Case("run page API, 10,000 steps", 60, "at_most", "ms", run_page_ms),
     Case("run page API, 10,000 steps, as sent", 500, "at_most", "kB", run_page_kilobytes),
     Case("exact replay, 10,000 steps", 50_000, "at_least", "steps/s", exact_steps_per_second),

@@ -27,6 +27,7 @@ class Demo:
         paths = {
             "run": f"/runs/{self.failed_run}",
             "step": f"/runs/{self.failed_run}?step={fork}",
+            "timeline": f"/runs/{self.failed_run}?view=timeline",
             "fork": f"/runs/{self.failed_run}?step={fork}&fork={fork}",
             "activity": "/activity",
             "replay": f"/replays/{self.session['id']}",

@@ -1,0 +1,77 @@
+"""What a layout does to people who enlarge pages, use the keyboard, or want no motion."""
+
+from typing import Any, Final
+
+from playwright.sync_api import Page, ViewportSize
+
+# The desk at 200 %.
+ZOOMED: Final[ViewportSize] = {"width": 720, "height": 450}
+_CONTROLS: Final = "a[href], button, input, select, textarea, [tabindex='0'], [role=tab]"
+# The visible controls of the page in the order of the Tab key, with their boxes.
+_VISIBLE: Final = """const visible = (controls) => [...document.querySelectorAll(controls)]
+  .filter((element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .filter((element) => element.closest("[inert], [aria-hidden=true], [disabled]") === null)
+  .map((element) => ({ element, box: element.getBoundingClientRect() }))
+  .filter(({ box }) => box.width > 1 && box.height > 1);
+const nameOf = ({ element }) =>
+  element.getAttribute("aria-label") || element.innerText?.trim().slice(0, 40) || element.tagName;"""
+# Controls beside the page that no scrolling brings into view.
+_LOST: Final = (
+    "(controls) => {"
+    + _VISIBLE
+    + """
+  const isScroller = (element) =>
+    /auto|scroll/.test(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth;
+  const scrolls = (element) =>
+    element !== document.body && (isScroller(element) || scrolls(element.parentElement));
+  return visible(controls)
+    .filter(({ element, box }) => (box.right > innerWidth + 1 || box.left < -1) && !scrolls(element))
+    .map(nameOf);
+}"""
+)
+# Pairs of which the Tab key visits the right one, or the lower one, first.
+_JUMPS: Final = (
+    "(controls) => {"
+    + _VISIBLE
+    + """
+  const isRow = (a, b) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > Math.min(a.height, b.height) / 2;
+  const siblings = (a, b) => a.parentElement === b.parentElement;
+  const all = visible(controls).filter(({ element }) => element.tabIndex >= 0);
+  return all.slice(1).flatMap((next, index) => {
+    const last = all[index];
+    if (next.element.tabIndex > 0) return [`${nameOf(next)} has a place of its own`];
+    if (!siblings(last.element, next.element)) return [];
+    const goesLeft = isRow(last.box, next.box) && next.box.right <= last.box.left;
+    const goesUp = next.box.bottom <= last.box.top && next.box.left < last.box.right;
+    return goesLeft || goesUp ? [`${nameOf(next)} is read before ${nameOf(last)}`] : [];
+  });
+}"""
+)
+# Movement that lasts. A step of a millisecond is how style sheets switch movement off.
+_MOTION: Final = """() => document.getAnimations()
+  .filter((animation) => animation.playState === "running" && animation.effect.getComputedTiming().duration > 1)
+  .map((animation) => `${animation.animationName ?? animation.transitionProperty} moves`)"""
+
+
+def lost_controls(page: Page) -> list[str]:
+    """Return the controls that nobody can reach, because they are beside the page."""
+    names: list[str] = page.evaluate(_LOST, _CONTROLS)
+    return [f"“{name}” is outside the page" for name in names]
+
+
+def focus_jumps(page: Page) -> list[str]:
+    """Return where neighbours get the focus against the reading order."""
+    jumps: list[str] = page.evaluate(_JUMPS, _CONTROLS)
+    return jumps
+
+
+def motion(page: Page) -> list[str]:
+    """Return what moves on the page."""
+    animations: Any = page.evaluate(_MOTION)
+    return [str(name) for name in animations]
+
+
+def sideways_scroll(page: Page) -> list[str]:
+    """Return whether the page scrolls sideways."""
+    width, visible = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    return [f"the page is {width} wide on a screen of {visible}"] if width > visible else []
