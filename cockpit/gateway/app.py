@@ -32,6 +32,8 @@ _CONNECT_S: Final = 10.0
 # Without a byte from the provider. Models that reason may be silent for minutes.
 _SILENCE_S: Final = 900.0
 _SLOW_CLIENT_S: Final = 30.0
+# From then on a call is shown while it lasts.
+_LONG_CALL_S: Final = 1.0
 _JSON: Final = [(b"content-type", b"application/json")]
 
 
@@ -85,7 +87,7 @@ class Gateway:
         upstream = _upstream(request.route)
         start = time.time()
         call = request.call(await _read_body(receive), start)
-        self._record(call, functools.partial(events.start_lines, call, limit=settings.MAX_BODY_BYTES))
+        entry = _Entry(self._journal, call)
         answer = _Answer(send)
         error = ""
         try:
@@ -108,11 +110,7 @@ class Gateway:
             )
         finally:
             outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
-            self._record(call, functools.partial(events.end_line, call, outcome, limit=settings.MAX_BODY_BYTES))
-
-    def _record(self, call: events.Call, lines: Callable[[], bytes]) -> None:
-        if call.operation.api:
-            self._journal.add(lines)
+            entry.finish(outcome)
 
     def _provider(self) -> Any:
         """Return the client of all providers. Its connections belong to the loop that serves."""
@@ -127,6 +125,32 @@ class Gateway:
                 skip_auto_headers=("user-agent", "content-type", "accept"),
             )
         return self._client
+
+
+class _Entry:
+    """What the journal gets of one call: a long call's request while it lasts, else both at its end.
+
+    Storing competes with the loop for the interpreter, and so would delay the call's own answer.
+    """
+
+    def __init__(self, journal: Journal, call: events.Call) -> None:
+        self._journal = journal
+        self._call = call
+        self._timer: asyncio.TimerHandle | None = asyncio.get_running_loop().call_later(_LONG_CALL_S, self._start)
+
+    def finish(self, outcome: events.Outcome) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._start()
+        self._add(functools.partial(events.end_line, self._call, outcome, limit=settings.MAX_BODY_BYTES))
+
+    def _start(self) -> None:
+        self._timer = None
+        self._add(functools.partial(events.start_lines, self._call, limit=settings.MAX_BODY_BYTES))
+
+    def _add(self, lines: Callable[[], bytes]) -> None:
+        if self._call.operation.api:
+            self._journal.add(lines)
 
 
 class _Request:

@@ -16,6 +16,8 @@ log = structlog.get_logger("cockpit.gateway")
 # Makes lines of events; on the thread, because reading a long conversation takes a while.
 Lines = Callable[[], bytes]
 _MOST_AT_ONCE: Final = 100
+# Calls that end within this time are stored together.
+_PAUSE_S: Final = 0.1
 _FLUSH_S: Final = 10.0
 # Between attempts while the database is away or busy, in seconds.
 _PAUSES_S: Final = (0.2, 1.0, 5.0, 15.0)
@@ -47,6 +49,8 @@ class Journal:
     def _work(self) -> None:
         while True:
             batch = [self._queue.get()]
+            if not isinstance(batch[0], threading.Event):
+                time.sleep(_PAUSE_S)
             while len(batch) < _MOST_AT_ONCE and not self._queue.empty():
                 batch.append(self._queue.get())
             _store([item for item in batch if not isinstance(item, threading.Event)])
