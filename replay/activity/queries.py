@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Model, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from diffing import queries as diffs
 from diffing.models import DiffReport
@@ -40,6 +40,12 @@ def page(activity_filter: ActivityFilter, *, cursor: UUID | None, limit: int) ->
     )
 
 
+def _listed_reports() -> QuerySet[DiffReport]:
+    """Return the reports without those of probes: their search is in the list."""
+    probes = ReplaySession.objects.filter(run=OuterRef("candidate"), is_probe=True)
+    return diffs.listed_rows().filter(~Exists(probes))
+
+
 def authors() -> Authors:
     """Return the names of those who started anything, in alphabetical order."""
     names: set[str] = set()
@@ -66,7 +72,7 @@ def _newest_rows(kind: Kind, activity_filter: ActivityFilter, cursor: UUID | Non
 _MODELS: Final[Sequence[type[Model]]] = (ReplaySession, DiffReport, Proof, Experiment, Bisection, Calibration)
 _SOURCES: Final[Mapping[Kind, _Source]] = {
     "replay": _Source(sessions.listed_rows, entries.replays),
-    "diff": _Source(diffs.listed_rows, entries.reports),
+    "diff": _Source(_listed_reports, entries.reports),
     "proof": _Source(proofs.listed_rows, entries.proofs),
     "experiment": _Source(experiments.listed_rows, entries.matrices),
     "bisection": _Source(bisections.listed_rows, entries.searches),

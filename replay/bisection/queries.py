@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db.models import QuerySet
 
+from diffing.models import DiffReport
 from replay.bisection import findings
 from replay.bisection.core.conclusion import conclude
 from replay.bisection.core.schemas import (
@@ -37,12 +38,20 @@ def view(bisection: Bisection) -> BisectionView:
     return BisectionView(
         **dict(_summary(bisection, probes, result)),
         seq=bisection.last_seq,
+        side=_side(bisection),
         fork_steps=[fork.sequence_no for fork in forks],
         request=findings.request_of(bisection),
         recorded=[CheckResult.model_validate(result) for result in bisection.recorded],
         result=result,
         results=[_probe(probe, forks) for probe in probes],
     )
+
+
+def _side(bisection: Bisection) -> Literal["base", "candidate"] | None:
+    if bisection.diff_id is None:
+        return None
+    base = DiffReport.objects.filter(id=bisection.diff_id).values_list("base_id", flat=True).first()
+    return "base" if base == bisection.run_id else "candidate"
 
 
 def newest(*, run: UUID | None = None, limit: int = 50) -> BisectionList:

@@ -2813,6 +2813,8 @@ export interface components {
             ended_at: string | null;
             /** Seq */
             seq: number;
+            /** Side */
+            side: ("base" | "candidate") | null;
             /** Fork Steps */
             fork_steps: number[];
             request: components["schemas"]["BisectRequest"];

@@ -201,6 +201,8 @@ class BisectionView(BisectionSummary):
     """`seq`: where a socket client resumes. `result`: as far as it is known."""
 
     seq: int
+    # Which run of the diff it bisects; null: it was not started from a diff.
+    side: Literal["base", "candidate"] | None
     # Every step from which the run can be regenerated.
     fork_steps: list[int]
     request: BisectRequest

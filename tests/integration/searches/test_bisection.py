@@ -195,6 +195,7 @@ def test_diff_bisects_its_failing_run(client: Client, desk: list[Exchange], queu
     response = post(client, f"/diffs/{report.id}/bisect", {"checks": CHECK})
     assert response.status_code == 201, response.json()
     assert (response.json()["run"], response.json()["diff"]) == (str(fails), str(report.id))
+    assert response.json()["side"] == "candidate"
     vague = post(client, f"/diffs/{report.id}/bisect", {"checks": [{"kind": "contains", "text": "nonsense"}]})
     assert vague.status_code == 422
     assert "distinguish them" in vague.json()["detail"]

@@ -170,6 +170,13 @@ def test_diff_of_a_fork_is_its_change_and_its_effect(client: Client) -> None:
     assert by_kind["diff"]["author"] == by_kind["replay"]["author"] == "local"
 
 
+def test_diffs_of_probes_are_not_listed(client: Client) -> None:
+    do_everything(client, str(record(order_desk()).run_id))
+    assert kinds(client, "?kind=diff") == ["diff"]
+    ReplaySession.objects.filter(run=DiffReport.objects.get().candidate).update(is_probe=True)
+    assert kinds(client, "?kind=diff") == []
+
+
 def test_longer_list_takes_no_more_queries(client: Client) -> None:
     run = str(record(order_desk()).run_id)
     do_everything(client, run)

@@ -75,6 +75,7 @@ function Header({ view }: { view: BisectionView }): ReactElement {
         "Bisection",
       ]}
       title="Where did it go wrong?"
+      note={<Subject view={view} />}
       state={
         <>
           <BisectionState status={view.status} />
@@ -90,6 +91,20 @@ function Header({ view }: { view: BisectionView }): ReactElement {
     >
       {view.status === "running" && <Cancel id={view.id} />}
     </PageHeader>
+  );
+}
+
+/** Which run is bisected, and of a diff, which of its two. */
+function Subject({ view }: { view: BisectionView }): ReactElement {
+  return (
+    <>
+      Bisects <Link {...paths.run(view.run)}>{view.run_name}</Link>
+      {view.diff !== null && view.side !== null && (
+        <>
+          , the {view.side} of a <Link {...paths.diff(view.diff)}>diff</Link>
+        </>
+      )}
+    </>
   );
 }
 

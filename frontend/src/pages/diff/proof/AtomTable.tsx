@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { AtomEvidence, Findings } from "@/api/schema";
 import { BothSteps } from "../StepLink";
 import { sufficientAnswer, atomTree, isPrimary, necessaryAnswer, type Answer } from "./wording";
+import table from "../DiffTable.module.css";
 import classes from "./AtomTable.module.css";
 
 /** All changes with their test results. Parts are listed below their change. */
@@ -10,8 +11,8 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
   if (findings.atoms.length === 0) return null;
   const hasShares = findings.atoms.some(({ shapley }) => shapley !== null);
   return (
-    <div className={classes.scroll} tabIndex={0} role="group" aria-label="Tested changes">
-      <table className={classes.table}>
+    <div className={table.scroll} tabIndex={0} role="group" aria-label="Tested changes">
+      <table className={`${table.table} ${classes.table}`}>
         <thead>
           <tr>
             <th scope="col">Change</th>

@@ -2,6 +2,7 @@ import { IconArrowDown, IconArrowUp, IconMinus, IconPlus, IconX } from "@tabler/
 import type { ReactElement } from "react";
 import type { RankChange, RankComparison } from "@/api/schema";
 import { inRankOrder, movement } from "./values";
+import table from "../DiffTable.module.css";
 import classes from "./RankTable.module.css";
 
 /** Changes of a ranking, in the candidate's order. */
@@ -17,8 +18,8 @@ export function RankTable({ ranks }: { ranks: RankComparison }): ReactElement {
           </b>
         </span>
       </p>
-      <div className={classes.scroll} tabIndex={0} role="group" aria-label="Ranking">
-        <table className={classes.table}>
+      <div className={table.scroll} tabIndex={0} role="group" aria-label="Ranking">
+        <table className={table.table}>
           <thead>
             <tr>
               <th scope="col">Document</th>

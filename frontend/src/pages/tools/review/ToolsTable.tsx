@@ -148,7 +148,7 @@ function Row(props: RowProps): ReactElement {
         ) : (
           <span className="muted">
             –{/* as high as a decision, so that the rows below keep their place */}
-            <span className={list.sub}>&nbsp;</span>
+            <span className={`${list.sub} ${classes.spacer}`}>&nbsp;</span>
           </span>
         )}
       </td>
