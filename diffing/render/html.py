@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 
 from diffing.render.evidence import evidence_views
 from diffing.render.scores import figures
-from diffing.report.brief import brief
+from diffing.report.brief import brief, lead
 from diffing.report.control_lane import unstable_steps
 from diffing.report.run_outcomes import acting_pairs
 from diffing.schemas.report import DiffReport
@@ -39,6 +39,7 @@ def as_html(report: DiffReport) -> str:
             "changed": changed[:_STEPS],
             "more": max(0, len(changed) - _STEPS),
             "same": len(acting) - len(changed),
+            "lead": lead(report.attribution),
             "brief": brief(report),
             "facts": figures(report),
             "terms": TERMS,

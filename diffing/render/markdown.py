@@ -8,7 +8,7 @@ from uuid import UUID
 
 from diffing.render.evidence import EvidenceView, evidence_views
 from diffing.render.scores import figures
-from diffing.report.brief import brief
+from diffing.report.brief import brief, lead
 from diffing.report.control_lane import unstable_steps
 from diffing.report.run_outcomes import acting_pairs, idle_notes
 from diffing.schemas.report import Brief, DiffReport, UnchangedLane
@@ -40,7 +40,10 @@ def escape_text(text: str) -> str:
 def _lines(report: DiffReport) -> Iterator[str]:
     names = dict.fromkeys((report.base.name, report.candidate.name))
     yield f"# {' → '.join(map(escape_text, names))}"
-    yield f"\n**{escape_text(report.attribution.sentence)}**\n"
+    first = lead(report.attribution)
+    yield f"\n**{escape_text(first)}**\n"
+    if report.attribution.sentence != first:
+        yield f"{escape_text(report.attribution.sentence)}\n"
     yield from _brief(brief(report))
     yield from _attribution(report)
     for view in evidence_views(report.evidence):

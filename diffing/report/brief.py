@@ -11,7 +11,7 @@ from diffing.schemas.evidence import Evidence, EvidenceVerdict, GateStatus
 from diffing.schemas.report import Attribution, Brief, DiffReport
 from diffing.schemas.sections import AlignedPair
 from diffing.schemas.terms import AttributionVerdict, Confidence
-from diffing.sentences import briefs
+from diffing.sentences import briefs, headlines
 from diffing.sentences.briefs import Certainty, ChanceOdds, IdleStep, NextKind, Observation, Proof, StepCounts
 from diffing.sentences.proofs import repeat_rate
 from diffing.sentences.summaries import Recordable
@@ -39,6 +39,11 @@ _CERTAINTIES: Final[Mapping[Confidence | None, Certainty]] = {
     "low": Certainty.LOW,
     "noise": Certainty.NO_CAUSE,
 }
+
+
+def lead(attribution: Attribution) -> str:
+    """The first sentence of a report: its headline, which quotes no answers, if it has one."""
+    return headlines.text(attribution.headline) if attribution.headline else attribution.sentence
 
 
 def brief(report: DiffReport) -> Brief:

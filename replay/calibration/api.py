@@ -8,12 +8,14 @@ from rest_framework.views import APIView
 from replay.calibration import queries, services
 from replay.calibration.core.schemas import (
     AcceptRequest,
+    CalibrationList,
     CalibrationRequest,
     CalibrationView,
     IgnoreLists,
     IgnoreListView,
     SetIgnoreList,
 )
+from replay.sessions.api import LIMIT, limit_of
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
@@ -22,6 +24,11 @@ _APP = query("app", "Only the lists of this app.")
 
 
 class CalibrationsView(APIView):
+    @extend_schema(operation_id="list_calibrations", parameters=[LIMIT], responses={200: CalibrationList, **PROBLEMS})
+    def get(self, request: Request) -> Response:
+        """List the newest calibrations, with what ignoring their fields would do."""
+        return Response(queries.newest(limit=limit_of(request)))
+
     @extend_schema(
         operation_id="calibrate",
         parameters=[KEY],
@@ -41,6 +48,12 @@ class CalibrationDetailView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """Return a calibration, with the app's current ignore list."""
         return Response(queries.view(queries.find(id)))
+
+    @extend_schema(operation_id="delete_calibration", responses={204: None, **PROBLEMS})
+    def delete(self, request: Request, id: str) -> Response:
+        """Delete a calibration. Fields that were accepted from it stay ignored."""
+        services.delete(queries.find(id))
+        return Response(status=204)
 
 
 class AcceptView(APIView):

@@ -44,6 +44,11 @@ def calibrate(request: CalibrationRequest, *, by: str = "") -> Calibration:
     return row
 
 
+def delete(row: Calibration) -> None:
+    """Delete a calibration. Fields that were accepted from it stay ignored."""
+    row.delete()
+
+
 def accept(row: Calibration, places: Sequence[int], *, author: str) -> IgnoreList:
     """Add proposals to the app's ignore list; raises `InvalidReplay` for an unknown proposal."""
     proposals = row.found["proposals"]

@@ -36,7 +36,7 @@ class Match(Schema):
         if self.step is None and self.type is None:
             raise ValueError("a match needs `step` or `type`")
         if self.step is not None and (self.type or self.name or self.model or self.since or self.before):
-            raise ValueError("`step` names one step: leave out type, name, model, since and before")
+            raise ValueError("`step` names one step: remove type, name, model, since and before")
         return self
 
     def includes(self, number: int) -> bool:

@@ -343,7 +343,7 @@ def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo:
     dialog.get_by_label("Value of check 1").fill("42.00 EUR")
     dialog.get_by_label("Model for live answers").fill("desk-large-1")
     dialog.get_by_label("Samples per step").fill("1")
-    expect(dialog).to_contain_text(re.compile(r"about \d+, at most \d+"))
+    expect(dialog).to_contain_text(re.compile(r"about \d+, max\. \d+"))
     dialog.get_by_role("button", name="Bisect").click()
     cockpit.page.wait_for_url(re.compile("/bisections/"))
     expect(cockpit.page.get_by_role("main").get_by_role("status")).to_contain_text("Done", timeout=patience_ms(60_000))

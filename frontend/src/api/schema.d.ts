@@ -180,7 +180,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** @description List the newest calibrations, with what ignoring their fields would do. */
+        get: operations["list_calibrations"];
         put?: never;
         /** @description Compare two recordings of the same work, and propose fields that signatures should ignore. */
         post: operations["calibrate"];
@@ -201,7 +202,8 @@ export interface paths {
         get: operations["get_calibration"];
         put?: never;
         post?: never;
-        delete?: never;
+        /** @description Delete a calibration. Fields that were accepted from it stay ignored. */
+        delete: operations["delete_calibration"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2872,6 +2874,14 @@ export interface components {
             run: string;
         };
         /**
+         * CalibrationList
+         * @description The newest calibrations.
+         */
+        CalibrationList: {
+            /** Calibrations */
+            calibrations: components["schemas"]["CalibrationSummary"][];
+        };
+        /**
          * CalibrationRequest
          * @description Two recordings of the same work, by id, unique prefix or `last`.
          */
@@ -2880,6 +2890,48 @@ export interface components {
             base: string;
             /** Candidate */
             candidate: string;
+        };
+        /**
+         * CalibrationSummary
+         * @description A calibration in a list: what ignoring all its fields would do.
+         */
+        CalibrationSummary: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** App */
+            app: string;
+            /**
+             * Base
+             * Format: uuid
+             */
+            base: string;
+            /** Base Name */
+            base_name: string;
+            /**
+             * Candidate
+             * Format: uuid
+             */
+            candidate: string;
+            /** Candidate Name */
+            candidate_name: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+            /** Fields */
+            fields: components["schemas"]["IgnoreRule"][];
+            /** Ignored Count */
+            ignored_count: number;
+            /** Recommendations */
+            recommendations: number[];
+            /** Gain */
+            gain: number;
+            /** Collisions */
+            collisions: number;
         };
         /** CalibrationView */
         CalibrationView: {
@@ -8576,7 +8628,9 @@ export type BisectionView = components['schemas']['BisectionView'];
 export type Brief = components['schemas']['Brief'];
 export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
+export type CalibrationList = components['schemas']['CalibrationList'];
 export type CalibrationRequest = components['schemas']['CalibrationRequest'];
+export type CalibrationSummary = components['schemas']['CalibrationSummary'];
 export type CalibrationView = components['schemas']['CalibrationView'];
 export type CallTotals = components['schemas']['CallTotals'];
 export type Caption = components['schemas']['Caption'];
@@ -9194,6 +9248,36 @@ export interface operations {
             };
         };
     };
+    list_calibrations: {
+        parameters: {
+            query?: {
+                /** @description Page size; at most 200. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CalibrationList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     calibrate: {
         parameters: {
             query?: never;
@@ -9246,6 +9330,34 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CalibrationView"];
                 };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_calibration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No response body */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: {
                 headers: {

@@ -41,6 +41,7 @@ export const paths = {
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   outcomes: (search: OutcomesSearch = {}) => linkOptions({ to: "/settings/outcomes", search }),
+  matching: () => linkOptions({ to: "/settings/matching" }),
   retention: () => linkOptions({ to: "/settings/retention" }),
   redaction: () => linkOptions({ to: "/settings/redaction" }),
   tour: () => linkOptions({ to: "/tour" }),

@@ -4,7 +4,7 @@ import { ErrorPage } from "./ErrorPage";
 import { NotFound } from "./NotFound";
 import { activityRoute, bisectionsRoute, diffsRoute, experimentsRoute, replaysRoute } from "@/pages/activity/route";
 import { bisectionRoute } from "@/pages/bisect/route";
-import { calibrationRoute } from "@/pages/calibrations/route";
+import { calibrationRoute, matchingRoute } from "@/pages/calibrations/route";
 import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, sharedDiffRoute } from "@/pages/diff/route";
@@ -44,6 +44,7 @@ const routeTree = rootRoute.addChildren([
   connectRoute,
   tourRoute,
   calibrationRoute,
+  matchingRoute,
   toolsRoute,
   hooksRoute,
   formerHooksRoute,

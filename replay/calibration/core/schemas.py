@@ -94,6 +94,33 @@ class CalibrationView(Schema):
     current: "IgnoreListView | None"
 
 
+class CalibrationSummary(Schema):
+    """A calibration in a list: what ignoring all its fields would do."""
+
+    id: UUID
+    app: str
+    base: UUID
+    base_name: str
+    candidate: UUID
+    candidate_name: str
+    created_at: datetime
+    # Proposed fields, and those of them that the app's newest list ignores.
+    fields: list[IgnoreRule]
+    ignored_count: int
+    # Indices of the recommended proposals that the newest list does not ignore yet.
+    recommendations: list[int]
+    # Pairs of corresponding calls that become equal.
+    gain: int
+    # Groups of different calls that become equal.
+    collisions: int
+
+
+class CalibrationList(Schema):
+    """The newest calibrations."""
+
+    calibrations: list[CalibrationSummary]
+
+
 class IgnoreListView(Schema):
     """One version of an app's ignore list, active for replays and diffs from `ready_at` on."""
 

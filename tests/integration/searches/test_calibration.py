@@ -60,6 +60,23 @@ def test_meaningless_differences_are_proposed_with_evidence(client: Client) -> N
     assert client.get(f"/api/v1/calibrations/{calibration['id']}").json() == calibration
 
 
+def test_calibrations_are_listed_applied_and_deleted(client: Client) -> None:
+    runs = desk("a", FIRST_ID), desk("b", SECOND_ID)
+    calibration = calibrate(client, *runs)
+    (summary,) = client.get("/api/v1/calibrations").json()["calibrations"]
+    assert (summary["app"], summary["base"], summary["candidate_name"]) == ("desk", str(runs[0].id), runs[1].name)
+    assert summary["fields"] == [proposal["rule"] for proposal in calibration["proposals"]]
+    assert (summary["gain"], summary["collisions"], summary["ignored_count"]) == (2, 0, 0)
+    post(client, f"/calibrations/{calibration['id']}/accept", {"proposals": summary["recommendations"]})
+    (summary,) = client.get("/api/v1/calibrations").json()["calibrations"]
+    assert (summary["ignored_count"], summary["recommendations"]) == (len(calibration["proposals"]), [])
+    path = f"/api/v1/calibrations/{calibration['id']}"
+    assert [client.delete(path).status_code for _ in range(2)] == [204, 404]
+    assert client.get("/api/v1/calibrations").json() == {"calibrations": []}
+    (current,) = client.get("/api/v1/ignore-lists").json()["lists"]
+    assert current["rules"] != []
+
+
 def test_unsealed_run_is_refused(client: Client) -> None:
     unsealed_run = open_run(name="open", app="desk", source_run=None)
     answer = post(client, "/calibrations", {"base": str(desk("a", FIRST_ID).id), "candidate": str(unsealed_run.id)})

@@ -18,6 +18,7 @@ from replay.models import (
     Attempt,
     Bisection,
     BisectionProbe,
+    Calibration,
     Experiment,
     ExperimentRow,
     HookOutcome,
@@ -61,6 +62,7 @@ LISTS: Final = (
     ("diffs/{diff}/proofs", "proofs"),
     ("profiles", "profiles"),
     ("policies", "policies"),
+    ("calibrations", "calibrations"),
     ("ignore-lists", "lists"),
     ("tools", "tools"),
     ("usage", "tools"),
@@ -81,6 +83,7 @@ def ids(source: Run) -> dict[str, str]:
     session = fork(source, 0)
     experiment, bisection = experiment_on(source), bisection_of(source)
     report = diffing.diff(base_id=source.id, candidate_id=session.run_id or source.id)
+    calibration_with(source, session)
     objects = {"source": source, "session": session, "experiment": experiment, "bisection": bisection, "diff": report}
     return {name: str(value.pk) for name, value in objects.items()}
 
@@ -95,6 +98,12 @@ def bisection_of(source: Run) -> Bisection:
     forks = [[2, "model", "chat", None]]
     request = {"checks": [{"kind": "contains", "text": "shipped"}]}
     return Bisection.objects.create(run=source, request=request, forks=forks, recorded=[])
+
+
+def calibration_with(source: Run, session: ReplaySession) -> Calibration:
+    return Calibration.objects.create(
+        base=source, candidate_id=session.run_id or source.id, found={"proposals": [], "unified": []}
+    )
 
 
 def fork(source: Run, number: int) -> ReplaySession:
@@ -128,6 +137,7 @@ def add_rows(client: Client, source: Run, ids: dict[str, str], numbers: range) -
         experiment_on(source)
         bisection_of(source)
         own_fork = fork(source, number)
+        calibration_with(source, own_fork)
         Attempt.objects.create(
             session_id=session, sequence_no=number, attempt=1, kind="model", started_at=timezone.now()
         )

@@ -61,7 +61,7 @@ class UploadView(CollectorView):
         try:
             upload = as_object(signing.loads(token, salt=_SALT, max_age=_LIFETIME_S))
         except signing.BadSignature as error:
-            raise InvalidUpload("this address is not valid, or not any more: ask for a new one") from error
+            raise InvalidUpload("this address is invalid or has expired: request a new one") from error
         content = read_body(request)
         if not hmac.compare_digest(b64encode(sha256(content).digest()).decode(), as_text(upload["digest"])):
             raise BadRequest("the content does not have the digest that was announced")

@@ -149,9 +149,9 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.people(),
         [
             ("forks at", f"{len(numbers)} steps: {', '.join(numbers[:12])}{' …' if len(numbers) > 12 else ''}"),
-            ("replays", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
-            ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
-            ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
+            ("replays", f"about {plan['probes']}, max. {plan['most_probes']} with one turning point"),
+            ("live calls", f"about {plan['live_calls']}, max. {plan['most_live_calls']}"),
+            ("cost", f"about {output.money(plan['cost_usd'])}, max. {output.money(plan['most_cost_usd'])}"),
         ],
     )
     for warning in plan["warnings"]:

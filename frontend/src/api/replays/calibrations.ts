@@ -6,6 +6,16 @@ export function calibrate(base: string, candidate: string) {
   return answer(api.POST("/api/v1/calibrations", { body: { base, candidate } }));
 }
 
+export const calibrationsQuery = queryOptions({
+  queryKey: ["calibrations"],
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/calibrations", { signal })),
+  staleTime: 0,
+});
+
+export async function deleteCalibration(id: string): Promise<void> {
+  await api.DELETE("/api/v1/calibrations/{id}", { params: { path: { id } } });
+}
+
 export const calibrationQuery = (calibration: string) =>
   queryOptions({
     queryKey: ["calibration", calibration],

@@ -44,7 +44,7 @@ describe("describeOverride", () => {
         { name: "model", value: "m1" },
         { name: "temperature", value: "0" },
         { name: "n", value: "2" },
-        { name: "response format", value: "left out" },
+        { name: "response format", value: "removed" },
         { name: "arguments", value: '{"id":2}' },
       ],
     });

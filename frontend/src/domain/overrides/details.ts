@@ -16,7 +16,7 @@ function* settings(override: Override): Generator<{ name: string; value: string 
   const { parameters = null, unset = null, ...model } = override.model ?? {};
   yield* fields(model, {});
   yield* fields(parameters, {});
-  for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "left out" };
+  for (const name of unset ?? []) yield { name: name.replaceAll("_", " "), value: "removed" };
   yield* fields(override.retrieval, { top_k: "documents requested" });
   for (const edit of override.messages ?? []) {
     const content = edit.passages

@@ -23,15 +23,15 @@ export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement 
       <dd>{pluralize(plan.forks.length, "step")}</dd>
       <dt>Replays</dt>
       <dd>
-        about {count(plan.probes)}, at most {count(plan.most_probes)}
+        about {count(plan.probes)}, max. {count(plan.most_probes)}
       </dd>
       <dt>Live calls</dt>
       <dd>
-        about {count(plan.live_calls)}, at most {count(plan.most_live_calls)}
+        about {count(plan.live_calls)}, max. {count(plan.most_live_calls)}
       </dd>
       <dt>Cost</dt>
       <dd>
-        {plan.cost_usd === null ? "not known" : `about ${money(plan.cost_usd)}, at most ${money(plan.most_cost_usd)}`}
+        {plan.cost_usd === null ? "not known" : `about ${money(plan.cost_usd)}, max. ${money(plan.most_cost_usd)}`}
       </dd>
     </dl>
   );

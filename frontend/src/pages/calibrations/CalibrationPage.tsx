@@ -21,7 +21,7 @@ const route = getRouteApi("/calibrations/$calibration");
 /** Two recordings of the same task: fields that differ without significance, and the effect of ignoring them. */
 export function CalibrationPage(): ReactElement {
   const { calibration } = route.useParams();
-  useDocumentTitle("Calibrate signatures");
+  useDocumentTitle("Matching");
   const listing = useQuery(calibrationQuery(calibration));
   return (
     <Page>
@@ -37,8 +37,8 @@ function Calibration({ calibration }: { calibration: CalibrationView }): ReactEl
   return (
     <>
       <PageHeader
-        crumbs={[<Link {...paths.runs()}>Runs</Link>, "calibrate"]}
-        title={`Fields to ignore in signatures of ${calibration.app}`}
+        crumbs={[<Link {...paths.settings()}>Settings</Link>, <Link {...paths.matching()}>Matching</Link>]}
+        title={`Fields to ignore when matching calls in ${calibration.app}`}
         note={
           <>
             <Link {...paths.run(calibration.base)}>{calibration.base_name}</Link> and{" "}
@@ -105,7 +105,7 @@ function summary(calibration: CalibrationView): string {
   const { compared, differing, unified, left_out: leftOut, unchecked } = calibration;
   const stepCounts =
     (leftOut > 0 ? ` Only the first ${differing - leftOut} were examined.` : "") +
-    (unchecked > 0 ? ` ${pluralize(unchecked, "call")} not checked for collisions.` : "");
+    (unchecked > 0 ? ` ${pluralize(unchecked, "call")} not checked for false matches.` : "");
   if (differing === 0) return `No differences in ${pluralize(compared, "call")}, so there is nothing to ignore.`;
-  return `${differing} of ${pluralize(compared, "call")} differ. Ignoring all fields below makes ${unified.length} of them equal.${stepCounts}`;
+  return `${differing} of ${pluralize(compared, "call")} differ. Ignoring all fields below makes ${unified.length} of them match.${stepCounts}`;
 }

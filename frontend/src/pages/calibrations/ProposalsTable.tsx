@@ -15,7 +15,7 @@ interface Props {
   onChoose: (places: number[]) => void;
 }
 
-/** Proposed fields with examples, the calls that become equal, and collisions. */
+/** Proposed fields with examples, the matches gained, and false matches. */
 export function ProposalsTable({ calibration, currentRules, selection, onChoose }: Props): ReactElement {
   const toggle = (place: number) =>
     onChoose(selection.includes(place) ? selection.filter((item) => item !== place) : [...selection, place]);
@@ -30,9 +30,9 @@ export function ProposalsTable({ calibration, currentRules, selection, onChoose 
             <th scope="col">Field</th>
             <th scope="col">For example</th>
             <th scope="col" className={list.figure}>
-              Makes equal
+              Matches gained
             </th>
-            <th scope="col">Collisions</th>
+            <th scope="col">False matches</th>
           </tr>
         </thead>
         <tbody>
@@ -93,13 +93,13 @@ function Row({ proposal, calibration, isIgnored, isChosen, onToggle }: RowProps)
         )}
       </td>
       <td
-        data-label="Makes equal"
+        data-label="Matches gained"
         className={list.figure}
-        title={`Of ${proposal.pairs} pairs of calls that differ in this field, ${proposal.unifies} become equal when it and the recommended fields are ignored.`}
+        title={`Of ${proposal.pairs} pairs of calls that differ in this field, ${proposal.unifies} match when it and the recommended fields are ignored.`}
       >
         {proposal.unifies} <span className="muted">of {proposal.pairs}</span>
       </td>
-      <td data-label="Collisions">
+      <td data-label="False matches">
         {collisions.length === 0 ? (
           <span className="muted">none</span>
         ) : (

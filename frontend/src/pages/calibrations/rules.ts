@@ -18,7 +18,7 @@ export const kindWords: Record<string, string> = {
 /** Why a proposal is not recommended. Null if it is. */
 export function caveat(proposal: Proposal): string | null {
   if (proposal.recommended) return null;
-  if (proposal.collisions.length > 0) return "would make different calls equal";
+  if (proposal.collisions.length > 0) return "would match different calls";
   if (proposal.unifies === 0) return "these calls also differ in other fields";
   return proposal.kind === "date" ? "the date may be significant" : "the id may identify a record";
 }

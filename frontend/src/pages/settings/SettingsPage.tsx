@@ -26,6 +26,7 @@ export function SettingsPage(): ReactElement {
       <OutcomesLink />
       <RedactionLink />
       <RetentionLink />
+      <MatchingLink />
       <HooksLink />
       <ConnectLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
@@ -86,6 +87,22 @@ function RetentionLink(): ReactElement {
         <span className="muted">How long runs are kept, what a purge would delete now, and who deleted what.</span>
         <Link {...paths.retention()} className={classes.link}>
           Edit retention
+        </Link>
+      </header>
+    </section>
+  );
+}
+
+function MatchingLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Matching</h2>
+        <span className="muted">
+          Which fields are ignored when the calls of a replay are matched with recorded ones.
+        </span>
+        <Link {...paths.matching()} className={classes.link}>
+          Show calibrations
         </Link>
       </header>
     </section>

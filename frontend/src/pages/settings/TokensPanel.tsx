@@ -20,7 +20,7 @@ export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
     <section className="panel" aria-labelledby="tokens">
       <header className={classes.head}>
         <h2 id="tokens">API tokens</h2>
-        <span className="muted">People log in with a token; programs send it.</span>
+        <span className="muted">Use a token to sign in or to call the API.</span>
         <Button leftSection={<IconPlus size={14} />} onClick={dialog.open}>
           New token
         </Button>

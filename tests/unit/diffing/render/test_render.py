@@ -11,7 +11,7 @@ from diffing.render.html import as_html
 from diffing.render.markdown import as_markdown, escape_text
 from diffing.render.numbers import format_difference
 from diffing.render.scores import figures
-from diffing.report.brief import brief
+from diffing.report.brief import brief, lead
 from diffing.schemas.report import DiffReport
 from tests.support.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, reply, tool, user
 from traces.core.vocabulary import Reason
@@ -39,6 +39,12 @@ def tags(html: str) -> list[tuple[str, dict[str, str | None]]]:
 @pytest.fixture(scope="module")
 def refund() -> DiffReport:
     return diff_of(failing_refund(), fixed_refund(), derived=True)
+
+
+def test_exports_lead_with_the_headline(refund: DiffReport) -> None:
+    assert lead(refund.attribution).endswith("amount from 4200 to 42, so it succeeded.")
+    for text in (as_markdown(refund), as_html(refund)):
+        assert text.index("from 4200 to 42, so it succeeded.") < text.index("succeeded instead of failing")
 
 
 def hostile() -> DiffReport:

@@ -81,7 +81,7 @@ function Running({ proof }: { proof: ProofView }): ReactElement {
       </StopButton>
       {progress.expected > 0 && (
         <small className={`${classes.note} num`}>
-          {count(progress.probes)} of at most {pluralize(progress.expected, "replay")}
+          {count(progress.probes)} of up to {pluralize(progress.expected, "replay")}
           {progress.live_calls > 0 && ` · ${pluralize(progress.live_calls, "live call")}`}
         </small>
       )}

@@ -159,7 +159,7 @@ export function strongestEvidence(evidence: readonly Evidence[]): Evidence | nul
 
 /** The price of a proof before it starts, as the note beside its button. */
 export function planWords({ probes, repeats, live_calls: calls, cost_usd: cost }: ProofPlan): string {
-  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `at most ${money(cost)}`;
+  const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `up to ${money(cost)}`;
   return `about ${pluralize(probes + repeats, "replay")} · ${pluralize(calls, "live call")} · ${price}`;
 }
 

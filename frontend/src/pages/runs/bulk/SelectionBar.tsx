@@ -136,7 +136,7 @@ function MoreMenu({ runs, pair, actions }: Pick<Props, "runs" | "actions"> & { p
             disabled={pair.base.app !== pair.candidate.app}
             onClick={() => calibrating.mutate(pair)}
           >
-            Find fields to ignore in signatures
+            Find fields to ignore when matching calls
             <div className="muted">
               {pair.base.app === pair.candidate.app
                 ? "For two recordings of the same task"
