@@ -132,7 +132,8 @@ class Changes:
         """The overrides with which a replay of a side has exactly these changes."""
         entries = list(self.common)
         for change in self.changes.values():
-            if not change.atom.testable:
+            # A relay stays as recorded unless a probe holds it.
+            if not change.atom.testable and change.atom.id not in subset:
                 continue
             if change.apply_overrides or change.revert_overrides:
                 is_applied = change.atom.id in subset

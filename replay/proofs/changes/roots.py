@@ -20,6 +20,7 @@ from replay.proofs.changes.code_origins import with_common_origins
 from replay.proofs.changes.echoes import with_echoes
 from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
+from replay.proofs.changes.relays import relay
 from replay.proofs.changes.unpaired_steps import lone_steps
 from traces.core.json_access import as_object, as_objects, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
@@ -72,7 +73,7 @@ def _changes(runs: RunPair, root: Root) -> Iterable[Change]:
     if root.is_sampled:
         return [untestable(root, Obstacle.ONLY_CHANCE)]
     if root.origin is Origin.DERIVED:
-        return [untestable(root, Obstacle.CODE_MAY_DERIVE)]
+        return [relay(runs, root)]
     # Such a step is part of the change of another step that reaches the same input.
     if root.facet is None:
         return []
@@ -221,7 +222,7 @@ def _separate(changes: Sequence[Change]) -> list[Change]:
     places: set[str] = set()
     separate_changes: list[Change] = []
     for change in changes:
-        own = _change_places(change)
+        own = set[str]() if change.atom.is_relay else _change_places(change)
         if own & places:
             change = Change(atom=replace(change.atom, why_not=obstacle(Obstacle.SAME_PLACE)))
         places |= own

@@ -25,7 +25,8 @@ class Atom:
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
-    `has_common_origin`: code made it, and may have made it of another such difference.
+    `has_common_origin`: code made it, and may have made it of another such difference. `is_relay`: code composed it
+    after an output differed, so it is no change of its own, but a probe can hold it to the candidate's recording.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Atom:
     fails: bool = False
     echoes: bool = False
     has_common_origin: bool = False
+    is_relay: bool = False
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None

@@ -8,7 +8,7 @@ from diffing.schemas.evidence import AtomEvidence, EvidenceVerdict, Findings, In
 from replay.proofs.core.types import Atom, Atoms, Budget, Case, Prober
 from replay.proofs.evidence import confidence, wording
 from replay.proofs.evidence.confidence import Grounds
-from replay.proofs.ladder import leads, mediators, noise_gate, shapley
+from replay.proofs.ladder import leads, mediators, noise_gate, relays, shapley
 from replay.proofs.ladder.facts import Probe, Space
 from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.search import is_only, proved_single
@@ -61,7 +61,7 @@ def findings(ladder: Ladder) -> Findings:
         confidence=level.confidence,
         rule=level.rule,
         primary=[_by_weight(ladder.space, causes) for causes in conclusion.sets],
-        atoms=list(_atoms(ladder, shares, searched_causes=searched_causes)),
+        atoms=list(_atoms(ladder, shares, conclusion)),
         probes=list(_probes(ladder)),
         mediators=_mediators(ladder, conclusion),
         noise=grounds.gate,
@@ -133,7 +133,10 @@ def _by_elimination(ladder: Ladder) -> Verdict | None:
     """The only change that certificates do not rule out."""
     open_ = ladder.open()
     # A probe with an outcome outweighs an argument by elimination.
-    has_outcome = any(probe.result.is_settled for spec, probe in ladder.facts.probes.items() if not spec.repeat)
+    probes = [
+        probe for spec, probe in ladder.facts.probes.items() if not spec.repeat and spec.atoms <= ladder.space.all
+    ]
+    has_outcome = any(probe.result.is_settled for probe in probes)
     all_covered = all(atom.testable or atom.certificate is not None for atom in ladder.case.atoms)
     if len(open_) == 1 < len(ladder.space.atoms) and all_covered and not has_outcome:
         return Verdict(kind=EvidenceVerdict.SINGLE, sets=(frozenset(open_),), by_certificates=True)
@@ -189,12 +192,13 @@ def _mediators(ladder: Ladder, conclusion: Verdict) -> list[Mediator]:
     return mediators.chain(ladder.facts, ladder.path_steps, ladder.space.all) if conclusion.sets else []
 
 
-def _atoms(ladder: Ladder, shares: Shares, *, searched_causes: bool) -> Iterator[AtomEvidence]:
-    """The changes, each followed by its parts if it was divided; those format_value to have no effect come last.
+def _atoms(ladder: Ladder, shares: Shares, conclusion: Verdict) -> Iterator[AtomEvidence]:
+    """The changes, each followed by its parts if it was divided; those that seem to have no effect come last.
 
     Without a search for causes, the two recordings alone show nothing about the effect of a change.
     """
     parts = {division.atom.id: division.space for division in ladder.divided_atoms}
+    searched_causes = conclusion.kind not in {EvidenceVerdict.NOISE, EvidenceVerdict.NO_EFFECT}
 
     def with_parts(atom: Atom, space: Space | None) -> Iterator[AtomEvidence]:
         yield _atom(atom, space, shares)
@@ -202,12 +206,20 @@ def _atoms(ladder: Ladder, shares: Shares, *, searched_causes: bool) -> Iterator
             for part in inner.atoms:
                 yield from with_parts(part, inner)
 
-    space = ladder.space
-    for atom in sorted(space.atoms, key=lambda atom: -leads.weight(space, atom) if searched_causes else 0):
-        yield from with_parts(atom, space if searched_causes else None)
-    for atom in ladder.case.atoms:
-        if not atom.testable:
+    for atom in _in_order(ladder, conclusion, searched_causes=searched_causes):
+        if atom.testable:
+            yield from with_parts(atom, ladder.space if searched_causes else None)
+        else:
             yield _atom(atom, None, shares)
+
+
+def _in_order(ladder: Ladder, conclusion: Verdict, *, searched_causes: bool) -> list[Atom]:
+    """The changes by what probes and hints suggest, the untestable ones last unless nothing is decided."""
+    space = ladder.space
+    if searched_causes and not conclusion.sets:
+        return relays.ranking(space, ladder.case.atoms)
+    own = sorted(space.atoms, key=lambda atom: -leads.weight(space, atom) if searched_causes else 0)
+    return [*own, *(atom for atom in ladder.case.atoms if not atom.testable)]
 
 
 def _atom(atom: Atom, space: Space | None, shares: Shares) -> AtomEvidence:

@@ -48,7 +48,7 @@ from replay.proofs.core.types import (
     Spending,
 )
 from replay.proofs.counterfactual import outcomes
-from replay.proofs.ladder import mediators, noise_gate, shapley
+from replay.proofs.ladder import mediators, noise_gate, relays, shapley
 from replay.proofs.ladder.facts import NO_ATOMS, Facts, ProbeRequest, Space
 from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
 
@@ -304,6 +304,8 @@ class Ladder:
         single = proved_single(self.space)
         if single is not None and self.used_new_answer(frozenset({single})):
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
+        if not self.cause():
+            yield from relays.hold([atom for atom in self.case.atoms if atom.is_relay])
 
     def used_new_answer(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause needed a live call."""

@@ -180,7 +180,19 @@ class ProgramLab(UnaidedLab):
     @cached_property
     def edits_of(self) -> Mapping[str, str]:
         """Map the id of each found change to the true change behind it. Effects have none."""
-        return {id: min(paths) for paths in self._edit_groups for path in paths for id in self._changes_of(path)}
+        own = {id: min(paths) for paths in self._edit_groups for path in paths for id in self._changes_of(path)}
+        return {**own, **self._relayed_edits}
+
+    @cached_property
+    def _relayed_edits(self) -> Mapping[str, str]:
+        """Map the id of each relay to the true change that shows in it and nowhere else, if there is only one."""
+        groups = [paths for paths in self._edit_groups if not any(map(self._changes_of, paths))]
+        relays = [(id, change) for id, change in self.changes.changes.items() if change.atom.is_relay]
+        names_by_relay = {
+            id: [min(paths) for paths in groups if any(self._makes(change, path) for path in paths)]
+            for id, change in relays
+        }
+        return {id: names[0] for id, names in names_by_relay.items() if len(names) == 1}
 
     @cached_property
     def true_changes(self) -> Truth:
@@ -217,7 +229,9 @@ class ProgramLab(UnaidedLab):
         """Return the ids of the found changes that set this setting."""
         if path not in self._change_ids:
             changes = self.changes.changes.items()
-            self._change_ids[path] = frozenset(id for id, change in changes if self._makes(change, path))
+            self._change_ids[path] = frozenset(
+                id for id, change in changes if not change.atom.is_relay and self._makes(change, path)
+            )
         return self._change_ids[path]
 
     def _makes(self, change: Change, path: str) -> bool:

@@ -121,6 +121,16 @@ def test_computed_message_of_later_agent_is_no_change() -> None:
     assert [change.atom.category for change in changes.changes.values() if change.atom.testable] == ["tool"]
 
 
+def test_computed_message_of_later_agent_stays_as_recorded_unless_a_probe_holds_it() -> None:
+    changes = separate(converted(95), converted(97))
+    [relay] = [change.atom for change in changes.changes.values() if change.atom.is_relay]
+    [entry] = dump_profile(changes, relay.id)
+    assert entry["match"] == {"step": 4}
+    assert [edit["content"] for edit in entry["messages"]] == ["francs: 174"]
+    assert dump_profile(changes) == []
+    assert all("messages" not in entry for entry in dump_profile(changes, side="candidate"))
+
+
 def claim_run(amount: int, paid: int) -> list[Spec]:
     """A letter that code passes on to a second agent, together with the terms of a policy."""
     letter = f"It is a damage of {amount} francs."

@@ -1,0 +1,58 @@
+"""The order of changes while nothing is decided: own changes, what code composed, what replays refuted, chance."""
+
+from collections.abc import Mapping
+
+from diffing.schemas.evidence import Findings, ProbeOutcome
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
+from replay.proofs.evidence.findings import prove
+from tests.support.ladder_truths import QUESTION
+
+BASE, CANDIDATE = ProbeOutcome.BASE, ProbeOutcome.CANDIDATE
+UNKNOWN = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="no recording shows what the code makes of it")
+
+
+class Replays:
+    """A prober with a few known outcomes, by side and changes."""
+
+    def __init__(self, outcomes: Mapping[tuple[str, str], ProbeOutcome]) -> None:
+        self.outcomes = outcomes
+        self.requests: list[ProbeSpec] = []
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.requests.append(spec)
+        outcome = self.outcomes.get((spec.side, " ".join(sorted(spec.atoms))))
+        return UNKNOWN if outcome is None else ProbeResult(outcome=outcome)
+
+    def parts(self, atom: Atom) -> list[Atom]:
+        return []
+
+    def path_steps(self, cause: Atoms) -> list[PathStep]:
+        return []
+
+
+def change(id: str, *, why_not: str = "", is_relay: bool = False) -> Atom:
+    return Atom(id=id, category="upstream", title=id, why_not=why_not, is_relay=is_relay)
+
+
+CHANCE = change("sample", why_not="nothing was changed here")
+
+
+def prove_changes(lab: Replays) -> Findings:
+    relays = [change(f"relay-{number}", why_not="code may derive it", is_relay=True) for number in (1, 2)]
+    return prove(Case(question=QUESTION, atoms=[CHANCE, *relays, change("own"), change("other")]), lab, Budget())
+
+
+def test_what_code_composed_comes_before_refuted_changes_and_chance() -> None:
+    outcomes = {("base", "other"): BASE, ("candidate", "own"): CANDIDATE}
+    lab = Replays({**outcomes, ("base", "relay-1"): BASE, ("base", "relay-2"): CANDIDATE})
+    proof = prove_changes(lab)
+    assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
+    assert [atom.id for atom in proof.atoms] == ["own", "relay-2", "relay-1", "other", "sample"]
+
+
+def test_what_code_composed_is_left_alone_once_a_change_is_found() -> None:
+    lab = Replays({("base", "own"): CANDIDATE, ("candidate", "other"): BASE, ("base", "other"): BASE})
+    proof = prove_changes(lab)
+    assert (proof.verdict, proof.primary) == ("single", [["own"]])
+    assert [atom.id for atom in proof.atoms] == ["own", "other", "sample", "relay-1", "relay-2"]
+    assert not any("relay" in name for spec in lab.requests for name in spec.atoms)
