@@ -20,10 +20,13 @@ from diffing.render.html import POLICY, as_html
 from diffing.render.markdown import as_markdown
 from diffing.schemas.report import DiffList, DiffPending, DiffRequest, DiffStatus
 from diffing.schemas.report import DiffReport as Report
+from traces.comments.queries import Author, CommentSubject, comment_list
+from traces.core.vocabulary import CommentKind
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
+from traces.http.paging import yes_or_no
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.runs.queries import find_run
 
 _FORMAT_NAMES = ("json", "md", "html")
@@ -91,7 +94,7 @@ class DiffView(APIView):
 
     @extend_schema(
         operation_id="diffs_retrieve",
-        parameters=[FORMAT_PARAMETER],
+        parameters=[FORMAT_PARAMETER, query("comments", "`true`: list the comments in `md` and `html`.")],
         responses={
             (200, "application/json"): Report,
             (200, "text/markdown"): OpenApiTypes.STR,
@@ -102,7 +105,8 @@ class DiffView(APIView):
     )
     def get(self, request: Request, id: UUID) -> HttpResponse:
         """A report as JSON, Markdown, or one HTML file that opens offline."""
-        return _row_response(queries.find(id), format_name(request))
+        has_comments = yes_or_no(request.query_params, "comments", default=False)
+        return _row_response(queries.find(id), format_name(request), has_comments=has_comments)
 
 
 def format_name(request: Request) -> str:
@@ -113,21 +117,23 @@ def format_name(request: Request) -> str:
     return form
 
 
-def _row_response(row: DiffReport, form: str) -> HttpResponse:
+def _row_response(row: DiffReport, form: str, *, has_comments: bool = False) -> HttpResponse:
     if row.status == DiffStatus.READY:
-        return report_response(row.id, form)
+        return report_response(row.id, form, has_comments=has_comments)
     if row.status == DiffStatus.FAILED:
         raise DiffFailed(f"the comparison failed: {row.error}")
     return Response(queries.pending(row), 202)
 
 
-def report_response(diff_id: UUID, form: str) -> HttpResponse:
-    """The stored report as JSON, Markdown or HTML."""
+def report_response(diff_id: UUID, form: str, *, has_comments: bool = False) -> HttpResponse:
+    """The stored report as JSON, Markdown or HTML; JSON has no comments."""
+    if form == "json":
+        return _content_response(queries.body(diff_id), "application/json")
+    subject = CommentSubject(CommentKind.DIFF, diff_id, frozenset())
+    comments = comment_list(subject, Author(name="")).comments if has_comments else []
     if form == "html":
-        return _content_response(as_html(queries.report(diff_id)), "text/html; charset=utf-8")
-    if form == "md":
-        return _content_response(as_markdown(queries.report(diff_id)), "text/markdown; charset=utf-8")
-    return _content_response(queries.body(diff_id), "application/json")
+        return _content_response(as_html(queries.report(diff_id), comments), "text/html; charset=utf-8")
+    return _content_response(as_markdown(queries.report(diff_id), comments), "text/markdown; charset=utf-8")
 
 
 def _content_response(content: str | bytes, media_type: str) -> HttpResponse:

@@ -1,12 +1,14 @@
 """A report as one HTML file: inline styles, no script, opens offline. Everything is escaped."""
 
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, get_args
 
 from django.template.loader import render_to_string
 
+from diffing.render.comments import comment_threads
 from diffing.render.evidence import evidence_views
 from diffing.render.scores import figures
 from diffing.report.brief import brief, lead
@@ -16,6 +18,7 @@ from diffing.schemas.report import DiffReport
 from diffing.schemas.sections import SectionName
 from diffing.sentences import briefs, labels
 from diffing.sentences.glossary import TERMS
+from traces.comments.schemas import CommentView
 
 STYLE: Final = (Path(__file__).parent.parent / "templates" / "diffing" / "report.css").read_text()
 _STYLE_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()
@@ -25,14 +28,15 @@ POLICY: Final = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri
 _STEPS: Final = 2_000
 
 
-def as_html(report: DiffReport) -> str:
-    """The whole report as one HTML document."""
+def as_html(report: DiffReport, comments: Sequence[CommentView] = ()) -> str:
+    """The whole report as one HTML document, with these comments."""
     acting = acting_pairs(report.pairs)
     changed = [pair for pair in acting if pair.relation != "same"]
     return render_to_string(
         "diffing/report.html",
         {
             "report": report,
+            "threads": list(comment_threads(comments)),
             "style": STYLE,
             "policy": POLICY,
             "sections": [getattr(report.sections, name) for name in get_args(SectionName)],

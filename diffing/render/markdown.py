@@ -2,10 +2,11 @@
 
 import html
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final, get_args
 from uuid import UUID
 
+from diffing.render.comments import comment_threads
 from diffing.render.evidence import EvidenceView, evidence_views
 from diffing.render.scores import figures
 from diffing.report.brief import brief, lead
@@ -19,6 +20,7 @@ from diffing.sentences.briefs import ALSO_UNCHANGED
 from diffing.sentences.glossary import TERMS
 from diffing.sentences.text import end_sentence, format_value
 from diffing.sequences.text_diff import shorten
+from traces.comments.schemas import CommentView
 
 # Items of a section, and differing steps.
 _MAX_ITEMS: Final = 40
@@ -27,9 +29,9 @@ _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+!|~-])")
 
 
-def as_markdown(report: DiffReport) -> str:
-    """The whole report as one Markdown document."""
-    return "\n".join(_lines(report)) + "\n"
+def as_markdown(report: DiffReport, comments: Sequence[CommentView] = ()) -> str:
+    """The whole report as one Markdown document, with these comments."""
+    return "\n".join([*_lines(report), *_comments(comments)]) + "\n"
 
 
 def escape_text(text: str) -> str:
@@ -56,6 +58,17 @@ def _lines(report: DiffReport) -> Iterator[str]:
         yield from _section(getattr(report.sections, name), unstable)
     yield f"\n## {labels.GLOSSARY}\n"
     yield from (f"- **{term}**: {escape_text(definition)}" for term, definition in TERMS)
+
+
+def _comments(comments: Sequence[CommentView]) -> Iterator[str]:
+    """Comments as plain text: what they format would end the list."""
+    if comments:
+        yield "\n## Comments\n"
+    for thread in comment_threads(comments):
+        quote = f": {escape_text(thread.quote)}" if thread.quote else ""
+        yield f"- **{escape_text(thread.title)}**{quote}"
+        for entry in thread.entries:
+            yield f"  - {escape_text(entry.author)}, {entry.date}: {escape_text(entry.text)}"
 
 
 def _brief(lines: Brief) -> Iterator[str]:

@@ -9634,6 +9634,8 @@ export interface operations {
     diffs_retrieve: {
         parameters: {
             query?: {
+                /** @description `true`: list the comments in `md` and `html`. */
+                comments?: string;
                 /** @description `html` is one self-contained file. */
                 format?: "html" | "json" | "md";
             };

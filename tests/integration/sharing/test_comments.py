@@ -88,6 +88,17 @@ def test_comment_on_a_line_of_a_report_quotes_it(world: World, client: Client) -
     assert comment["quote"]
 
 
+def test_exported_report_lists_comments_when_asked(world: World, client: Client) -> None:
+    comments = Comments("diff", world.diff)
+    first = comments.add(place=answer_place(client, world.diff), text="Is <b>this</b> needed?")
+    comments.add(thread=first["id"], text="It is.")
+    for form in ("md", "html"):
+        path = f"/api/v1/diffs/{world.diff}?format={form}"
+        assert "needed?" not in client.get(path).content.decode()
+        document = client.get(f"{path}&comments=true").content.decode()
+        assert document.index("Is &lt;b&gt;this&lt;/b&gt; needed?") < document.index("It is.")
+
+
 def test_deleted_comment_is_restored_or_removed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     comments = Comments("run", world.fork)
     first = comments.add(step=3, text="First.")

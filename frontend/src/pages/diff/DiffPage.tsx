@@ -8,6 +8,7 @@ import type { DiffReport } from "@/api/schema";
 import { ProblemError } from "@/api/problem";
 import { EmptyState } from "@/ui/EmptyState";
 import { sentence } from "@/ui/format/text";
+import { commentsQuery } from "@/api/comments";
 import { diffQuery, isReport } from "@/api/diffs/diffs";
 import { ErrorPage } from "@/app/ErrorPage";
 import { paths, serverPaths } from "@/app/paths";
@@ -113,8 +114,14 @@ const FORMATS = [
   { format: "md", label: "Markdown, for an issue or a review" },
   { format: "json", label: "JSON, complete" },
 ] as const;
+const COMMENTED_FORMATS = [
+  { format: "html", label: "HTML with the comments" },
+  { format: "md", label: "Markdown with the comments" },
+] as const;
 
 function ExportMenu({ diff }: { diff: string }): ReactElement {
+  const { data } = useQuery(commentsQuery({ kind: "diff", id: diff }));
+  const hasComments = data !== undefined && data.comments.length > 0;
   return (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
@@ -133,6 +140,17 @@ function ExportMenu({ diff }: { diff: string }): ReactElement {
             {label}
           </Menu.Item>
         ))}
+        {hasComments &&
+          COMMENTED_FORMATS.map(({ format, label }) => (
+            <Menu.Item
+              key={label}
+              component="a"
+              href={`${serverPaths.diffFile(diff, format)}&comments=true`}
+              download={`diff-${diff}.${format}`}
+            >
+              {label}
+            </Menu.Item>
+          ))}
       </Menu.Dropdown>
     </Menu>
   );
