@@ -23,6 +23,8 @@ interface FieldProps {
   onChange: (edit: TagEdit) => void;
 }
 
+// The frame around the field shows its focus.
+const FIELD_STYLES = { inputField: { outline: "none" } };
 const UNCHANGED: TagEdit = { add: [], remove: [] };
 
 /** Edit the tags of a run, or add tags to several runs and remove tags from them. */
@@ -75,6 +77,7 @@ function RunTags({ runs, knownTags, edit, onChange }: FieldProps): ReactElement 
   const tags = [...currentTags.filter((tag) => !edit.remove.includes(tag)), ...edit.add];
   return (
     <TagsInput
+      styles={FIELD_STYLES}
       label="Tags"
       description="Press Enter after each tag"
       data={knownTags}
@@ -97,6 +100,7 @@ function SharedTags({ runs, knownTags, edit, onChange }: FieldProps): ReactEleme
   return (
     <>
       <TagsInput
+        styles={FIELD_STYLES}
         label="Add"
         description="Press Enter after each tag"
         data={knownTags}
@@ -106,6 +110,7 @@ function SharedTags({ runs, knownTags, edit, onChange }: FieldProps): ReactEleme
         onChange={(add) => onChange({ add, remove: edit.remove.filter((tag) => !add.includes(tag)) })}
       />
       <MultiSelect
+        styles={FIELD_STYLES}
         label="Remove"
         description={currentTags.length > 0 ? "Tags that some of these runs have" : "None of these runs has a tag"}
         data={currentTags}

@@ -10,9 +10,10 @@ import { Filters } from "./filters/Filters";
 import filterClasses from "./filters/Filters.module.css";
 import classes from "./RunsPage.module.css";
 import { isFiltered, type RunsSearch } from "./search";
-import type { OptionalColumn } from "./table/columnChoice";
+import { formatColumns, type OptionalColumn } from "./table/columnChoice";
 import { ColumnsMenu } from "./table/ColumnsMenu";
 
+const ViewsMenu = lazy(() => loadPart(() => import("./views/ViewsMenu")));
 const SortSelect = lazy(() => loadPart(() => import("./SortSelect")));
 
 interface Props {
@@ -67,6 +68,9 @@ export function Toolbar({ search, onChange, isNarrow, searchField, ...props }: P
           ) : (
             <span className="grow" />
           )}
+          <Suspense>
+            <ViewsMenu search={{ ...search, columns: formatColumns(props.columns) }} onChange={onChange} />
+          </Suspense>
           <ForksToggle search={search} onChange={onChange} />
           {!isNarrow && <ColumnsMenu columns={props.columns} onChange={props.onColumns} />}
         </div>

@@ -7,14 +7,19 @@ import { paths } from "@/app/paths";
 import { rootRoute } from "@/app/root";
 import { isTourClosed } from "@/features/tour/visits";
 import { parseRunsSearch } from "./search";
+import { defaultViewSearch } from "./views/defaultView";
 
 export const runsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/",
   validateSearch: parseRunsSearch,
   // A first visit opens on the tour, but an address with a filter names what to show.
-  beforeLoad: async ({ search }) => {
-    if (isTourClosed() || Object.keys(search).length > 0) return;
+  beforeLoad: async ({ search, cause }) => {
+    if (Object.keys(search).length > 0) return;
+    const view = defaultViewSearch();
+    // On the page itself, an address without filters shows all runs.
+    if (view && cause === "enter") throw redirect({ ...paths.runs(view), replace: true });
+    if (isTourClosed()) return;
     if (await isTourAvailable()) throw redirect({ ...paths.tour(), replace: true });
   },
   component: lazyRouteComponent(() => loadPart(() => import("./RunsPage")), "RunsPage"),
