@@ -25,6 +25,7 @@ from cockpit.gateway.answers import (
 from cockpit.gateway.routes import Operation
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepStatus
 from traces.importers.formats.tracing.client_calls import model_request
 
 # The end of a run comes after all of its calls, also after answers that were read to their end when the agent had gone.
@@ -119,7 +120,7 @@ def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
 
 def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
     if not outcome.status:
-        return {"status": "error", "error": outcome.error}
+        return _failure(outcome.error)
     try:
         body = decode(outcome.body, outcome.encoding, limit=limit)
         if outcome.status >= 400:
@@ -127,7 +128,7 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
         if not outcome.is_stream:
             return {"response": read_answer(call.operation.api, body), **_status(outcome.error)}
     except UnreadableBody as problem:
-        return {"status": "error", "error": outcome.error or f"the answer cannot be read: {problem}"}
+        return _failure(outcome.error or f"the answer cannot be read: {problem}")
     return _stream_result(outcome, read_stream(call.operation.api, body))
 
 
@@ -139,8 +140,7 @@ def _refusal(outcome: Outcome, body: bytes) -> JSONObject:
     except UnreadableBody:
         content, message = None, body[:_LONGEST_TEXT].decode(errors="replace")
     return {
-        "status": "error",
-        "error": f"HTTP {outcome.status}: {message}".strip(": "),
+        **_failure(f"HTTP {outcome.status}: {message}".strip(": ")),
         "attributes": {"http_status": outcome.status, "error_response": content},
     }
 
@@ -152,7 +152,11 @@ def _stream_result(outcome: Outcome, stream: StreamContent) -> JSONObject:
 
 
 def _status(error: str) -> JSONObject:
-    return {"status": "error", "error": error} if error else {"status": "success"}
+    return _failure(error) if error else {"status": "success"}
+
+
+def _failure(error: str) -> JSONObject:
+    return {"status": StepStatus.ERROR, "error": error}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
