@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='sharelink',
             name='allows_comments',
-            field=models.BooleanField(default=False, help_text='visitors read the comments and write their own'),
+            field=models.BooleanField(db_default=False, default=False, help_text='visitors read the comments and write their own'),
         ),
         migrations.RunPython(creating(RULES), dropping(RULES)),
         migrations.CreateModel(

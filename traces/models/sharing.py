@@ -27,7 +27,10 @@ class ShareLink(models.Model):
     revoked_at = models.DateTimeField(null=True)
     max_views = models.PositiveIntegerField(null=True)
     views = models.PositiveIntegerField(default=0)
-    allows_comments = models.BooleanField(default=False, help_text="visitors read the comments and write their own")
+    # The database's default, too: an upgrade may copy older links into this table after it got the column.
+    allows_comments = models.BooleanField(
+        default=False, db_default=False, help_text="visitors read the comments and write their own"
+    )
 
     class Meta:
         indexes = (models.Index(fields=["subject"], name="share_subject"),)
