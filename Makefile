@@ -17,6 +17,8 @@ SOURCES := $(shell find $(PACKAGES) -name '*.py')
 SEMANTIC := .make/semantic-env
 
 export UV_NO_PROGRESS := 1
+# The tests start hundreds of processes: each would compile all modules again where the shell forbids to keep bytecode.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
 	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-semantic bench-sdk

@@ -11,8 +11,7 @@ from uuid import UUID
 import structlog
 from django.db import connections
 
-from cockpit.demo.agent.record import RECORDINGS
-from cockpit.demo.agent.scenarios import APP, REFUND, SCENARIOS
+from cockpit.demo.agent.scenarios import APP, RECORDINGS, REFUND, SCENARIOS
 from cockpit.demo.local_model import provider
 from replay.execution import runner
 from replay.models import ReplaySession

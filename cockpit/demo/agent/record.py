@@ -4,16 +4,13 @@ Every scenario really runs: the desk calls the local model over HTTP, and the SD
 """
 
 from pathlib import Path
-from typing import Final
 
 from openai import OpenAI
 
 from cockpit.demo.agent.desk import Desk
-from cockpit.demo.agent.scenarios import APP, SCENARIOS, Scenario
+from cockpit.demo.agent.scenarios import APP, RECORDINGS, SCENARIOS, Scenario
 from cockpit.demo.local_model import server
 from forkpoint import Recorder
-
-RECORDINGS: Final = Path(__file__).parent / "recordings"
 
 
 def record(scenario: Scenario, file: Path, base_url: str) -> str:

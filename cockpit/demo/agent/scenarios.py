@@ -1,12 +1,14 @@
 """Conversations of the demo's customers."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from cockpit.demo.local_model.model import LARGE, SMALL
 
 APP: Final = "order-desk"
 REFUND: Final = "refund-goes-wrong"
+RECORDINGS: Final = Path(__file__).parent / "recordings"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.demo.agent.record import RECORDINGS
+from cockpit.demo.agent.scenarios import RECORDINGS
 from tests.integration.cli.conftest import FAILED
 from tests.support.command_line import Shell, WarmShell
 from tests.support.servers.langfuse_server import KEYS, langfuse_server
@@ -68,11 +68,11 @@ def test_file_selects_its_run(forkpoint: WarmShell, failed_run: str) -> None:
     assert forkpoint("show", FAILED, "--json").json["run"]["id"] == failed_run
 
 
-def test_command_does_not_import_redis(forkpoint: WarmShell) -> None:
+def test_command_does_not_import_packages_it_does_not_need(forkpoint: WarmShell) -> None:
     program = (
         "import sys\nfrom cockpit.cli import main\nsys.argv = ['forkpoint', 'runs']\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "sys.exit('imported redis' if 'redis' in sys.modules else 0)\n"
+        "sys.exit(f'imported {unneeded}' if (unneeded := {'redis', 'openai', 'aiohttp'} & set(sys.modules)) else 0)\n"
     )
     command = [sys.executable, "-c", program]
     process = subprocess.run(command, env=forkpoint.shell.environment, capture_output=True, text=True, check=False)

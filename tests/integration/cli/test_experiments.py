@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.demo.agent.record import RECORDINGS
-from cockpit.demo.agent.scenarios import REFUND
+from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.support.command_line import Shell, WarmShell
 
 pytestmark = pytest.mark.own_store

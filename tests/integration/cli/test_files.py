@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from cockpit.demo.agent.record import RECORDINGS
+from cockpit.demo.agent.scenarios import RECORDINGS
 from tests.support.command_line import Shell, WarmShell
 
 pytestmark = pytest.mark.own_store

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cockpit.demo.agent.record import RECORDINGS
-from cockpit.demo.agent.scenarios import REFUND
+from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.support.command_line import Shell
 
 pytestmark = pytest.mark.own_store

@@ -10,8 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from cockpit.demo.agent.record import RECORDINGS
-from cockpit.demo.agent.scenarios import REFUND
+from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.support.command_line import COMMAND, Shell
 from tests.support.patience import patience_s, wait_until
 
