@@ -1,12 +1,16 @@
 """REST schemas of recorded runs. The front end's types are generated from these."""
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Final, Literal
 from uuid import UUID
+
+from pydantic import Field
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import ForkChange, LabelCounts, Schema
 from traces.core.vocabulary import EdgeKind, JudgementSource, Label, Outcome, RunSource, RunStatus, StepStatus, StepType
+
+MAX_ARCHIVE_RUNS: Final = 200
 
 
 class Caption(Schema):
@@ -338,6 +342,12 @@ class BundleRequest(Schema):
     """The run to export: an id, a unique prefix of one, an external id, or `last`."""
 
     run: str
+
+
+class ArchiveRequest(Schema):
+    """The runs to export into one file, each as in a request for one."""
+
+    runs: Annotated[list[str], Field(min_length=1, max_length=MAX_ARCHIVE_RUNS)]
 
 
 class RejectedEvent(Schema):

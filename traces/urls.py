@@ -21,6 +21,7 @@ urlpatterns = [
     path("run-views/<uuid:id>", saved_views_api.SavedViewDetailView.as_view()),
     path("failed-steps", run_lists_api.FailedStepsView.as_view()),
     path("usage", totals_api.UsageReportView.as_view()),
+    path("runs/export", imports_api.RunsExportView.as_view()),
     path("runs/import", imports_api.ImportView.as_view()),
     path("events", events_api.EventsView.as_view()),
     path("krabs/events", sessions_api.KrabsEventsView.as_view()),

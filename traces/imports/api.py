@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from hashlib import file_digest
+from io import SEEK_END
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
 from threading import Thread
@@ -25,13 +27,13 @@ from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
 from traces.http.responses import KEY, PROBLEMS, key_of, query
-from traces.imports import import_files, portable_runs, reader_process
+from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
 from traces.imports.import_slots import LARGE_IMPORTS
 from traces.reading import file_reader
 from traces.reading.progress import NamedFile
 from traces.runs import queries
-from traces.schemas import BundleRequest, ImportReport
+from traces.schemas import ArchiveRequest, BundleRequest, ImportReport
 
 MAX_UPLOAD: Final = 2 * 1024 * 1024 * 1024
 _CHUNK: Final = 1024 * 1024
@@ -90,9 +92,10 @@ class ImportView(APIView):
         responses={200: ImportReport, (200, NDJSON): OpenApiTypes.STR, **PROBLEMS},
     )
     def post(self, request: Request) -> HttpResponseBase:
-        """Import recordings. With `Accept: application/x-ndjson`, the response streams progress, then the report.
+        """Import recordings, bundles and archives of bundles.
 
-        A recording that is stored already is recognized by its content and reported with `created` false.
+        With `Accept: application/x-ndjson`, the response streams progress, then the report. A recording
+        that is stored already is recognized by its content and reported with `created` false.
         """
         files = _files(request)
         app, format = _option(request, "app"), _option(request, "format")
@@ -103,7 +106,8 @@ class ImportView(APIView):
 
         def run(progress: Progress) -> ImportReport:
             with resources:
-                return import_files.import_files(files, app=app, format=format, progress=progress, reader=reader)
+                parts = run_archives.unpack(files)
+                return import_files.import_files(parts, app=app, format=format, progress=progress, reader=reader)
 
         media_type = getattr(request.accepted_renderer, "media_type", "")
         if media_type == NDJSON:
@@ -120,20 +124,20 @@ class BundleExportView(APIView):
     def post(self, request: Request) -> FileResponse:
         """Export a run as a file that any server can import."""
         run = queries.find_run(parse_body(BundleRequest, request.data).run)
-        file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
-        with ExitStack() as on_error:
-            on_error.callback(file.close)
-            portable_runs.export(run, file)
-            on_error.pop_all()
-        size = file.tell()
-        file.seek(0)
-        return FileResponse(
-            file,
-            as_attachment=True,
-            filename=f"{run.id}.forkpoint.zip",
-            content_type="application/zip",
-            headers={"Content-Length": str(size)},
-        )
+        return _download(f"{run.id}{run_archives.SUFFIX}", partial(portable_runs.export, run))
+
+
+class RunsExportView(APIView):
+    @extend_schema(
+        operation_id="export_runs",
+        request=ArchiveRequest,
+        responses={(200, "application/zip"): OpenApiTypes.BINARY, **PROBLEMS},
+    )
+    def post(self, request: Request) -> FileResponse:
+        """Export several runs as one file that any server can import: a zip of their bundles. All of them or none."""
+        matches = (queries.find_run(ref) for ref in parse_body(ArchiveRequest, request.data).runs)
+        runs = {run.id: run for run in matches}
+        return _download("runs.zip", partial(run_archives.export, [*runs.values()], max_bytes=MAX_UPLOAD))
 
 
 class BundleImportView(APIView):
@@ -147,7 +151,21 @@ class BundleImportView(APIView):
         files = _files(request)
         _check_key("bundle", request, files)
         with _resources(files):
-            return Response(ImportReport(runs=[import_files.import_bundle(file.file) for file in files], skipped=[]))
+            bundles = run_archives.unpack(files)
+            return Response(ImportReport(runs=[import_files.import_bundle(file.file) for file in bundles], skipped=[]))
+
+
+def _download(name: str, write: Callable[[IO[bytes]], None]) -> FileResponse:
+    """Return what `write` writes. It is complete on disk before the first byte is sent, so that a failure is named."""
+    file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
+    with ExitStack() as on_error:
+        on_error.callback(file.close)
+        write(file)
+        on_error.pop_all()
+    size = file.seek(0, SEEK_END)
+    file.seek(0)
+    headers = {"Content-Length": str(size)}
+    return FileResponse(file, as_attachment=True, filename=name, content_type="application/zip", headers=headers)
 
 
 def _resources(files: Sequence[NamedFile]) -> ExitStack:

@@ -3,7 +3,7 @@
 from typing import Final
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from traces.errors import NotFound, NotYours, ProblemError
 from traces.models import SavedView
@@ -31,7 +31,7 @@ def create(*, name: str, query: str, by: str) -> SavedView:
         _check_name(name)
         if SavedView.objects.count() >= MAX_VIEWS:
             raise TooManyViews(f"there are {MAX_VIEWS} saved views already: delete one first")
-        return SavedView.objects.create(name=name, query=query, owner=by)
+        return _save(SavedView(name=name, query=query, owner=by))
 
 
 def change(id: UUID, *, name: str | None, query: str | None, by: str, is_admin: bool) -> SavedView:
@@ -43,8 +43,7 @@ def change(id: UUID, *, name: str | None, query: str | None, by: str, is_admin: 
             view.name = name
         if query is not None:
             view.query = query
-        view.save()
-    return view
+        return _save(view)
 
 
 def delete(id: UUID, *, by: str, is_admin: bool) -> None:
@@ -64,4 +63,18 @@ def _own_view(id: UUID, *, by: str, is_admin: bool) -> SavedView:
 
 def _check_name(name: str) -> None:
     if SavedView.objects.filter(name=name).exists():
-        raise NameTaken(f"there is already a view with the name {name!r}", where="/name")
+        raise _name_conflict(name)
+
+
+def _save(view: SavedView) -> SavedView:
+    """Store the view; raise `NameTaken` if another request stored the name after the check."""
+    try:
+        with transaction.atomic():
+            view.save()
+    except IntegrityError as error:
+        raise _name_conflict(view.name) from error
+    return view
+
+
+def _name_conflict(name: str) -> NameTaken:
+    return NameTaken(f"there is already a view with the name {name!r}", where="/name")

@@ -74,10 +74,14 @@ def import_files(api: Api, files: list[Path], *, app: str | None = None, format:
     return {"runs": [{name: entry[name] for name in _FIELDS} for entry in report["runs"]], "skipped": skipped_files}
 
 
-def export(ref: str, target: Path, *, json: bool, url: str | None, token: str | None) -> None:
-    """Write a run's bundle to a file."""
+def export(refs: list[str], target: Path, *, json: bool, url: str | None, token: str | None) -> None:
+    """Write a run's bundle to a file, or those of several runs."""
     with connect(url, token) as api:
-        api.download("/bundles/export", {"run": run_id(api, ref)}, target)
+        runs = [run_id(api, ref) for ref in refs]
+        if len(runs) == 1:
+            api.download("/bundles/export", {"run": runs[0]}, target)
+        else:
+            api.download("/runs/export", {"runs": runs}, target)
     if json:
         output.document({"path": str(target), "bytes": target.stat().st_size})
     else:

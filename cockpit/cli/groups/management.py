@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cockpit.cli.errors import finish
-from cockpit.cli.options import Json, Run, Token, Url
+from cockpit.cli.options import RUN, Json, Run, Token, Url
 
 tokens = typer.Typer(no_args_is_help=True, help="Manage API tokens of the local store.")
 bundles = typer.Typer(no_args_is_help=True, help="Export and import runs as portable files.")
@@ -44,16 +44,16 @@ def export_langfuse(
 
 @bundles.command("export")
 def bundle_export(
-    run: Run,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help=RUN)],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Export a run to a file that any Forkpoint can import."""
+    """Export runs to a file that any Forkpoint can import: a bundle, or one zip file with a bundle of each."""
     from cockpit.cli.commands import import_files
 
-    import_files.export(run, output, json=json, url=url, token=token)
+    import_files.export(runs, output, json=json, url=url, token=token)
 
 
 @bundles.command("import")

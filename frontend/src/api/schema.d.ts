@@ -1586,6 +1586,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Export several runs as one file that any server can import: a zip of their bundles. All of them or none. */
+        post: operations["export_runs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/facets": {
         parameters: {
             query?: never;
@@ -1613,9 +1630,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * @description Import recordings. With `Accept: application/x-ndjson`, the response streams progress, then the report.
+         * @description Import recordings, bundles and archives of bundles.
          *
-         *     A recording that is stored already is recognized by its content and reported with `created` false.
+         *     With `Accept: application/x-ndjson`, the response streams progress, then the report. A recording
+         *     that is stored already is recognized by its content and reported with `created` false.
          */
         post: operations["import_runs"];
         delete?: never;
@@ -2292,6 +2310,14 @@ export interface components {
             /** App */
             app: string;
             totals: components["schemas"]["CallTotals"];
+        };
+        /**
+         * ArchiveRequest
+         * @description The runs to export into one file, each as in a request for one.
+         */
+        ArchiveRequest: {
+            /** Runs */
+            runs: string[];
         };
         /**
          * AtomEvidence
@@ -8602,6 +8628,7 @@ export type Activity = components['schemas']['Activity'];
 export type ActivityList = components['schemas']['ActivityList'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AppTotals = components['schemas']['AppTotals'];
+export type ArchiveRequest = components['schemas']['ArchiveRequest'];
 export type AtomEvidence = components['schemas']['AtomEvidence'];
 export type AtomPlan = components['schemas']['AtomPlan'];
 export type AttemptList = components['schemas']['AttemptList'];
@@ -12566,6 +12593,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DeletionResult"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_runs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ArchiveRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/zip": string;
                 };
             };
             default: {

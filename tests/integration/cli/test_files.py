@@ -82,3 +82,12 @@ def test_run_spread_over_files_is_joined(forkpoint: WarmShell, tmp_path: Path) -
     report = forkpoint("import", tmp_path, "--json").json
     assert report["skipped"] == []
     assert sorted(run["steps"] for run in report["runs"]) == [1] * 116 + [4]
+
+
+def test_several_runs_are_exported_into_one_file(forkpoint: WarmShell, tmp_path: Path) -> None:
+    runs = [run["id"] for run in forkpoint("runs", "--limit", "2", "--json").json["runs"]]
+    archive = tmp_path / "runs.zip"
+    assert forkpoint("bundle", "export", *runs, "-o", archive).code == 0
+    result = forkpoint("import", archive, "--json")
+    # The file keeps the order of the arguments, and the store recognizes its own runs.
+    assert ([run["id"] for run in result.json["runs"]], result.json["skipped"]) == (runs, [])

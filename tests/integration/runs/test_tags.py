@@ -14,6 +14,7 @@ from traces.core.ids import new_id
 from traces.imports import portable_runs
 from traces.models import Run, SearchDocument
 from traces.retention.policies import PolicyTerms, set_policy
+from traces.run_lists import saved_views
 from traces.runs import services
 from traces.search import indexer
 
@@ -163,5 +164,11 @@ def test_saved_views_belong_to_their_owner(monkeypatch: pytest.MonkeyPatch) -> N
     send("delete", f"run-views/{view['id']}", 403)
     monkeypatch.setattr(auth, "LOCAL", auth.Caller(name="root", role="admin"))
     assert send("patch", f"run-views/{view['id']}", 200, name="Cheap", query="sort=cost")["name"] == "Cheap"
+    other = send("post", "run-views", 201, name="Other", query="")
+    # As if the name was stored between the check and the write.
+    monkeypatch.setattr(saved_views, "_check_name", lambda name: None)
+    assert send("post", "run-views", 409, name="Cheap", query="")["where"] == "/name"
+    assert send("patch", f"run-views/{other['id']}", 409, name="Cheap")["where"] == "/name"
+    send("delete", f"run-views/{other['id']}", 204)
     send("delete", f"run-views/{view['id']}", 204)
     assert (get("run-views")["views"], send("delete", f"run-views/{view['id']}", 404)["code"]) == ([], "not_found")

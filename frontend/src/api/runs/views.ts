@@ -16,6 +16,11 @@ export function renameRunView({ id }: RunView, name: string) {
   return answer(api.PATCH("/api/v1/run-views/{id}", { params: { path: { id } }, body: { name, query: null } }));
 }
 
+/** Store another query under the name of a view. */
+export function updateRunView({ id }: RunView, query: string) {
+  return answer(api.PATCH("/api/v1/run-views/{id}", { params: { path: { id } }, body: { name: null, query } }));
+}
+
 export async function deleteRunView({ id }: RunView): Promise<void> {
   await api.DELETE("/api/v1/run-views/{id}", { params: { path: { id } } });
 }

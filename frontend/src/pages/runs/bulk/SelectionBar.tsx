@@ -22,6 +22,7 @@ import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./SelectionBar.module.css";
 import { orderPair } from "../listing";
+import { ExportButton } from "./ExportButton";
 
 interface Props {
   /** The selected runs, in the order of their selection. */
@@ -58,6 +59,7 @@ export function SelectionBar({ runs, actions, onClear }: Props): ReactElement | 
         Tag
       </Button>
       <ShareManyButton runs={runs} refusal={hint} />
+      <ExportButton runs={runs} refusal={hint} />
       <Button
         variant="subtle"
         leftSection={<IconTrash size={15} />}

@@ -1,10 +1,19 @@
 import { Menu } from "@mantine/core";
-import { IconBookmark, IconCheck, IconPencil, IconPlus, IconStar, IconStarOff, IconTrash } from "@tabler/icons-react";
+import {
+  IconBookmark,
+  IconCheck,
+  IconDeviceFloppy,
+  IconPencil,
+  IconPlus,
+  IconStar,
+  IconStarOff,
+  IconTrash,
+} from "@tabler/icons-react";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
-import { createRunView, deleteRunView, renameRunView, runViewsQuery } from "@/api/runs/views";
+import { createRunView, deleteRunView, renameRunView, runViewsQuery, updateRunView } from "@/api/runs/views";
 import type { RunView } from "@/api/schema";
 import { offerUndo } from "@/ui/offerUndo";
 import filterClasses from "../filters/Filters.module.css";
@@ -29,6 +38,10 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
   const query = formatViewQuery(search);
   const views = data?.views ?? [];
   const active = views.find((view) => view.query === query);
+  const [lastId, setLastId] = useState<string | null>(null);
+  if (active && active.id !== lastId) setLastId(active.id);
+  // The view that the list showed before it changed.
+  const changedView = active ? undefined : views.find((view) => view.id === lastId);
   const reload = () => client.invalidateQueries(runViewsQuery);
   const setDefault = (next: string | null) => {
     storeDefaultView(next);
@@ -47,6 +60,20 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
     },
     onError: (error) => notifications.show({ color: "red", title: "The view was not deleted", message: error.message }),
     onSettled: reload,
+  });
+  const store = async (view: RunView, next: string) => {
+    await updateRunView(view, next);
+    // An undo gets the view from before the update, and so sets the same default again.
+    if (view.query === defaultQuery) setDefault(next);
+    await reload();
+  };
+  const update = useMutation({
+    mutationFn: (view: RunView) => store(view, query),
+    onSuccess: (_, view) => {
+      onChange(search);
+      offerUndo(`The view “${view.name}” was updated.`, "The view was not changed back", () => store(view, view.query));
+    },
+    onError: (error) => notifications.show({ color: "red", title: "The view was not updated", message: error.message }),
   });
   const mayChange = access?.role === "admin" || access?.role === "debugger";
   const mayChangeView = (view: RunView) => access?.role === "admin" || (mayChange && view.owner === access.name);
@@ -99,10 +126,24 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
               </Menu.Item>
             </>
           ) : (
-            <Menu.Item leftSection={<IconPlus size={15} />} disabled={!mayChange} onClick={() => setDialog("new")}>
-              Save this view
-              <div className="muted">{mayChange ? "Filters, order and columns" : "Needs the debugger role"}</div>
-            </Menu.Item>
+            <>
+              {changedView && (
+                <Menu.Item
+                  leftSection={<IconDeviceFloppy size={15} />}
+                  disabled={!mayChangeView(changedView)}
+                  onClick={() => update.mutate(changedView)}
+                >
+                  Update “{changedView.name}”
+                  <div className="muted">
+                    {mayChangeView(changedView) ? "With what the list shows now" : "Only its owner or an admin can"}
+                  </div>
+                </Menu.Item>
+              )}
+              <Menu.Item leftSection={<IconPlus size={15} />} disabled={!mayChange} onClick={() => setDialog("new")}>
+                {changedView ? "Save as another view" : "Save this view"}
+                <div className="muted">{mayChange ? "Filters, order and columns" : "Needs the debugger role"}</div>
+              </Menu.Item>
+            </>
           )}
         </Menu.Dropdown>
       </Menu>
