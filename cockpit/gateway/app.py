@@ -88,7 +88,7 @@ class Gateway:
         start = time.time()
         call = request.call(await _read_body(receive), start)
         entry = _Entry(self._journal, call)
-        answer = _Answer(send)
+        answer = _Answer(send, start)
         error = ""
         try:
             async with self._provider().post(
@@ -183,23 +183,29 @@ class _Request:
 class _Answer:
     """An answer on its way to the agent, and what has arrived of it."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, request_time: float) -> None:
         self.is_complete = False
         self._send = send
+        self._request_time = request_time
         self._pieces: list[bytes] = []
+        self._size = 0
+        self._marks: list[tuple[int, int]] = []
+        self._headers: tuple[tuple[str, str], ...] = ()
         self._status = 0
         self._type = ""
         self._encoding = ""
         self._client_is_gone = False
 
     async def start(self, status: int, headers: Any) -> None:
-        self._status = status
+        self._status, self._headers = status, tuple(headers.items())
         self._type, self._encoding = headers.get("content-type", ""), headers.get("content-encoding", "").lower()
         passed_headers = upstreams.answer_headers(headers.items())
         await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})
 
     async def pass_on(self, piece: bytes) -> None:
+        self._marks.append((self._size, int((time.time() - self._request_time) * 1000)))
         self._pieces.append(piece)
+        self._size += len(piece)
         await self._deliver({"type": "http.response.body", "body": piece, "more_body": True})
 
     async def end(self) -> None:
@@ -215,6 +221,8 @@ class _Answer:
         return events.Outcome(
             end=time.time(),
             status=self._status,
+            headers=self._headers,
+            marks=self._marks,
             body=b"".join(self._pieces),
             encoding=self._encoding,
             is_stream=self._type.startswith("text/event-stream"),

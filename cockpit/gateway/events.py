@@ -22,11 +22,13 @@ from cockpit.gateway.answers import (
     read_json,
     read_stream,
 )
+from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
 from traces.importers.formats.tracing.client_calls import model_request
+from traces.redaction.raw_responses import RAW_RESPONSE
 
 # The end of a run comes after all of its calls, also after answers that were read to their end when the agent had gone.
 LAST_NUMBER: Final = 2**53 - 1
@@ -53,10 +55,15 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:
-    """What came back, as far as it arrived; `error` says why no answer or only a part of it did."""
+    """What came back, as far as it arrived; `error` says why no answer or only a part of it did.
+
+    `marks` are where each piece of the body begins, and when it arrived.
+    """
 
     end: float
     status: int = 0
+    headers: tuple[tuple[str, str], ...] = ()
+    marks: Marks = ()
     body: bytes = b""
     encoding: str = ""
     is_stream: bool = False
@@ -104,6 +111,10 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     """Return the event of an answer."""
     payload: JSONObject = {"latency_ms": int((outcome.end - call.start) * 1000)}
     payload |= _result(call, outcome, limit)
+    if outcome.status and (body := _content(outcome, limit)) is not None:
+        payload[RAW_RESPONSE] = raw_response(
+            status=outcome.status, headers=outcome.headers, body=body, marks=outcome.marks
+        )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload
     )
@@ -130,6 +141,14 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
     except UnreadableBody as problem:
         return _failure(outcome.error or f"the answer cannot be read: {problem}")
     return _stream_result(outcome, read_stream(call.operation.api, body))
+
+
+def _content(outcome: Outcome, limit: int) -> bytes | None:
+    """Return the body of an answer; None if it cannot be read."""
+    try:
+        return decode(outcome.body, outcome.encoding, limit=limit)
+    except UnreadableBody:
+        return None
 
 
 def _refusal(outcome: Outcome, body: bytes) -> JSONObject:

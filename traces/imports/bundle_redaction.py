@@ -13,6 +13,7 @@ from traces.ingest.redaction import REDACTION, redaction_note, with_note
 from traces.payloads import step_summaries
 from traces.payloads.missing_parts import Readable
 from traces.payloads.splitter import Splitter
+from traces.redaction.raw_responses import RAW_RESPONSE, drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 
 _REFS: Final = {"input": "input_ref", "output": "output_ref", "attributes": "attributes_ref"}
@@ -91,13 +92,24 @@ def _step(
     changes: dict[str, Any] = {name: redactor.text(getattr(line, name), place) for name in _STEP_TEXTS}
     changes["error"] = redactor.field(line.type, "error", changes["error"], place)
     changes["detail"] = as_object(redactor.field(line.type, "attributes", line.detail, f"{place}, detail"))
-    for field, column in _REFS.items():
-        ref = getattr(line, column)
-        if ref and not source.lacks(ref):
-            value = redactor.field(line.type, field, source.values[ref], f"{place}, {field}")
-            changes[column] = splitter.split(value)
-            values[changes[column]] = value
+    payloads = {
+        column: redactor.field(line.type, field, source.values[ref], f"{place}, {field}")
+        for field, column in _REFS.items()
+        if (ref := getattr(line, column)) and not source.lacks(ref)
+    }
+    attributes = payloads.get("attributes_ref")
+    if isinstance(attributes, dict) and RAW_RESPONSE in attributes and _is_changed(line, changes, payloads, source):
+        payloads["attributes_ref"] = drop_raw_response(attributes)
+    for column, value in payloads.items():
+        changes[column] = splitter.split(value)
+        values[changes[column]] = value
     return line.model_copy(update=changes)
+
+
+def _is_changed(line: StepLine, changes: dict[str, Any], payloads: dict[str, JSONValue], source: Readable) -> bool:
+    return any(getattr(line, name) != value for name, value in changes.items()) or any(
+        source.values[getattr(line, column)] != value for column, value in payloads.items()
+    )
 
 
 def _derive(source: BundleContent, content: BundleContent, redactor: Redactor) -> BundleContent:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.redaction.raw_responses import RAW_RESPONSE, drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 
 REDACTION: Final = "redaction"
@@ -95,6 +96,8 @@ def _step(step: RecordedStep, number: int, redactor: Redactor) -> RecordedStep:
     if step.error:
         error = changes.get("error", step.error)
         changes["error"] = str(redactor.field(step.type, "error", error, f"{place}, error"))
+    if changes and RAW_RESPONSE in step.attributes:
+        changes["attributes"] = drop_raw_response(changes.get("attributes", step.attributes))
     return replace(step, **changes) if changes else step
 
 

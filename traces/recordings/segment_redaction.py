@@ -24,6 +24,7 @@ from traces.importers.otlp.batches import is_json, read_spans
 from traces.importers.otlp.envelopes import field_ends
 from traces.importers.otlp.raw_spans import Signal
 from traces.redaction.markers import FAILURE_MARKER, MARKER_BYTES
+from traces.redaction.raw_responses import drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 from traces.redaction.repeats import new_content
 from traces.redaction.secret_rules import NAMES
@@ -102,8 +103,11 @@ def _line(line: bytes, redactor: Redactor) -> bytes:
     except orjson.JSONDecodeError:
         return redactor.text(line.decode(errors="replace")).encode() if line.strip() else line
     result = _json(value, "", redactor)
-    ending = b"\n" if line.endswith(b"\n") else b""
-    return line if result == value else orjson.dumps(result) + ending
+    if result == value:
+        return line
+    if isinstance(result, dict) and isinstance(payload := result.get("payload"), dict):
+        result["payload"] = drop_raw_response(payload)
+    return orjson.dumps(result) + (b"\n" if line.endswith(b"\n") else b"")
 
 
 def _json(value: JSONValue, name: str, redactor: Redactor) -> JSONValue:

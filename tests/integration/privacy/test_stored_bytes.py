@@ -11,6 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.test import Client
 
+from cockpit.gateway.events import Call, Outcome, end_line, event_line, start_lines
+from cockpit.gateway.routes import Operation
 from tests.support.redactions import secrets
 from tests.support.stored_contents import stored_contents
 from traces.imports import portable_runs
@@ -94,6 +96,38 @@ def test_bundle_of_another_store_is_redacted(client: Client) -> None:
     assert Run.objects.get(id=result.run_id).metadata["redaction"]["status"] == "redacted"
     file.seek(0)
     assert portable_runs.import_bundle(file).run_id == result.run_id
+
+
+def test_raw_response_of_another_store_is_dropped_with_its_secret(client: Client) -> None:
+    body = {"app": "desk", "secrets": False}
+    assert client.put("/api/v1/redaction-policies", body, content_type="application/json").status_code == 200
+    call = Call(
+        run_id="r1",
+        id="c1",
+        provider="openai",
+        operation=Operation(path="/chat/completions", api="openai.chat"),
+        run_start=0,
+        start=1,
+        body=b'{"model": "m1", "messages": []}',
+    )
+    # No detector recognizes a piece.
+    secret = SECRETS["GitHub"]
+    half = len(secret) // 2
+    pieces = [{"choices": [{"delta": {"content": text}}]} for text in (secret[:half], secret[half:])]
+    stream = "".join(f"data: {json.dumps(piece)}\n\n" for piece in pieces).encode()
+    lines = [
+        event_line("r1", None, 0, "run_started", 0, {"app_id": "desk"}),
+        start_lines(call, limit=10_000),
+        end_line(call, Outcome(end=2, status=200, body=stream, is_stream=True), limit=10_000),
+    ]
+    (run,) = upload(client, "run.jsonl", b"".join(lines)).json()["runs"]
+    assert secret[half:].encode() in stored_contents()
+    file = io.BytesIO()
+    portable_runs.export(Run.objects.get(id=run["id"]), file)
+    _forget_everything()
+    file.seek(0)
+    portable_runs.import_bundle(file)
+    assert secret[half:].encode() not in stored_contents()
 
 
 def test_reason_of_a_skipped_file_contains_no_secret(client: Client) -> None:

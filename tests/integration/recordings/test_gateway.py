@@ -244,6 +244,9 @@ def test_answers_pass_byte_for_byte(session: GatewaySession, models: ModelServer
     answer = session.post("/openai/chat/completions", body)
     assert answer.content == direct.content
     assert answer.headers["content-type"] == direct.headers["content-type"]
+    [step] = session.steps(1)
+    raw = step["attributes"]["http_response"]
+    assert (raw["status"], raw["text"].encode()) == (200, direct.content)
 
 
 def test_keys_pass_on_and_are_not_stored(session: GatewaySession, gemini: ProviderServer) -> None:

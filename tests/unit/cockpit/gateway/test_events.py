@@ -8,10 +8,14 @@ import pytest
 
 from cockpit.gateway.events import LAST_NUMBER, Call, Outcome, end_line, event_line, start_lines
 from cockpit.gateway.routes import Operation
+from tests.support.redactions import redaction, secrets
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing import forkpoint_events
+from traces.ingest.redaction import redact as redact_run
+from traces.recordings.segment_redaction import redact_data
+from traces.redaction.raw_responses import RAW_RESPONSE
 
 LIMIT = 1_000_000
 CHAT = Operation(path="/chat/completions", api="openai.chat")
@@ -133,3 +137,49 @@ def test_end_of_a_run_comes_after_answers_that_arrive_later() -> None:
     end = event_line("r1", None, LAST_NUMBER, "run_completed", 11, {})
     late = end_line(call, Outcome(end=3600, status=200, body=b'{"choices": []}'), limit=LIMIT)
     assert len(read_run(end, start_lines(call, limit=LIMIT), late).steps) == 1
+
+
+def test_raw_response_is_kept_with_its_timing() -> None:
+    call = make_call({"model": "m1", "messages": [], "stream": True})
+    body = make_stream(*CHUNKS)
+    outcome = Outcome(
+        end=2,
+        status=200,
+        headers=(("Content-Type", "text/event-stream"), ("X-Request-Id", "r-1"), ("openai-organization", "acme")),
+        body=body,
+        is_stream=True,
+        # Three pieces at once, one after a pause.
+        marks=[(0, 30), (5, 31), (9, 45), (40, 120)],
+    )
+    [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
+    assert step.attributes[RAW_RESPONSE] == {
+        "status": 200,
+        "headers": [["content-type", "text/event-stream"], ["x-request-id", "r-1"]],
+        "text": body.decode(),
+        "marks": [[0, 30], [40, 120]],
+    }
+
+
+def test_raw_response_that_is_no_text_is_kept() -> None:
+    outcome = Outcome(end=2, status=200, body=b"\xff\x00")
+    call = make_call({"model": "m1", "messages": []})
+    [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
+    assert step.attributes[RAW_RESPONSE] == {"status": 200, "headers": [], "base64": "/wA=", "marks": []}
+
+
+@pytest.mark.parametrize("redact", ["records", "run"])
+def test_raw_response_is_not_kept_where_something_is_redacted(redact: str) -> None:
+    secret = secrets()["GitHub"]
+    pieces = [secret[index : index + 7] for index in range(0, len(secret), 7)]
+    chunks = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+    call = make_call({"model": "m1", "messages": [], "stream": True})
+    outcome = Outcome(end=2, status=200, body=make_stream(*chunks), is_stream=True)
+    lines = start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)
+    assert pieces[2].encode() in lines[1]
+    run = (
+        read_run(redact_data(b"".join(lines), redaction()).data)
+        if redact == "records"
+        else redact_run(read_run(*lines), redaction())
+    )
+    assert "[redacted:" in str(run.steps[0].output)
+    assert pieces[2] not in str(run)

@@ -1,0 +1,39 @@
+"""Responses of providers exactly as they arrived, as JSON. Pure."""
+
+import base64
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from traces.core.json_types import JSONObject, JSONValue
+
+# What clients read of an answer, and what its reader needs to report a problem to the provider.
+_HEADERS: Final = frozenset({"content-type", "request-id", "retry-after", "x-request-id", "x-should-retry"})
+# Bytes that arrive this soon after others count as one piece: pieces only matter for the timing of a playback.
+_GAP_MS: Final = 20
+
+Marks = Sequence[tuple[int, int]]
+
+
+def raw_response(*, status: int, headers: Iterable[tuple[str, str]], body: bytes, marks: Marks) -> JSONObject:
+    """Return a response: its body as a text, or in base64 if it is none.
+
+    `marks` state for each piece where it begins in the body, and when it arrived, in milliseconds after the request.
+    """
+    kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
+    return {"status": status, "headers": kept_headers, **_body(body), "marks": [[*mark] for mark in join_marks(marks)]}
+
+
+def join_marks(marks: Marks) -> list[tuple[int, int]]:
+    """Return the marks without those of pieces that arrived right after another."""
+    joined: list[tuple[int, int]] = []
+    for offset, at_ms in marks:
+        if not joined or at_ms - joined[-1][1] >= _GAP_MS:
+            joined.append((offset, at_ms))
+    return joined
+
+
+def _body(body: bytes) -> JSONObject:
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(body).decode()}
