@@ -123,6 +123,16 @@ def test_exported_report_is_accessible_offline(
     assert set(requests) == {report.as_uri()}
 
 
+def test_compare_lists_the_family_first_and_takes_keys(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    page = open_cockpit(f"/compare?base={demo.failed_run}").page
+    family = page.get_by_role("group", name="Same recorded run and its forks").get_by_role("option")
+    expect(family.filter(has_text="+ “Order totals are in cents").first).to_contain_text("I have refunded")
+    page.get_by_role("combobox", name="Search runs for the candidate").press("ArrowDown")
+    expect(family.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("candidate="))
+
+
 def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo) -> None:
     cockpit = open_cockpit(demo.path("activity"))
     page = cockpit.page

@@ -53,7 +53,7 @@ function SideChoice({ name, run, otherRun, onChoose }: SideProps): ReactElement 
       {run ? (
         <SelectedRun run={run} onClear={() => onChoose(undefined)} />
       ) : (
-        <RunPicker label={name} excludedRun={otherRun} onChoose={onChoose} />
+        <RunPicker label={name} otherRun={otherRun} onChoose={onChoose} />
       )}
     </section>
   );

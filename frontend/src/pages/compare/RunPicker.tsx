@@ -1,74 +1,86 @@
 import { Loader, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
-import { useState, type ReactElement } from "react";
-import { runsQuery } from "@/api/runs/runs";
-import type { RunSummary } from "@/api/schema";
-import { runTitle } from "@/domain/runs/title";
-import { ForkName } from "@/features/runs/ForkName";
-import { RunOutcome } from "@/features/runs/RunOutcome";
+import { useEffect, useId, useState, type KeyboardEvent, type ReactElement } from "react";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
-import { timeAgo, pluralize } from "@/ui/format/numbers";
+import { RunOption } from "./RunOption";
+import { useRunGroups } from "./useRunGroups";
 import classes from "./RunPicker.module.css";
 
 interface Props {
   label: string;
-  /** The run on the other side, which cannot be chosen. */
-  excludedRun: string | undefined;
+  /** The run on the other side, which cannot be chosen. The runs most like it come first. */
+  otherRun: string | undefined;
   onChoose: (run: string) => void;
 }
 
-/** Search for a run by name, app or id. */
-export function RunPicker({ label, excludedRun, onChoose }: Props): ReactElement {
+/** Search for a run by name, app or id; choose with the arrow keys and Enter, or with the pointer. */
+export function RunPicker({ label, otherRun, onChoose }: Props): ReactElement {
   const [query, setQuery] = useState("");
   const [debouncedQuery] = useDebouncedValue(query.trim(), 150);
-  const { data, error, refetch } = useInfiniteQuery(runsQuery(debouncedQuery ? { q: debouncedQuery } : {}));
-  const runs = data?.pages[0]?.runs.filter((run) => run.id !== excludedRun);
+  const { groups, error, refetch } = useRunGroups(debouncedQuery, otherRun);
+  const [activeId, setActiveId] = useState<string | null>(null);
+  const listId = useId();
+  const optionId = (run: string) => `${listId}-${run}`;
+  const ids = groups?.flatMap(({ runs }) => runs.map(({ id }) => id)) ?? [];
+  const active = activeId !== null && ids.includes(activeId) ? activeId : null;
+  const activeOption = active === null ? undefined : optionId(active);
+  useEffect(() => {
+    if (activeOption) document.getElementById(activeOption)?.scrollIntoView({ block: "nearest" });
+  }, [activeOption]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Enter" && active !== null) onChoose(active);
+    else if (event.key === "ArrowDown" || event.key === "ArrowUp") setActiveId(neighbour(ids, active, event.key));
+    else return;
+    event.preventDefault();
+  };
   return (
     <>
       <TextInput
+        role="combobox"
         aria-label={`Search runs for the ${label.toLowerCase()}`}
+        aria-autocomplete="list"
+        aria-expanded={ids.length > 0}
+        aria-controls={listId}
+        aria-activedescendant={activeOption}
+        autoComplete="off"
         placeholder="Search runs by name, app or id"
         leftSection={<IconSearch size={14} />}
         value={query}
         onChange={(event) => setQuery(event.currentTarget.value)}
+        onKeyDown={onKeyDown}
       />
-      {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {!runs && !error && <Loader size="sm" m="md" />}
-      {runs?.length === 0 && (
+      {error && <ErrorState error={error} onRetry={refetch} />}
+      {!groups && !error && <Loader size="sm" m="md" />}
+      {groups?.length === 0 && (
         <EmptyState title="No matching runs">Try another search, or import a recording on the runs page.</EmptyState>
       )}
-      <ul className={classes.list}>
-        {runs?.map((run) => (
-          <li key={run.id}>
-            <Choice run={run} onChoose={onChoose} />
-          </li>
+      <div role="listbox" id={listId} aria-label={`Runs for the ${label.toLowerCase()}`} className={classes.list}>
+        {groups?.map(({ title, runs }) => (
+          <div key={title} role="group" aria-label={title}>
+            <div className={classes.group} aria-hidden>
+              {title}
+            </div>
+            {runs.map((run) => (
+              <RunOption
+                key={run.id}
+                id={optionId(run.id)}
+                run={run}
+                isActive={run.id === active}
+                onChoose={() => onChoose(run.id)}
+              />
+            ))}
+          </div>
         ))}
-      </ul>
+      </div>
     </>
   );
 }
 
-function Choice({ run, onChoose }: { run: RunSummary; onChoose: (run: string) => void }): ReactElement {
-  return (
-    <button type="button" className={classes.run} onClick={() => onChoose(run.id)}>
-      <span className={classes.title}>
-        <RunOutcome run={run} withWord />
-        {run.fork_sequence_no === null ? <b>{runTitle(run)}</b> : <ForkName fork={run} step={run.fork_sequence_no} />}
-      </span>
-      <span className="muted">
-        {[
-          run.fork_sequence_no !== null && `fork of ${run.name}`,
-          run.app,
-          pluralize(run.steps, "step"),
-          timeAgo(run.started_at ?? run.created_at),
-        ]
-          .filter(Boolean)
-          .join(" · ")}
-        {run.errors > 0 && ` · ${pluralize(run.errors, "error")}`}
-      </span>
-    </button>
-  );
+/** The next or previous id, from the last to the first and back. */
+function neighbour(ids: readonly string[], active: string | null, key: "ArrowDown" | "ArrowUp"): string | null {
+  const index = active === null ? -1 : ids.indexOf(active);
+  if (key === "ArrowDown") return ids[index + 1] ?? ids[0] ?? null;
+  return ids[index - 1] ?? ids.at(-1) ?? null;
 }
