@@ -355,6 +355,9 @@ def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo:
 
     cockpit.go(f"/tree/{demo.failed_run}")
     rows = cockpit.page.get_by_role("group", name="Runs, scrollable")
+    expect(rows.get_by_role("row").nth(2)).to_contain_text("from step")
+    expect(rows.get_by_role("row").nth(2)).to_contain_text("I have refunded")
+    expect(rows.get_by_role("img", name=re.compile(r"^from step \d+: \d+ exact")).first).to_be_visible()
     for number in (1, 2):
         rows.get_by_role("checkbox").nth(number).check()
     cockpit.page.get_by_role("link", name="Diff the two").click()

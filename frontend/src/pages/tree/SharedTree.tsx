@@ -5,7 +5,6 @@ import { treeQuery } from "@/api/runs/forkTree";
 import { SharedFrame, SharedPage, SharedState } from "@/features/share/SharedPage";
 import { pluralize } from "@/ui/format/numbers";
 import { filterRuns, treeTitle } from "./tree";
-import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
 
 const route = getRouteApi("/share/$token/tree");
@@ -32,9 +31,6 @@ function Tree({ root }: { root: string }): ReactElement {
       title={title}
       note={`${pluralize(runs.length - 1, "fork")}, each scored against the run that it was forked from. Read-only.`}
     >
-      <section className="panel" aria-label="Drawing of the tree">
-        <TreeDrawing runs={runs} currentRun={null} />
-      </section>
       <section className="panel" aria-label="Runs of the tree">
         <TreeTable runs={runs} currentRun={null} selection={null} />
       </section>

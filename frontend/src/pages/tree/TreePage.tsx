@@ -14,7 +14,6 @@ import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ShareButton } from "@/features/share/ShareButton";
 import { chooseRun, isProbe, filterRuns, ORIGIN, type TreeFilter } from "./tree";
-import { TreeDrawing } from "./TreeDrawing";
 import { TreeTable } from "./TreeTable";
 
 const route = getRouteApi("/tree/$run");
@@ -42,9 +41,6 @@ function Tree({ tree }: { tree: RunTree }): ReactElement {
       {tree.left_out > 0 && (
         <p className="muted">{pluralize(tree.left_out, "more fork")} not shown. This page lists the first 1,000.</p>
       )}
-      <section className="panel" aria-label="Drawing of the tree">
-        <TreeDrawing runs={runs} currentRun={tree.asked} />
-      </section>
       <section className="panel" aria-label="Runs of the tree">
         <TreeTable runs={runs} currentRun={tree.asked} selection={selection} onChoose={onChoose} />
       </section>

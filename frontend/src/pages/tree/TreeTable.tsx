@@ -1,17 +1,19 @@
 import { Checkbox } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import type { CSSProperties, ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { timeAgo, count, duration, money, fullTime, tokens } from "@/ui/format/numbers";
+import { timeAgo, duration, money, fullTime, tokens } from "@/ui/format/numbers";
 import { CheckSummary } from "@/features/checks/CheckSummary";
-import { LabelBar } from "@/features/labels/LabelBar";
+import { AnswerLine } from "@/features/runs/AnswerLine";
+import { changeWords, forkPlace } from "@/domain/runs/title";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
-import { OutcomeWord, RunOutcome } from "@/features/runs/RunOutcome";
+import { RunOutcome } from "@/features/runs/RunOutcome";
 import { RunLink } from "@/features/share/RunLink";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { ORIGIN, treeTitle } from "./tree";
+import { StepLine } from "./StepLine";
+import { branchesOf, lastStep, ORIGIN, treeTitle } from "./tree";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Tree.module.css";
 
@@ -23,9 +25,11 @@ interface Props {
   onChoose?: (id: string) => void;
 }
 
-const FIGURES = ["ARS", "Output", "Tools", "Checks", "Tokens", "Cost", "Latency"];
+/** Levels that a name is indented at most. */
+const MAX_INDENT = 8;
+const FIGURES = ["ARS", "Checks", "Tokens", "Started"];
 
-/** One row per run, forks below their source. */
+/** One row per run, forks below their source, each with its line over the steps. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const { selectedIndex, body } = useRowSelection("Runs of the tree", runs.length, (index) => {
@@ -36,9 +40,12 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
   useShortcuts("Runs of the tree", [
     ...(run && onChoose ? [{ keys: "x", action: "Choose the run for a diff", run: () => onChoose(run.id) }] : []),
   ]);
+  const branches = branchesOf(runs);
+  const end = lastStep(runs);
+  const answers = new Map(runs.map(({ id, answer }) => [id, answer]));
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
-      <table className={`${list.table} ${classes.table}`}>
+      <table className={`${list.table} ${list.stacking} ${classes.table}`}>
         <thead>
           <tr>
             {selection && (
@@ -47,7 +54,9 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
               </th>
             )}
             <th scope="col">Run</th>
-            <th scope="col">Labels</th>
+            <th scope="col">Steps 1–{end - 1}</th>
+            <th scope="col">Outcome</th>
+            <th scope="col">Answer</th>
             {FIGURES.map((title) => (
               <th key={title} scope="col" className={list.figure}>
                 {title}
@@ -60,7 +69,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
           {runs.map((run, index) => (
             <tr key={run.id} data-selected={index === selectedIndex}>
               {selection && (
-                <td>
+                <td className={classes.choice}>
                   <Checkbox
                     checked={selection.includes(run.id)}
                     disabled={!run.sealed}
@@ -69,13 +78,22 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
                   />
                 </td>
               )}
-              <Name run={run} isCurrent={run.id === currentRun} />
-              <td className={list.bar}>
-                <LabelBar counts={run.labels} />
+              <Name run={run} branches={branches[index] ?? []} isCurrent={run.id === currentRun} />
+              <td data-label="Steps" className={classes.steps}>
+                <StepLine run={run} end={end} />
+              </td>
+              <td data-label="Outcome" className={classes.outcome}>
+                <RunOutcome run={run} withWord />
+              </td>
+              <td data-label="Answer" className={classes.answer}>
+                <AnswerLine
+                  run={{ answer: run.answer, source_answer: answers.get(run.parent ?? "") ?? null }}
+                  isBelowSource
+                />
               </td>
               <Figures run={run} />
               {selection && (
-                <td>
+                <td data-label={run.parent === null ? undefined : "Open"}>
                   <Links run={run} />
                 </td>
               )}
@@ -87,40 +105,61 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
   );
 }
 
-function Name({ run, isCurrent }: { run: TreeRun; isCurrent: boolean }): ReactElement {
-  const fork = run.fork_sequence_no === null ? "" : `from step ${run.fork_sequence_no} · `;
+interface NameProps {
+  run: TreeRun;
+  branches: readonly boolean[];
+  isCurrent: boolean;
+}
+
+function Name({ run, branches, isCurrent }: NameProps): ReactElement {
+  const details = [
+    run.title && run.change && changeWords(run.change),
+    run.fork_sequence_no !== null && forkPlace(run, run.fork_sequence_no),
+    run.origin !== "fork" && ORIGIN[run.origin],
+  ];
   return (
-    <th scope="row">
-      <div className={classes.name} style={{ paddingInlineStart: `${Math.min(run.depth, 8) * 18}px` }}>
-        {run.depth > 0 && <span className={classes.elbow} aria-hidden />}
-        <RunOutcome run={run} />
-        <div>
-          <RunLink run={run.id} className={list.name}>
-            {treeTitle(run)}
-          </RunLink>
-          {isCurrent && <span className="chip accent">this run</span>}
-          <span className={list.sub} title={fullTime(run.created_at)}>
-            <OutcomeWord run={run} /> · {fork}
-            {ORIGIN[run.origin]} · {count(run.steps)} steps · {timeAgo(run.created_at)}
-          </span>
-        </div>
-      </div>
+    <th scope="row" style={{ "--depth": Math.min(branches.length, MAX_INDENT) } as CSSProperties}>
+      {branches.slice(-MAX_INDENT).map((isContinuing, level, levels) => (
+        <span
+          key={level}
+          className={classes.branch}
+          style={{ "--level": level } as CSSProperties}
+          data-continuing={isContinuing || undefined}
+          data-last={level === levels.length - 1 || undefined}
+          aria-hidden
+        />
+      ))}
+      <RunLink run={run.id} className={list.name}>
+        {treeTitle(run)}
+      </RunLink>
+      {isCurrent && <span className="chip accent">this run</span>}
+      <span className={list.sub}>{details.filter(Boolean).join(" · ")}</span>
     </th>
   );
 }
 
 function Figures({ run }: { run: TreeRun }): ReactElement {
+  const parts = [
+    run.output_similarity !== null && `output ${score(run.output_similarity)}`,
+    run.tool_accuracy !== null && `tools ${score(run.tool_accuracy)}`,
+  ];
   return (
     <>
-      <td className={list.figure}>{run.ars === null ? "–" : score(run.ars)}</td>
-      <td className={list.figure}>{run.output_similarity === null ? "–" : score(run.output_similarity)}</td>
-      <td className={list.figure}>{run.tool_accuracy === null ? "–" : score(run.tool_accuracy)}</td>
-      <td className={list.figure}>
+      <td data-label="ARS" className={list.figure}>
+        {run.ars === null ? "–" : score(run.ars)}
+        <span className={list.sub}>{parts.filter(Boolean).join(" · ")}</span>
+      </td>
+      <td data-label="Checks" className={list.figure}>
         <CheckSummary checks={run.checks} />
       </td>
-      <td className={list.figure}>{tokens(run.tokens_in + run.tokens_out)}</td>
-      <td className={list.figure}>{money(run.cost_usd)}</td>
-      <td className={list.figure}>{duration(run.latency_ms)}</td>
+      <td data-label="Tokens" className={list.figure}>
+        {tokens(run.tokens_in + run.tokens_out)}
+        <span className={list.sub}>{money(run.cost_usd)}</span>
+      </td>
+      <td data-label="Started" className={list.figure} title={fullTime(run.created_at)}>
+        {timeAgo(run.created_at)}
+        <span className={list.sub}>{duration(run.latency_ms)}</span>
+      </td>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TreeRun } from "@/api/schema";
-import { chooseRun, filterRuns, lastStep, linesOf, treeTitle } from "./tree";
+import { branchesOf, chooseRun, filterRuns, lastStep, lineOf, treeTitle } from "./tree";
 
 const root: TreeRun = {
   id: "r",
@@ -48,13 +48,25 @@ const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRu
 
 describe("the drawing", () => {
   it("starts each fork at its branch point", () => {
-    const [first, second] = linesOf([root, fork("a", "r")]);
-    expect(first).toMatchObject({ row: 0, parentRow: null, start: 1, segments: [{ mark: "live", start: 1, end: 11 }] });
-    expect(second).toMatchObject({ row: 1, parentRow: 0, start: 5 });
-    expect(second?.segments).toEqual([
+    expect(lineOf(root)).toEqual({ start: 1, segments: [{ mark: "live", start: 1, end: 11 }] });
+    const { start, segments } = lineOf(fork("a", "r"));
+    expect(start).toBe(5);
+    expect(segments).toEqual([
       { mark: "exact", start: 5, end: 7 },
       { mark: "cached", start: 7, end: 8 },
       { mark: "simulated", start: 8, end: 11 },
+    ]);
+  });
+
+  it("connects each fork with its source", () => {
+    const depths = [0, 1, 2, 2, 1, 2];
+    expect(branchesOf(depths.map((depth, row) => fork(String(row), "r", { depth })))).toEqual([
+      [],
+      [true],
+      [true, true],
+      [true, false],
+      [false],
+      [false, false],
     ]);
   });
 

@@ -25,27 +25,26 @@ interface Segment {
 }
 
 /** A run as a line over step numbers, starting where it was forked. */
-export interface Line {
-  run: TreeRun;
-  row: number;
-  parentRow: number | null;
+interface Line {
   start: number;
   segments: Segment[];
 }
 
-/** One line per run, in list order. */
-export function linesOf(runs: readonly TreeRun[]): Line[] {
-  const rows = new Map(runs.map(({ id }, row) => [id, row]));
-  return runs.map((run, row) => {
-    const start = run.fork_sequence_no ?? 1;
-    return {
-      run,
-      row,
-      parentRow: run.parent === null ? null : (rows.get(run.parent) ?? null),
-      start,
-      segments: segmentsOf(run, start),
-    };
+export function lineOf(run: TreeRun): Line {
+  const start = run.fork_sequence_no ?? 1;
+  return { start, segments: segmentsOf(run, start) };
+}
+
+/** For each run and each level down to it: whether the line of that level goes on below, to another fork. */
+export function branchesOf(runs: readonly TreeRun[]): boolean[][] {
+  const continuing: boolean[] = [];
+  const branches = runs.toReversed().map(({ depth }) => {
+    const levels = Array.from({ length: depth }, (_, level) => continuing[level] ?? false);
+    continuing.length = depth;
+    if (depth > 0) continuing[depth - 1] = true;
+    return levels;
   });
+  return branches.reverse();
 }
 
 /** The steps after the fork by label; those before it belong to the source. A failed run ends in red. */
