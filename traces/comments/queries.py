@@ -67,7 +67,7 @@ def find_comment(subject: CommentSubject, id: UUID) -> Comment:
 
 def comment_list(subject: CommentSubject, reader: Author) -> CommentList:
     """Return the comments on a subject, oldest first; of the deleted ones, those with replies."""
-    rows = list(comments_on(subject).order_by("id"))
+    rows = list(comments_on(subject).order_by("at", "id"))
     threads = {row.thread_id for row in rows if row.deleted_at is None}
     visible_rows = (row for row in rows if row.deleted_at is None or row.id in threads)
     return CommentList(comments=[comment_view(row, reader) for row in visible_rows])

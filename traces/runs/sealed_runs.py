@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from traces.captions import services as captions
+from traces.comments import inheritance as comments
 from traces.core.vocabulary import RunSource
 from traces.models import Deletion, Run
 from traces.search import indexer
@@ -20,7 +21,7 @@ from traces.totals import usage_totals
 def add(run_ids: Iterable[UUID]) -> None:
     """Count runs that were just sealed and queue them for the search index, in place of those that they continue.
 
-    They inherit the captions of these. Their outcomes are stored already.
+    They inherit the captions of these, and the comments on unchanged steps. Their outcomes are stored already.
     """
     ids = list(run_ids)
     older_ids = set(_lock(Q(superseded_by__in=chunk) for chunk in bulk.chunks(ids)))
@@ -29,6 +30,7 @@ def add(run_ids: Iterable[UUID]) -> None:
     indexer.remove(older_ids)
     if older_ids:
         captions.inherit(ids)
+        comments.inherit(ids)
     indexer.enqueue(_searchable(id for id in ids if id not in older_ids))
 
 

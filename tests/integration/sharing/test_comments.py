@@ -1,5 +1,6 @@
 """Comments over REST: who writes, edits, resolves, deletes and restores them, and when they are removed."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -13,12 +14,14 @@ from cockpit.http.schemas import Role
 from tests.integration.retention.test_deletion import delete
 from tests.integration.sharing.test_shared_subjects import World, world
 from tests.support.proofs import no_queue
+from tests.support.recordings import assistant, model_step, order_run, user
 from traces.comments import services
 from traces.core.ids import new_id
 from traces.models import Comment
 from traces.redaction.policy import PolicyContent
 from traces.redaction_policies.services import set_policy
 from traces.retention import purge
+from traces.runs import services as runs
 
 __all__ = ["no_queue", "world"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -184,3 +187,25 @@ def test_deletion_takes_the_comments_along(world: World, client: Client) -> None
     Comments("diff", world.diff).add(place=answer_place(client, world.diff), text="On the report.")
     assert delete(client, world.fork, cited="true", at_once="true").status_code == 200
     assert [row.text for row in Comment.objects.all()] == ["On the source."]
+
+
+def test_newer_revision_begins_with_comments_on_unchanged_steps() -> None:
+    def record(*answers: str) -> Comments:
+        steps = tuple(model_step(text.split()[0], [user("Hello")], assistant(text)) for text in answers)
+        return Comments("run", runs.record(replace(order_run("grown"), steps=steps)).run_id)
+
+    earlier = record("first answer", "second ans")
+    thread = earlier.add(step=1, text="Why?")
+    earlier.add(thread=thread["id"], text="Because.")
+    earlier.edit(thread, is_resolved=True)
+    earlier.delete(earlier.add(step=1, text="Never mind."))
+    earlier.add(step=2, text="It stops here.")
+    newer = record("new answer", "first answer", "second answer", "third answer")
+    begin, reply = newer.rows()
+    assert [(row["step"], row["text"], row["thread"]) for row in (begin, reply)] == [
+        (2, "Why?", None),
+        (None, "Because.", begin["id"]),
+    ]
+    assert (bool(begin["resolved_at"]), begin["at"], begin["mine"]) == (True, thread["at"], True)
+    newer.edit(begin, text="Why not?")
+    assert [row["text"] for row in earlier.rows()] == ["Why?", "Because.", "It stops here."]

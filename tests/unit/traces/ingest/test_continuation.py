@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces.core.vocabulary import StepType
-from traces.ingest.continuation import Relation, StepState, relation
+from traces.ingest.continuation import Relation, StepState, is_unchanged, relation
 
 ASK = StepState("ask", StepType.MODEL, "question", "call")
 LOOK = StepState("look", StepType.TOOL, "arguments", "result")
@@ -65,3 +65,11 @@ def test_step_with_another_type_conflicts() -> None:
 
 def test_recordings_with_steps_of_their_own_conflict() -> None:
     assert relation([ASK, LOOK], [ASK, TELL]) is Relation.CONFLICTS
+
+
+def test_only_containers_may_change_their_payloads() -> None:
+    assert [is_unchanged(step, step._replace(output_ref="other")) for step in STEPS] == [False] * 3
+    agent = StepState("agent", StepType.AGENT, "task", "")
+    assert is_unchanged(agent, agent._replace(output_ref="answer"))
+    assert not is_unchanged(agent, agent._replace(type=StepType.TURN))
+    assert not is_unchanged(ASK, LOOK)
