@@ -11,7 +11,7 @@ from replay.core.calls import LIVE_REASONS, CachedAnswer
 from replay.resolution import tool_matching
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Label, StepStatus, StepType
+from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.models import ReducedSignature, Run, Step
 from traces.payloads.parts import MissingPart
 from traces.signatures.call_shapes import shape_of
@@ -20,7 +20,10 @@ from traces.storage import artifacts, bulk
 
 # Outputs that were recorded or came from a live call. Reused steps of a replay are copies and are found in their source
 # run: a copy of a placeholder, of an override or of a similar call's answer must not count as this call's answer.
-_REAL: Final = Q(label=Label.LIVE) | Q(reason__in=LIVE_REASONS)
+_NOT_COPIED: Final = ~Q(reason=Reason.SOURCE_OUTPUT_REUSED)
+_REAL: Final = (Q(label=Label.LIVE) | Q(reason__in=LIVE_REASONS)) & _NOT_COPIED
+# As in the condition of the index; a literal, because not every database compares a parameter with it.
+_NOT_COPIED_SQL: Final = f"NOT (reason = '{Reason.SOURCE_OUTPUT_REUSED}')"
 _READ_ATTEMPTS: Final = 5
 _USAGE: Final = ("tokens_in", "tokens_out", "tokens_cached", "cost_usd")
 
@@ -63,24 +66,25 @@ def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> Cache
 
 
 def _is_known(signature: str) -> bool:
-    """True if any step has this signature.
+    """True if any step that is not a copy has this signature.
 
     Plans look up thousands of signatures that do not exist; building a queryset for each takes longer than raw SQL.
     """
     with connection.cursor() as cursor:
         table = connection.ops.quote_name(Step._meta.db_table)
-        cursor.execute(f"SELECT 1 FROM {table} WHERE signature = %s LIMIT 1", [signature])
+        cursor.execute(f"SELECT 1 FROM {table} WHERE signature = %s AND {_NOT_COPIED_SQL} LIMIT 1", [signature])
         return cursor.fetchone() is not None
 
 
 def is_any_recorded(signatures: Iterable[str]) -> bool:
-    """True if any step of any run has one of these signatures, whatever its label."""
+    """True if any step of any run that is not a copy has one of these signatures, whatever its label."""
     table = connection.ops.quote_name(Step._meta.db_table)
     with connection.cursor() as cursor:
         for chunk in bulk.chunks(signatures):
             # Raw SQL as in `_is_known`.
             places = ", ".join(["%s"] * len(chunk))
-            cursor.execute(f"SELECT 1 FROM {table} WHERE signature IN ({places}) LIMIT 1", chunk)
+            conditions = f"signature IN ({places}) AND {_NOT_COPIED_SQL}"
+            cursor.execute(f"SELECT 1 FROM {table} WHERE {conditions} LIMIT 1", chunk)
             if cursor.fetchone() is not None:
                 return True
     return False

@@ -1,11 +1,13 @@
 """Digests as columns."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 _LENGTH: Final = 64
+_BYTES: Final = 32
 
 
 def digest_key(digest: str) -> bytes:
@@ -14,6 +16,17 @@ def digest_key(digest: str) -> bytes:
         return bytes.fromhex(digest) if len(digest) == _LENGTH else b""
     except ValueError:
         return b""
+
+
+def digest_keys(digests: Sequence[str]) -> list[bytes]:
+    """Return the bytes of many digests, as fast as those of a few."""
+    try:
+        data = bytes.fromhex("".join(digests))
+    except ValueError:
+        data = b""
+    if len(data) != _BYTES * len(digests) or set(map(len, digests)) != {_LENGTH}:
+        return [digest_key(digest) for digest in digests]
+    return [data[start : start + _BYTES] for start in range(0, len(data), _BYTES)]
 
 
 class DigestField(models.Field):  # type: ignore[type-arg]  # generic in the stubs only

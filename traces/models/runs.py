@@ -111,9 +111,14 @@ class Step(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=["run", "sequence_no"], name="step_sequence"),)
         indexes = (
-            # the signature cache: a call answered in any sealed run of the app
-            models.Index(fields=["signature"], name="step_signature"),
-            models.Index(fields=["external_id"], name="step_external"),  # permalinks by span id
+            # the signature cache: a call answered in any sealed run of the app; a copy is found in its source run
+            models.Index(
+                fields=["signature"],
+                name="step_signature",
+                condition=~models.Q(reason=Reason.SOURCE_OUTPUT_REUSED.value),
+            ),
+            # permalinks by span id, which belongs to the recorded step
+            models.Index(fields=["external_id"], name="step_external", condition=models.Q(source_step__isnull=True)),
             # the newest failed steps of some runs
             models.Index(
                 fields=["run", "-sequence_no"],

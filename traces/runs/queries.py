@@ -195,8 +195,9 @@ def step_by_id(ref: str) -> Step:
 
 
 def step_by_span(span: str) -> Step:
-    """Return the newest step with an external id; raise `NotFound`."""
-    steps_of_span = Step.objects.select_related("run").filter(external_id=span, run__deletion__isnull=True)
+    """Return the newest recorded step with an external id; raise `NotFound`."""
+    recorded_steps = Step.objects.filter(source_step__isnull=True, run__deletion__isnull=True)
+    steps_of_span = recorded_steps.select_related("run").filter(external_id=span)
     step = steps_of_span.order_by("-run_id").first()
     if step is None:
         raise NotFound(f"no step was recorded under {span!r}")

@@ -229,18 +229,20 @@ def places(digests: Iterable[str]) -> Iterator[packs.Member]:
         yield key.hex(), pack_id, start, size
 
 
-def place_rows(keys: Iterable[bytes]) -> Iterator[PlaceRow]:
-    """Yield where the artifacts are that exist, given digests as stored."""
-    yield from _rows("sha256, pack_id, start, size", keys)
+def place_rows(keys: Iterable[bytes]) -> list[PlaceRow]:
+    """Return where the artifacts are that exist, given digests as stored."""
+    return _rows("sha256, pack_id, start, size", keys)
 
 
-def _rows(columns: str, keys: Iterable[bytes]) -> Iterator[Any]:
-    """Yield columns of artifacts. Raw SQL: replays look up tens of thousands of them."""
-    for chunk in bulk.chunks(keys):
-        marks = ", ".join(["%s"] * len(chunk))
-        with connection.cursor() as cursor:
+def _rows(columns: str, keys: Iterable[bytes]) -> list[Any]:
+    """Return columns of artifacts. Raw SQL: replays look up tens of thousands of them."""
+    rows: list[Any] = []
+    with connection.cursor() as cursor:
+        for chunk in bulk.chunks(keys):
+            marks = ", ".join(["%s"] * len(chunk))
             cursor.execute(f"SELECT {columns} FROM traces_artifact WHERE sha256 IN ({marks})", chunk)
-            yield from cursor.fetchall()
+            rows += cursor.fetchall()
+    return rows
 
 
 class _Members(NamedTuple):

@@ -13,7 +13,7 @@ from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import ArtifactCorrupt
 from traces.models import Step
-from traces.models.digests import digest_key
+from traces.models.digests import digest_key, digest_keys
 from traces.payloads.digest_packing import part_digests
 from traces.payloads.lost_payloads import Loss, LostPayload, LostPayloads
 from traces.storage import artifacts as artifact_store
@@ -63,7 +63,7 @@ class Inspector:
     def steps(self, run_id: UUID, first: int, last: int) -> dict[int, LostPayloads]:
         """Return the lost payloads of the steps `first` to `last` by sequence number; intact steps are absent."""
         rows = _step_rows(run_id, first, last)
-        self._read(digest_key(ref) for ref in chain.from_iterable(map(_refs_of, rows)) if ref)
+        self._read(digest_keys([*filter(None, chain.from_iterable(map(_refs_of, rows)))]))
         # Only a step without a recorded output can have lost a payload while every artifact is whole.
         suspects = rows if self._lost_artifacts else [row for row in rows if not row[4]]
         losses_by_step = ((row[0], self._losses_of(row)) for row in suspects)

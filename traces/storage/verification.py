@@ -5,7 +5,7 @@ Digests are bytes here, as in the database: to write all of them in digits would
 
 from collections.abc import Collection, Iterable, Sequence
 from hashlib import sha256
-from itertools import accumulate, repeat
+from itertools import accumulate, count, repeat
 from operator import itemgetter
 from typing import Final
 
@@ -34,7 +34,7 @@ class Verifier:
         # Near each other in the database.
         pending = sorted(keys)
         for _ in range(artifacts.ATTEMPTS):
-            rows = list(artifacts.place_rows(pending))
+            rows = artifacts.place_rows(pending)
             self._read_packs(rows)
             # Without a loop in Python: a replay verifies tens of thousands of artifacts.
             result.update(zip(map(_name, rows), map(self._members.get, rows), strict=True))
@@ -80,11 +80,8 @@ def _intact_members(pack: StoredPack, place: PlaceRow) -> _Members:
     sizes = [*map(len, lines)]
     starts = accumulate((size + 1 for size in sizes[:-1]), initial=0)
     digests = [sha256(line).digest() for line in lines]
-    members: _Members = dict.fromkeys(zip(digests, repeat(pack.id), starts, sizes, strict=False), ())
-    for index, member in enumerate(members):
-        if index in references:
-            members[member] = references[index]
-    return members
+    members = zip(digests, repeat(pack.id), starts, sizes, strict=False)
+    return dict(zip(members, map(references.get, count(), repeat(())), strict=False))
 
 
 def _plain_lines(content: bytes) -> tuple[list[bytes], dict[int, list[bytes]]]:

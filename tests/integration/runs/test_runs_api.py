@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.support.recordings import NOON, conversation, order_run
 from traces.core.canonical import digest_bytes
-from traces.core.vocabulary import Label, RunStatus
+from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.models import Artifact, Deletion, Run, Step
 from traces.origins import stored_provenance
 from traces.runs import services
@@ -272,6 +272,14 @@ def test_permalinks_by_external_ids() -> None:
     span = Client().get("/api/v1/redirects/spans/look")
     assert (trace.status_code, trace["Location"]) == (302, f"/runs/{run.id}")
     assert (span.status_code, span["Location"]) == (302, f"/runs/{run.id}?step=3")
+
+
+def test_permalink_of_a_span_leads_to_the_recorded_step_after_a_fork() -> None:
+    run = _record("trace/1")
+    fork = services.open_run(name="fork", app=run.app)
+    reason = str(Reason.SOURCE_OUTPUT_REUSED)
+    services.copy_steps(source_run_id=run.id, run_id=fork.id, first=1, last=3, label=Label.EXACT, reason=reason)
+    assert Client().get("/api/v1/redirects/spans/look")["Location"] == f"/runs/{run.id}?step=3"
 
 
 def _chat(name: str) -> bytes:

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from replay.store import call_cache
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
@@ -108,3 +110,19 @@ def test_newest_readable_answer_wins() -> None:
     hit = call_cache.lookup("desk", CALL)
     assert hit is not None
     assert hit.output == "newer"
+
+
+def test_lookups_use_the_index_without_copies() -> None:
+    record_answer()
+    with CaptureQueriesContext(connection) as queries:
+        assert call_cache.lookup("desk", CALL) is not None
+        assert call_cache.is_any_recorded([CALL])
+    lookups = [query["sql"] for query in queries if '"traces_step"' in query["sql"] and CALL in query["sql"]]
+    assert len(lookups) == 3
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # It scans a table of one row.
+            cursor.execute("SET LOCAL enable_seqscan = off")
+        for lookup in lookups:
+            cursor.execute(f"EXPLAIN {'QUERY PLAN ' if connection.vendor == 'sqlite' else ''}{lookup}")
+            assert "step_signature" in str(cursor.fetchall())

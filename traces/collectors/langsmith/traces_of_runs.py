@@ -51,6 +51,7 @@ def _stored_traces(run_ids: Iterable[str]) -> dict[str, str]:
     ids = {id for id in run_ids if id}
     traces: dict[str, str] = {}
     for chunk in bulk.chunks(ids):
-        steps = Step.objects.filter(external_id__in=chunk, run__format=langsmith.FORMAT)
+        recorded_steps = Step.objects.filter(source_step__isnull=True, run__format=langsmith.FORMAT)
+        steps = recorded_steps.filter(external_id__in=chunk)
         traces |= dict(steps.values_list("external_id", "run__external_id"))
     return traces | {id: address.external_id for id, address in addresses.find(RUN, ids).items()}

@@ -1,0 +1,24 @@
+"""Digests as columns."""
+
+import pytest
+
+from traces.core.canonical import digest_bytes
+from traces.models.digests import digest_key, digest_keys
+
+FIRST, SECOND = digest_bytes(b"first"), digest_bytes(b"second")
+
+
+@pytest.mark.parametrize(
+    "digests",
+    [
+        [],
+        [FIRST, SECOND],
+        [FIRST, "no digest"],
+        # Together they have the right length.
+        [FIRST + SECOND[:1], SECOND[1:]],
+        # `bytes.fromhex` skips spaces.
+        [f"{FIRST[:-2]}  ", SECOND],
+    ],
+)
+def test_keys_of_many_digests_are_those_of_each(digests: list[str]) -> None:
+    assert digest_keys(digests) == [digest_key(digest) for digest in digests]
