@@ -62,12 +62,13 @@ class Words:
 
     def __init__(self) -> None:
         self._outputs: list[_Output] = []
-        # The words of outputs that both runs have.
+        # The words that an output has in both runs.
         self._equal_words: list[tuple[Pair, set[str]]] = []
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
         """Add an output with its texts on both sides."""
         base_words, candidate_words = _distinct_words(base, candidate)
+        self._equal_words.append((pair, _words(base) & _words(candidate)))
         self._outputs.append(
             _Output(
                 pair=pair,
@@ -80,7 +81,7 @@ class Words:
 
     def add_equal(self, pair: Pair) -> None:
         """Add an output that both runs have, as far as its summary shows."""
-        self._equal_words.append((pair, {*_WORD.findall(pair.step.summary.casefold())}))
+        self._equal_words.append((pair, _words(pair.step.summary)))
 
     def explains_most(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if the differing words of a step's texts come mostly from differing words of outputs before it.
@@ -150,8 +151,13 @@ def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]
 
 def _distinct_words(base: str, candidate: str) -> tuple[set[str], set[str]]:
     """The distinctive words of each text that the other does not have."""
-    base_words, candidate_words = ({*_WORD.findall(text.casefold())} for text in (base, candidate))
+    base_words, candidate_words = _words(base), _words(candidate)
     return base_words - candidate_words, candidate_words - base_words
+
+
+def _words(text: str) -> set[str]:
+    """The distinctive words of a text."""
+    return {*_WORD.findall(text.casefold())}
 
 
 class ChangedOutputs:

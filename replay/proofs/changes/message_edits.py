@@ -94,11 +94,17 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
 def edit_messages(runs: RunPair, root: Root, group: Sequence[MessagePair]) -> Change:
     """A change that edits messages at the first step of each conversation that contains them."""
     places = runs.beginnings(root.places)
-    name = digest([list(item.key) for item in group])[:8]
+    # Two passages of one message can be two changes.
+    name = digest([_identity(item) for item in group])[:8]
     if len(group) == 1 and len(places) == 1 and not group[0].passages:
         return _single_message(runs, root, group[0], name)
     on_base, on_candidate = entries(runs, places, group)
     return override_change(root, on_base, on_candidate, name=name)
+
+
+def _identity(item: MessagePair) -> JSONValue:
+    """What identifies a message's difference: its texts, and the passages if it is a part."""
+    return [*item.key, *(words for hunk in item.passages for words in (hunk.base, hunk.candidate))]
 
 
 def _is_same_everywhere(runs: RunPair, root: Root) -> bool:

@@ -22,6 +22,8 @@ from replay.proofs.counterfactual.outcomes import distinguishing_words, position
 from replay.proofs.ladder.facts import Space
 from replay.proofs.ladder.noise_gate import sides
 
+# The weight of a replay with an outcome: it is a fact, and outweighs any hint of one that could not continue.
+_SETTLED_WEIGHT: Final = 2.0
 # The weight against a change of a replay that assumes a step to be unaffected.
 _ASSUMPTION_WEIGHT: Final = 0.5
 # The weight for a call that failed on one side only.
@@ -36,7 +38,7 @@ _NUMBER: Final = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 def weight(space: Space, atom: Atom) -> float:
-    """How much speaks for a change, over both ways to try it alone: from 2 (enough and needed) to -2 (neither)."""
+    """How much speaks for a change, over both ways to try it alone: from 4 (enough and needed) to -4 (neither)."""
     alone = frozenset({atom.id})
     subset = space.with_required(alone)
     remainder = space.all - space.with_dependents(alone)
@@ -53,7 +55,7 @@ def weight(space: Space, atom: Atom) -> float:
 
 def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | None, side: Side) -> float:
     if holds is not None:
-        return 1.0 if holds else -1.0
+        return _SETTLED_WEIGHT if holds else -_SETTLED_WEIGHT
     if result is None:
         return 0.0
     if result.is_settled:

@@ -326,22 +326,22 @@ def test_link_explains_no_words_that_no_output_has() -> None:
     }
 
 
-def test_value_of_a_memory_in_the_prompt_is_an_effect() -> None:
-    """In both runs the memory has the sport of the first turn; in the candidate, a later turn replaces it."""
+@pytest.mark.parametrize("greeting", ["", "Certainly. "])
+def test_value_of_a_memory_in_the_prompt_is_an_effect(greeting: str) -> None:
+    """In both runs the memory has the sport of the first turn, if in other words; later, a turn replaces it in one."""
 
     def run(turn: str, notes: str, sport: str) -> list[Spec]:
+        first_notes = f"{greeting if turn == 'Hello!' else ''}sport = running"
         noter = [
             model([system("Note."), user(text)], reply(answer))
-            for text, answer in (("I like running.", "sport = running"), (turn, notes))
+            for text, answer in (("I like running.", first_notes), (turn, notes))
         ]
         coach = model([system(f"Advise. Known: {sport}."), user("What now?")], reply(f"Go {sport}."))
         return [agent(), *noter, coach, output(f"Go {sport}.")]
 
     result = reason_about(run("Hello!", "nothing", "running"), run("I prefer tennis.", "sport = tennis", "tennis"))
-    assert {atom.pair.step.sequence_no: atom.origin for atom in result.atoms} == {
-        3: Origin.EXOGENOUS,
-        4: Origin.DERIVED,
-    }
+    [prompt] = [atom for atom in result.atoms if atom.category == "prompt"]
+    assert prompt.origin is Origin.DERIVED
 
 
 @pytest.mark.parametrize(("text", "is_explained"), [("value: 44, then", True), ("value: 45, then", False)])

@@ -163,6 +163,25 @@ def test_an_input_in_one_passage_of_a_message_leaves_the_rest_to_the_replay() ->
     assert reverted["messages"][0]["passages"] == [{"before": part["after"], "after": part["before"]}]
 
 
+def test_two_passages_of_a_message_can_be_two_changes() -> None:
+    """Code puts the request above a translation of it, of which no recording shows how it was made."""
+
+    def run(request: str, translation: str, answer: str) -> list[Spec]:
+        text = f"Original: {request}\nTranslation: {translation}"
+        return [
+            Spec(type=StepType.AGENT, name="agent", input={"task": request}),
+            model([system("Help."), user(text)], reply(answer)),
+            output(answer),
+        ]
+
+    changes = separate(run("Bitte stornieren!", "please cancel", "Done."), run("Bitte umbuchen!", "alter it", "Moved."))
+    edits = [edit for name in changes.changes for edit in dump_profile(changes, name)[0]["messages"]]
+    assert [[part["after"] for part in edit["passages"]] for edit in edits] == [
+        ["Bitte umbuchen!\nTranslation"],
+        ["Translation: alter it"],
+    ]
+
+
 def billing_run(number: str, days: str) -> list[Spec]:
     """Code looks up the booking that the request names, and puts the request above a figure that it capitalised."""
     return [

@@ -11,8 +11,8 @@ from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathS
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.evidence.findings import prove
-from replay.proofs.ladder.facts import Facts, Space
-from replay.proofs.ladder.leads import leaning
+from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
+from replay.proofs.ladder.leads import leaning, weight
 
 UNKNOWN = "no recording shows what the code makes of it"
 
@@ -282,3 +282,19 @@ def test_contradicting_words_decide_nothing() -> None:
     changed_gifts = [text.replace("5", "8") for text in GIFT]
     assert outcomes.alike("so. the bike costs 5 and a gift.", BIKE, changed_gifts) == "other"
     assert outcomes.alike("so. the bike costs 8 and a gift.", BIKE, changed_gifts) == "candidate"
+
+
+def test_outcome_outweighs_a_hint() -> None:
+    """A change that the candidate's outcome does without is less likely than one whose effect nobody saw."""
+    changes = [Atom(id=name, category="prompt", title=name, rank=(rank,)) for rank, name in enumerate("ab")]
+    space = Space(facts=Facts(), atoms=changes)
+    still = Stray(step=2, text="B", base="B", candidate="A")
+    unknown = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=UNKNOWN)
+    for spec, result in (
+        (ProbeSpec(atoms=atoms("b"), side="candidate"), ProbeResult(outcome=ProbeOutcome.CANDIDATE)),
+        (ProbeSpec(atoms=atoms("a"), side="base"), unknown),
+        (ProbeSpec(atoms=atoms("b"), side="base"), replace(unknown, strays=[still])),
+        (ProbeSpec(atoms=atoms("a"), side="candidate"), unknown),
+    ):
+        space.facts.add(ProbeRequest(spec=spec, purpose="apply"), result)
+    assert weight(space, changes[1]) > weight(space, changes[0])
