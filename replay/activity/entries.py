@@ -14,6 +14,7 @@ from replay.core.vocabulary import COMPLETED, FAILED, OPEN_STATUSES, ExperimentS
 from replay.experiments import queries as experiments
 from replay.experiments.core.schemas import ExperimentSummary
 from replay.models import Bisection, Calibration, Experiment, Proof, ReplaySession
+from replay.proofs.queries import costs_of as proof_costs
 from replay.sessions import queries as sessions
 from traces.captions.queries import Captions, captions_of
 
@@ -38,6 +39,7 @@ def _replay(session: ReplaySession, captions: Captions) -> Activity:
         base_outcome=session.source_run.verdict.outcome,
         outcome=session.run.verdict.outcome if session.run and session.ended_at else None,
         confidence=None,
+        cost_usd=None if session.cost_usd is None else float(session.cost_usd),
         progress=Progress(finished=session.resolved_steps, total=session.planned_steps) if running else None,
         diff=session.diff_id,
         author=session.by,
@@ -84,6 +86,7 @@ def _diff(summary: DiffSummary, author: str) -> Activity:
         base_outcome=summary.outcomes.base.outcome,
         outcome=summary.outcomes.candidate.outcome,
         confidence=summary.confidence,
+        cost_usd=None,
         progress=None,
         diff=summary.id,
         author=author,
@@ -100,10 +103,13 @@ def _fork_change(summary: DiffSummary) -> str:
 def proofs(rows: Sequence[Proof]) -> list[Activity]:
     conclusions = diffs.conclusions([row.evidence_id for row in rows if row.evidence_id])
     captions = captions_of(row.diff.candidate for row in rows)
-    return [_proof(row, conclusions, captions) for row in rows]
+    costs = proof_costs([row.id for row in rows])
+    return [_proof(row, conclusions, captions, costs[row.id]) for row in rows]
 
 
-def _proof(row: Proof, conclusions: Mapping[UUID, diffs.Conclusion], captions: Captions) -> Activity:
+def _proof(
+    row: Proof, conclusions: Mapping[UUID, diffs.Conclusion], captions: Captions, cost: float | None
+) -> Activity:
     base, candidate = row.diff.base, row.diff.candidate
     conclusion = conclusions.get(row.evidence_id) if row.evidence_id else None
     change = captions[candidate.id].caption.change if candidate.source_run_id == base.id else None
@@ -120,6 +126,7 @@ def _proof(row: Proof, conclusions: Mapping[UUID, diffs.Conclusion], captions: C
         base_outcome=base.verdict.outcome,
         outcome=candidate.verdict.outcome,
         confidence=conclusion.confidence if conclusion else None,
+        cost_usd=cost,
         progress=None,
         diff=row.diff_id,
         author=row.by,
@@ -146,6 +153,7 @@ def _experiment(summary: ExperimentSummary, author: str) -> Activity:
         base_outcome=None,
         outcome=None,
         confidence=None,
+        cost_usd=summary.cost_usd,
         progress=Progress(finished=summary.finished, total=summary.rows) if running else None,
         diff=None,
         author=author,
@@ -177,6 +185,7 @@ def _bisection(summary: BisectionSummary, author: str) -> Activity:
         base_outcome=None,
         outcome=None,
         confidence=None,
+        cost_usd=summary.cost_usd,
         progress=None,
         diff=summary.diff,
         author=author,
@@ -202,6 +211,7 @@ def _calibration(row: Calibration) -> Activity:
         base_outcome=None,
         outcome=None,
         confidence=None,
+        cost_usd=None,
         progress=None,
         diff=None,
         author=row.by,

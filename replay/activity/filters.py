@@ -11,6 +11,7 @@ from diffing.models import Evidence
 from replay.activity.schemas import Kind, State
 from replay.core.vocabulary import COMPLETED, FAILED, OPEN_STATUSES, SessionStatus
 from replay.models import ExperimentRow
+from traces.captions.queries import runs_by_answer
 from traces.core.ids import id_bound
 from traces.core.vocabulary import Outcome
 
@@ -67,6 +68,8 @@ _OUTCOMES: Final[Mapping[Kind, str]] = {
     "diff": "candidate__verdict__outcome",
     "proof": "diff__candidate__verdict__outcome",
 }
+# Of the new run, which the list shows with its answer.
+_ANSWERS: Final[Mapping[Kind, str]] = {"replay": "run", "diff": "candidate", "proof": "diff__candidate"}
 _TEXTS: Final[Mapping[Kind, Sequence[str]]] = {
     "replay": (
         "source_run__name",
@@ -135,6 +138,8 @@ def _text_condition(kind: Kind, text: str) -> Q:
     condition = _NO_ROW
     for column in _TEXTS[kind]:
         condition |= Q(**{f"{column}__icontains": text})
+    if kind in _ANSWERS:
+        condition |= Q(Exists(runs_by_answer(text).filter(pk=OuterRef(_ANSWERS[kind]))))
     if kind == "proof":
         condition |= Q(evidence_id__in=Evidence.objects.filter(conclusion__icontains=text).values("id"))
     return condition

@@ -36,6 +36,8 @@ class Activity(Schema):
     base_outcome: Outcome | None
     outcome: Outcome | None
     confidence: Confidence | None
+    # Of its live calls so far; null: unknown, or nothing that can make any.
+    cost_usd: float | None
     # Of what is still running.
     progress: Progress | None
     # The diff of a proof: where it is shown.

@@ -1,12 +1,13 @@
 """Read proofs."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from diffing.schemas.evidence import Findings
 from replay.core.vocabulary import ProofStatus
-from replay.models import Proof
+from replay.models import Proof, ProofProbe
 from replay.proofs.core.schemas import ProofList, ProofProgress, ProofRequest, ProofView
 from traces.runs.queries import by_id
 
@@ -29,6 +30,16 @@ def listed_rows() -> QuerySet[Proof]:
     rows = Proof.objects.filter(**{f"{run}__deletion__isnull": True for run in runs})
     large_fields = ("request", "progress", "findings", "diff__body", *(f"{run}__metadata" for run in runs))
     return rows.select_related(*(f"{run}__verdict" for run in runs)).defer(*large_fields)
+
+
+def costs_of(proof_ids: Sequence[UUID]) -> dict[UUID, float | None]:
+    """Return what the live calls of proofs cost so far; None if a part of it is unknown."""
+    sessions = ProofProbe.objects.filter(proof__in=proof_ids, session__isnull=False)
+    costs: dict[UUID, float | None] = dict.fromkeys(proof_ids, 0.0)
+    for proof, _, cost in sessions.values_list("proof", "session", "session__cost_usd").distinct():
+        total = costs[proof]
+        costs[proof] = None if total is None or cost is None else total + float(cost)
+    return costs
 
 
 def view(proof: Proof) -> ProofView:

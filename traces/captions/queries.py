@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from traces.core.json_types import JSONValue
@@ -66,7 +66,12 @@ def tags_of(run_ids: Iterable[UUID]) -> dict[UUID, list[str]]:
     return {id: recorded_tags if tags is None else tags for id, recorded_tags, tags in rows}
 
 
-def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
+def runs_by_answer(text: str) -> QuerySet[Run]:
+    """Return the runs whose answer contains a text, whatever the case of its letters."""
+    return Run.objects.annotate(answer=_answer()).filter(answer__icontains=text)
+
+
+def _answer() -> Subquery:
     answers = (
         Step.objects.filter(run=OuterRef("pk"), sequence_no__gt=OuterRef("step_count") - _LAST_STEPS)
         .filter(type__in=(StepType.OUTPUT, StepType.MODEL))
@@ -74,6 +79,10 @@ def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
         # `output` sorts after `model`: an output step repeats the answer, and a model may be called after it.
         .order_by("-type", "-sequence_no")
     )
+    return Subquery(answers.values("summary")[:1])
+
+
+def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
     first = Coalesce(OuterRef("fork_sequence_no"), 1)
     models = (
         Step.objects.filter(run=OuterRef("pk"), sequence_no__gte=first, sequence_no__lt=first + _FIRST_STEPS)
@@ -81,9 +90,7 @@ def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
         .order_by("sequence_no")
         .values("model")
     )
-    runs = Run.objects.filter(id__in=ids).annotate(
-        answer=Subquery(answers.values("summary")[:1]), model=Subquery(models[:1])
-    )
+    runs = Run.objects.filter(id__in=ids).annotate(answer=_answer(), model=Subquery(models[:1]))
     return runs.values_list(*_COLUMNS)
 
 

@@ -2263,6 +2263,8 @@ export interface components {
             outcome: components["schemas"]["Outcome"] | null;
             /** Confidence */
             confidence: ("high" | "medium" | "low" | "noise") | null;
+            /** Cost Usd */
+            cost_usd: number | null;
             progress: components["schemas"]["Progress"] | null;
             /** Diff */
             diff: string | null;

@@ -1,5 +1,5 @@
 import { Skeleton } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import { Fragment, type ReactElement, type ReactNode } from "react";
 import { ErrorState } from "./ErrorState";
 import { PageHeader } from "./Page";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
@@ -53,15 +53,20 @@ export interface Column<Row> {
   hint?: (row: Row) => string;
 }
 
-/** The rows of a list page, with `j`, `k` and Enter. `empty` is shown without rows. */
+/**
+ * The rows of a list page, with `j`, `k` and Enter. `empty` is shown without rows.
+ * `groupOf`: the title above each sequence of rows with the same one.
+ */
 export function RowTable<Row extends { id: string }>(props: {
   name: string;
   columns: readonly [Column<Row>, ...Column<Row>[]];
   rows: readonly Row[];
   empty: ReactElement;
+  groupOf?: (row: Row) => string;
   onOpen: (row: Row) => void;
 }): ReactElement {
-  const { rows, columns } = props;
+  const { rows, columns, groupOf } = props;
+  const groups = rows.map((row) => groupOf?.(row));
   const [firstColumn, ...otherColumns] = columns;
   const { selectedIndex, body } = useRowSelection(props.name, rows.length, (index) => {
     const row = rows[index];
@@ -82,14 +87,23 @@ export function RowTable<Row extends { id: string }>(props: {
         </thead>
         <tbody ref={body}>
           {rows.map((row, index) => (
-            <tr key={row.id} data-selected={index === selectedIndex}>
-              <th scope="row">{firstColumn.cell(row)}</th>
-              {otherColumns.map(({ title, cell, className, hint }) => (
-                <td key={title} data-label={title} className={className} title={hint?.(row)}>
-                  {cell(row)}
-                </td>
-              ))}
-            </tr>
+            <Fragment key={row.id}>
+              {groups[index] !== groups[index - 1] && (
+                <tr className={classes.group}>
+                  <th scope="colgroup" colSpan={columns.length}>
+                    {groups[index]}
+                  </th>
+                </tr>
+              )}
+              <tr data-selected={index === selectedIndex}>
+                <th scope="row">{firstColumn.cell(row)}</th>
+                {otherColumns.map(({ title, cell, className, hint }) => (
+                  <td key={title} data-label={title} className={className} title={hint?.(row)}>
+                    {cell(row)}
+                  </td>
+                ))}
+              </tr>
+            </Fragment>
           ))}
         </tbody>
       </table>

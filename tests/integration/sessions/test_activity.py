@@ -1,6 +1,7 @@
 """The list of everything that was done with runs."""
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -20,6 +21,7 @@ from replay.execution import runner, task_names
 from replay.models import Bisection, Calibration, Proof, ReplaySession
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
+from traces.captions.queries import captions_of
 from traces.models import Run, RunOutcome
 from traces.runs.services import record
 
@@ -62,7 +64,14 @@ def do_everything(client: Client, run: str) -> None:
         created_at=timezone.now(),
         body={},
     )
-    Proof.objects.create(diff=diff, request={}, status="completed", evidence_id=evidence.id, worked_at=timezone.now())
+    proof = Proof.objects.create(
+        diff=diff, request={}, status="completed", evidence_id=evidence.id, worked_at=timezone.now()
+    )
+    probe = ReplaySession.objects.get(id=post(client, "/replays", fork)["id"])
+    ReplaySession.objects.filter(id=probe.id).update(cost_usd=Decimal("0.25"), is_probe=True)
+    # One session may answer several probes, and is paid once.
+    for number in (1, 2):
+        proof.probes.create(number=number, key=str(number), ask={}, configuration="", session=probe)
     axis = {"name": "output", "values": [{"name": "wrong", "overrides": [wrong]}, {"name": "as recorded"}]}
     post(
         client,
@@ -91,6 +100,8 @@ def test_one_list_has_every_kind(client: Client) -> None:
     assert (by_kind["replay"]["state"], by_kind["replay"]["fork_sequence_no"]) == ("completed", 3)
     assert by_kind["experiment"]["progress"] == {"finished": 0, "total": 2}
     assert by_kind["experiment"]["subject"] == "Outputs"
+    costs = {kind: entry["cost_usd"] for kind, entry in by_kind.items()}
+    assert costs == {"replay": 0, "proof": 0.25, "experiment": 0, "bisection": 0, "diff": None, "calibration": None}
     assert by_kind["bisection"]["state"] == "cancelled"
 
 
@@ -130,6 +141,9 @@ def test_entries_are_filtered_by_state_outcome_text_and_time(client: Client) -> 
     assert kinds(client, "?outcome=failed") == []
     assert kinds(client, "?q=OUTPUTS") == ["experiment"]
     assert kinds(client, "?q=get_order+did+it") == ["proof"]
+    answer = captions_of([DiffReport.objects.get().candidate])
+    answer_text = next(caption.caption.answer for caption in answer.values() if caption.caption.answer)
+    assert {"replay", "diff", "proof"} <= set(kinds(client, f"?q={quote(answer_text.upper())}"))
     change = next(entry["subject"] for entry in activity(client, "?kind=diff")["activities"])
     assert {"replay", "diff", "proof"} <= set(kinds(client, f"?q={quote(change)}"))
     now = timezone.now()

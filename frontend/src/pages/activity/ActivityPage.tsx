@@ -14,7 +14,7 @@ import { toInstant } from "@/features/filters/timeRange";
 import { StateChip } from "@/features/labels/StateChip";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
 import { EmptyState } from "@/ui/EmptyState";
-import { fullTime, timeAgo } from "@/ui/format/numbers";
+import { dayTitle, fullTime, money, timeOfDay } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { LoadedList, RowTable, type Column } from "@/ui/ListPage";
 import { PageHeader } from "@/ui/Page";
@@ -58,8 +58,9 @@ export function ActivityPage(): ReactElement {
           {({ pages }) => (
             <RowTable
               name="Activity"
-              columns={withAuthors ? [...COLUMNS, AUTHOR, TIME] : [...COLUMNS, TIME]}
+              columns={withAuthors ? [...COLUMNS, AUTHOR, COST, TIME] : [...COLUMNS, COST, TIME]}
               rows={pages.flatMap((page) => page.activities)}
+              groupOf={({ created_at }) => dayTitle(created_at)}
               empty={isFiltered(search) ? <NoMatch /> : <NoActivity />}
               onOpen={(entry) => void navigate(linkTo(entry))}
             />
@@ -153,10 +154,16 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
 
 const AUTHOR: Column<Activity> = { title: "Who", className: classes.author, cell: ({ author }) => author || "–" };
 
+const COST: Column<Activity> = {
+  title: "Cost",
+  className: classes.cost,
+  cell: ({ cost_usd }) => money(cost_usd),
+};
+
 const TIME: Column<Activity> = {
   title: "When",
   className: classes.when,
-  cell: ({ created_at }) => timeAgo(created_at),
+  cell: ({ created_at }) => timeOfDay(created_at),
   hint: ({ created_at }) => fullTime(created_at),
 };
 

@@ -45,7 +45,7 @@ export function Filters({ search, withAuthors }: { search: ActivitySearch; withA
       </div>
       <SearchField
         label="Search activity"
-        placeholder="Search changes and findings"
+        placeholder="Search changes, answers, findings"
         ref={field}
         className={classes.search}
         value={search.q ?? ""}

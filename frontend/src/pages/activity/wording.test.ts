@@ -8,6 +8,7 @@ const entry: Activity = {
   state: "completed",
   run: "r",
   run_name: "Refund",
+  cost_usd: null,
   candidate_name: "",
   fork_sequence_no: 5,
   subject: "",

@@ -37,11 +37,11 @@ export function lineOf(run: TreeRun): Line {
 
 /** For each run and each level down to it: whether the line of that level goes on below, to another fork. */
 export function branchesOf(runs: readonly TreeRun[]): boolean[][] {
-  const continuing: boolean[] = [];
+  const openLevels: boolean[] = [];
   const branches = runs.toReversed().map(({ depth }) => {
-    const levels = Array.from({ length: depth }, (_, level) => continuing[level] ?? false);
-    continuing.length = depth;
-    if (depth > 0) continuing[depth - 1] = true;
+    const levels = Array.from({ length: depth }, (_, level) => openLevels[level] ?? false);
+    openLevels.length = depth;
+    if (depth > 0) openLevels[depth - 1] = true;
     return levels;
   });
   return branches.reverse();

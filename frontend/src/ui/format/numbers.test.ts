@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { timeAgo, bytes, pluralize, duration, money, shortId, tokens } from "./numbers";
+import { timeAgo, bytes, dayTitle, pluralize, duration, money, shortId, tokens } from "./numbers";
 
 test("never shows unknown as zero", () => {
   expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
@@ -35,6 +35,17 @@ test("times are relative for a week", () => {
   expect(timeAgo("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
   expect(timeAgo("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
   expect(timeAgo("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
+});
+
+test("days are named from where the reader is, with the year only if it is another", () => {
+  const now = new Date(2026, 2, 1, 0, 30).getTime();
+  const day = (...date: [number, number, number, number]) => dayTitle(new Date(...date).toISOString(), now);
+  expect([day(2026, 2, 1, 0), day(2026, 1, 28, 23), day(2026, 1, 27, 12), day(2025, 11, 31, 9)]).toEqual([
+    "Today",
+    "Yesterday",
+    "Fri, Feb 27",
+    "Wed, Dec 31, 2025",
+  ]);
 });
 
 test("formats counts, bytes and ids", () => {

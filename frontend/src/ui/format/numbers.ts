@@ -75,6 +75,22 @@ function day(iso: string): string {
   return new Date(iso).toLocaleDateString("en", { year: "numeric", month: "short", day: "numeric" });
 }
 
+/** "Today", "Yesterday", "Tue, Nov 24", and with the year if that is another: a day where the reader is. */
+export function dayTitle(iso: string, now: number = Date.now()): string {
+  const [date, today] = [new Date(iso), new Date(now)];
+  const yesterday = new Date(now);
+  yesterday.setDate(today.getDate() - 1);
+  if (date.toDateString() === today.toDateString()) return "Today";
+  if (date.toDateString() === yesterday.toDateString()) return "Yesterday";
+  const year = date.getFullYear() === today.getFullYear() ? {} : { year: "numeric" as const };
+  return date.toLocaleDateString("en", { weekday: "short", month: "short", day: "numeric", ...year });
+}
+
+/** "14:05", beside a day. */
+export function timeOfDay(iso: string): string {
+  return new Date(iso).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
 /** The full date and time, for tooltips and details. */
 export function fullTime(iso: string | null): string {
   if (iso === null) return UNKNOWN;

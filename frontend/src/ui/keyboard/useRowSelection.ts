@@ -3,7 +3,7 @@ import { useShortcuts } from "./shortcuts";
 
 interface Rows {
   selectedIndex: number;
-  /** Ref for the element whose children are the rows. */
+  /** Ref for the element around the rows. The one at `selectedIndex` needs `data-selected="true"`. */
   body: RefObject<HTMLTableSectionElement | null>;
 }
 
@@ -18,7 +18,7 @@ export function useRowSelection(name: string, count: number, open: (index: numbe
     { keys: "Enter", action: "Open the row", run: () => open(selectedIndex) },
   ]);
   useEffect(() => {
-    if (selectedIndex >= 0) body.current?.children[selectedIndex]?.scrollIntoView({ block: "nearest" });
+    if (selectedIndex >= 0) body.current?.querySelector('[data-selected="true"]')?.scrollIntoView({ block: "nearest" });
   }, [selectedIndex]);
   return { selectedIndex, body };
 }
