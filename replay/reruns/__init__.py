@@ -1,0 +1,1 @@
+"""Running an agent again, with its calls answered from a recording."""

@@ -1,0 +1,125 @@
+"""Matcher: which call of a recording a request of the running agent is. Pure.
+
+A request that equals a recorded one is that call, whatever other calls came before it: equal ones in recorded order.
+Else it is the recorded call from which it differs only in volatile values. Each recorded call is matched once.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import takewhile
+
+from replay.reruns.core.comparison import ABSENT, Difference, first_difference
+from replay.reruns.core.renaming import Renaming, Trial
+from traces.core.canonical import digest, escape_pointer
+from traces.core.json_access import as_list
+from traces.core.json_types import JSONObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRequest:
+    """A recorded model call: the number of its step, and its request as the step has it.
+
+    `strict` are the fields in which no value is volatile: provider, model and headers.
+    """
+
+    no: int
+    request: JSONObject
+    strict: JSONObject
+
+    @cached_property
+    def digest(self) -> str:
+        return digest([self.strict, self.request])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Match:
+    """The recorded call that a request is. It is exact if nothing was renamed."""
+
+    call: RecordedRequest
+    is_exact: bool
+    # Kind, old value and new value of what this request renames.
+    renames: Sequence[tuple[str, str, str]] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Divergence:
+    """A request that is none of the recorded calls left: the nearest of them, and the first difference from it."""
+
+    nearest: RecordedRequest | None = None
+    difference: Difference | None = None
+
+
+@dataclass(kw_only=True)
+class Matcher:
+    """The calls of a recording, those that were matched, and the names of volatile values."""
+
+    calls: Sequence[RecordedRequest]
+    used_numbers: set[int] = field(default_factory=set)
+    renaming: Renaming = field(default_factory=Renaming)
+
+    def match(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
+        """Return the recorded call that a request is, and take it; or why it is none."""
+        key = digest([strict, request])
+        for call in self._by_digest.get(key, ()):
+            if call.no not in self.used_numbers:
+                self.used_numbers.add(call.no)
+                return Match(call=call, is_exact=True)
+        return self._match_renamed(request, strict)
+
+    def unused_calls(self) -> list[RecordedRequest]:
+        """Return the recorded calls that were not made."""
+        return [call for call in self.calls if call.no not in self.used_numbers]
+
+    @cached_property
+    def _by_digest(self) -> dict[str, list[RecordedRequest]]:
+        calls: dict[str, list[RecordedRequest]] = defaultdict(list)
+        for call in self.calls:
+            calls[call.digest].append(call)
+        return calls
+
+    def _match_renamed(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
+        """Take the call that renames the fewest new values, then the earliest."""
+        best: tuple[int, Trial, RecordedRequest] | None = None
+        for call in self.unused_calls():
+            trial = Trial(self.renaming)
+            if call.strict != strict or first_difference(call.request, request, trial):
+                continue
+            if best is None or trial.new_count() < best[0]:
+                best = trial.new_count(), trial, call
+        if best is None:
+            return self._divergence(request, strict)
+        _, trial, call = best
+        trial.keep()
+        self.used_numbers.add(call.no)
+        return Match(call=call, is_exact=False, renames=trial.names.pairs())
+
+    def _divergence(self, request: JSONObject, strict: JSONObject) -> Divergence:
+        """Compare with the call that shares the longest beginning of the conversation, then the earliest."""
+        nearest = max(
+            self.unused_calls(), key=lambda call: _common_messages(call.request, request, self.renaming), default=None
+        )
+        if nearest is None:
+            return Divergence()
+        trial = Trial(self.renaming)
+        difference = _strict_difference(nearest.strict, strict) or first_difference(nearest.request, request, trial)
+        return Divergence(nearest=nearest, difference=difference)
+
+
+def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:
+    names = [name for name in dict.fromkeys([*old, *new]) if old.get(name) != new.get(name)]
+    return next(
+        (
+            Difference(path=f"/{escape_pointer(name)}", old=old.get(name, ABSENT), new=new.get(name, ABSENT))
+            for name in names
+        ),
+        None,
+    )
+
+
+def _common_messages(old: JSONObject, new: JSONObject, renaming: Renaming) -> int:
+    """Return how many messages two requests share at their beginning."""
+    trial = Trial(renaming)
+    pairs = zip(as_list(old.get("messages")), as_list(new.get("messages")), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: first_difference(*pair, trial) is None, pairs))
