@@ -1,4 +1,4 @@
-"""The command `forkpoint`. `record` comes with the SDK, all other commands come with the server."""
+"""The command `forkpoint`. `record` and `rerun` come with the SDK, all other commands come with the server."""
 
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
@@ -9,9 +9,10 @@ from forkpoint.bootstrap.record import record
 # Here the server's distribution names the function that runs its commands.
 _GROUP: Final = "forkpoint.commands"
 _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
+       forkpoint rerun RUN [options] -- COMMAND...
        forkpoint --version
 
-Record runs of LLM agents. `forkpoint record --help` lists the options."""
+Record runs of LLM agents, and run the agents again. Each command lists its options with --help."""
 _SERVER: Final = "All other commands need the server: pip install forkpoint-server"
 _BAD_INPUT: Final = 2
 
@@ -21,6 +22,10 @@ def main() -> None:
     command, *arguments = sys.argv[1:] or [""]
     if command == "record":
         sys.exit(record(arguments))
+    if command == "rerun":
+        from forkpoint.bootstrap.rerun import rerun  # noqa: PLC0415 - as in `record`, urllib is slow to import
+
+        sys.exit(rerun(arguments))
     server = _server()
     if command == "--version":
         print_versions()

@@ -69,6 +69,14 @@ def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COM
     raise typer.Exit(recording.record(arguments or []))
 
 
+@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def rerun(arguments: Annotated[list[str] | None, typer.Argument(metavar="RUN -- COMMAND...")] = None) -> None:
+    """Run an agent again, with its model calls answered from the recording of a run."""
+    from forkpoint.bootstrap import rerun as agent
+
+    raise typer.Exit(agent.rerun(arguments or []))
+
+
 @app.command()
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on. [env: FORKPOINT_HOST]")] = None,

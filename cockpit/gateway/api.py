@@ -10,13 +10,21 @@ from rest_framework.views import APIView
 
 from cockpit.gateway import events, sessions, upstreams
 from cockpit.gateway.routes import PREFIX, PROVIDERS
-from cockpit.gateway.schemas import GatewaySession, GatewaySessionEnd, GatewaySessionRequest
+from cockpit.gateway.schemas import (
+    GatewaySession,
+    GatewaySessionEnd,
+    GatewaySessionRequest,
+    RerunRequest,
+    RerunSession,
+)
 from cockpit.gateway.sessions import Session
+from replay.reruns import queries, services
+from replay.reruns.schemas import RerunView
 from traces.collectors.events import split
 from traces.core.json_types import JSONObject
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, path
+from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
 
 
@@ -63,6 +71,36 @@ class GatewaySessionEndView(APIView):
         kind, facts = ("run_failed", failure) if exit_code else ("run_completed", {})
         _record(run, events.LAST_NUMBER, kind, time.time(), facts)
         return Response(status=204)
+
+
+class RerunsView(APIView):
+    @extend_schema(operation_id="open_rerun", request=RerunRequest, responses={201: RerunSession, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
+        rerun = services.start(parse_body(RerunRequest, request.data).run, caller=caller_of(request))
+        session = Session(run_id=str(rerun.id), start=time.time(), is_rerun=True)
+        answer = RerunSession(
+            id=str(rerun.id),
+            run=str(rerun.source_run_id),
+            path=PREFIX + sessions.sign(session),
+            placeholder_key=upstreams.PLACEHOLDER_KEY,
+        )
+        return Response(answer, 201)
+
+
+class RerunDetailView(APIView):
+    @extend_schema(operation_id="get_rerun", responses={200: RerunView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """Which calls the agent made, and how they were answered."""
+        return Response(queries.view(queries.find(id)))
+
+
+class RerunEndView(APIView):
+    @extend_schema(operation_id="end_rerun", request=GatewaySessionEnd, responses={200: RerunView, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """End a rerun with the exit code of the agent."""
+        exit_code = parse_body(GatewaySessionEnd, request.data).exit_code
+        return Response(queries.view(services.end(queries.find(id), exit_code)))
 
 
 def _record(session: Session, number: int, kind: str, at: float, facts: JSONObject) -> None:

@@ -16,7 +16,7 @@ import structlog
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit.gateway import events, sessions, upstreams
+from cockpit.gateway import events, playback, sessions, upstreams
 from cockpit.gateway.journal import Journal
 from cockpit.gateway.refusals import Refusal, model_list
 from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_route
@@ -34,6 +34,8 @@ _SILENCE_S: Final = 900.0
 _SLOW_CLIENT_S: Final = 30.0
 # From then on a call is shown while it lasts.
 _LONG_CALL_S: Final = 1.0
+# What an answer depends on besides its request.
+_VERSION_HEADERS: Final = frozenset({b"anthropic-beta", b"anthropic-version", b"openai-beta"})
 _JSON: Final = [(b"content-type", b"application/json")]
 
 
@@ -76,11 +78,19 @@ class Gateway:
             elif scope["method"] == "GET" and route.lists_models:
                 await _respond(send, 200, _JSON, model_list(route.provider, _upstream(route).models))
             elif scope["method"] == "POST" and route.operation is not None:
-                await self._forward(_Request(scope, route, session, route.operation), receive, send)
+                request = _Request(scope, route, session, route.operation)
+                await (self._play if session.is_rerun else self._forward)(request, receive, send)
             else:
                 raise Refusal(status=404, reason=f"there is no {scope['method']} {scope['path'][-200:]!r} here")
         except Refusal as refusal:
             await _respond(send, refusal.status, refusal.headers(), refusal.body(route.provider if route else ""))
+
+    async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
+        """Answer a request from a recording; nothing is sent to the provider."""
+        call = request.call(await _read_body(receive), time.time())
+        answer = await asyncio.to_thread(playback.answer, call, limit=settings.MAX_BODY_BYTES)
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
+        await _respond(send, answer.status, headers, answer.body)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Send a request to its provider, pass the answer on, and record both."""
@@ -159,7 +169,7 @@ class _Request:
     def __init__(self, scope: Scope, route: Route, session: sessions.Session, operation: Operation) -> None:
         self.scope = scope
         self.route = route
-        self._session = session
+        self.session = session
         self._operation = operation
 
     def url(self, base_url: str) -> str:
@@ -169,14 +179,19 @@ class _Request:
     def call(self, body: bytes, start: float) -> events.Call:
         headers = dict(self.scope["headers"])
         return events.Call(
-            run_id=self._session.run_id,
+            run_id=self.session.run_id,
             id=uuid4().hex,
             provider=self.route.provider,
             operation=self._operation,
-            run_start=self._session.start,
+            run_start=self.session.start,
             start=start,
             body=body,
             encoding=headers.get(b"content-encoding", b"").decode("latin-1").lower(),
+            headers=tuple(
+                (name.decode(), value.decode("latin-1"))
+                for name, value in sorted(headers.items())
+                if name in _VERSION_HEADERS
+            ),
         )
 
 

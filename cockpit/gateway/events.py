@@ -24,6 +24,7 @@ from cockpit.gateway.answers import (
 )
 from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation
+from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
@@ -51,6 +52,8 @@ class Call:
     start: float
     body: bytes
     encoding: str = ""
+    # Those that change the answer.
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,6 +95,15 @@ def event_line(run_id: str, step_id: str | None, number: int, type: str, at: flo
 
 def start_lines(call: Call, *, limit: int) -> bytes:
     """Return the events of a request: the tool calls whose results it brings, and the start of the model call."""
+    payload = request_payload(call, limit=limit)
+    number = number_at(call.run_start, call.start)
+    lines = [*_tool_lines(call, payload, number)]
+    lines.append(event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload))
+    return b"".join(lines)
+
+
+def request_payload(call: Call, *, limit: int) -> JSONObject:
+    """Return what the event of a request contains."""
     request, problem = _request(call, limit)
     payload: JSONObject = {
         "provider": _PROVIDERS.get(call.provider, call.provider),
@@ -99,12 +111,11 @@ def start_lines(call: Call, *, limit: int) -> bytes:
         "api": call.operation.api,
         "request": request,
     }
+    if call.headers:
+        payload[REQUEST_HEADERS] = dict(call.headers)
     if problem:
         payload["attributes"] = {"unreadable_request": problem}
-    number = number_at(call.run_start, call.start)
-    lines = [*_tool_lines(call, payload, number)]
-    lines.append(event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload))
-    return b"".join(lines)
+    return payload
 
 
 def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:

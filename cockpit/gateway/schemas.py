@@ -32,3 +32,18 @@ class GatewaySessionEnd(Schema):
     """How the program ended."""
 
     exit_code: int
+
+
+class RerunRequest(Schema):
+    """The run whose recording answers: its id, a unique beginning of it, or its external id."""
+
+    run: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class RerunSession(Schema):
+    """An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name."""
+
+    id: str
+    run: str
+    path: str
+    placeholder_key: str

@@ -1,4 +1,4 @@
-"""Sessions of the gateway: the right to record into one run, as a signed text that is part of the address.
+"""Sessions of the gateway: the right to record into one run or be answered by one, as a signed part of the address.
 
 An agent cannot send a token of this server with its calls, because it sends the provider's key. Nothing is stored:
 every web process can check the signature.
@@ -23,24 +23,25 @@ class UnknownSession(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """The run that calls are recorded into, and when it began, in seconds since 1970."""
+    """The run that calls are recorded into or the rerun that answers them, and its start, in seconds since 1970."""
 
     run_id: str
     start: float
+    is_rerun: bool = False
 
 
 def sign(session: Session) -> str:
     """Return the session as a part of an address."""
-    return _signer().sign_object([session.run_id, session.start])
+    return _signer().sign_object([session.run_id, session.start, session.is_rerun])
 
 
 def read(text: str) -> Session:
     """Return the session of an address; raise `UnknownSession`."""
     try:
-        run_id, start = _signer().unsign_object(text, max_age=LIFETIME)
+        run_id, start, is_rerun = _signer().unsign_object(text, max_age=LIFETIME)
     except signing.BadSignature as error:
         raise UnknownSession from error
-    return Session(run_id=run_id, start=start)
+    return Session(run_id=run_id, start=start, is_rerun=is_rerun)
 
 
 def _signer() -> signing.TimestampSigner:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,8 +14,8 @@ from urllib.request import Request
 
 from forkpoint.transport.http import open_request
 
-_BAD_INPUT: Final = 2
-_UNAVAILABLE: Final = 6
+BAD_INPUT: Final = 2
+UNAVAILABLE: Final = 6
 _TIMEOUT_S: Final = 10.0
 # A run appears a moment after its first call.
 _APPEARANCE_S: Final = 5.0
@@ -37,8 +37,8 @@ _KEYS: Final = {
 _FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
-class _CannotRecord(Exception):
-    """Why a program cannot be recorded, and the exit code for that."""
+class CannotRun(Exception):
+    """Why a program cannot be run with the gateway, and the exit code for that."""
 
     def __init__(self, reason: str, code: int) -> None:
         super().__init__(reason)
@@ -46,11 +46,27 @@ class _CannotRecord(Exception):
 
 
 @dataclass(frozen=True)
-class _Server:
+class Server:
     """Requests to the server."""
 
     url: str
     token: str
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str]) -> "Server":
+        """Return the server that the variables name."""
+        return cls((environment.get("FORKPOINT_URL") or "").rstrip("/"), environment.get("FORKPOINT_TOKEN") or "")
+
+    def open(self, path: str, facts: Any) -> Any:
+        """Open a session for a program; raise `CannotRun`."""
+        try:
+            return self.send("POST", path, facts)
+        except HTTPError as error:
+            with error:
+                reason = error.read().decode("utf-8", "replace")[:500]
+            raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", UNAVAILABLE) from error
+        except (OSError, ValueError) as error:
+            raise CannotRun(f"cannot reach {self.url}: {error}", UNAVAILABLE) from error
 
     def send(self, method: str, path: str, body: Any = None) -> Any:
         """Return the JSON of a response, None if it has none; raise `OSError`."""
@@ -66,56 +82,61 @@ class _Server:
 
 def record(words: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program with its model calls through the gateway, and return its exit code."""
-    server = _Server((environment.get("FORKPOINT_URL") or "").rstrip("/"), environment.get("FORKPOINT_TOKEN") or "")
+    server = Server.from_environment(environment)
     try:
         session = _open(server, words, environment)
-        code = _run(words, {**environment, **_variables(server, session, environment)})
-    except _CannotRecord as problem:
+        code = run_program(words, {**environment, **_variables(server, session, environment)})
+    except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.code
     _finish(server, session, code)
     return code
 
 
-def _open(server: _Server, words: Sequence[str], environment: Mapping[str, str]) -> Any:
+def _open(server: Server, words: Sequence[str], environment: Mapping[str, str]) -> Any:
     if not server.url:
-        raise _CannotRecord("--gateway needs a server: name it with --url or FORKPOINT_URL", _BAD_INPUT)
+        raise CannotRun("--gateway needs a server: name it with --url or FORKPOINT_URL", BAD_INPUT)
     if variable := next((name for name in _ADDRESSES if environment.get(name)), None):
-        raise _CannotRecord(
+        raise CannotRun(
             f"{variable} is set, and the gateway would replace it: unset it, and configure its address as a provider "
             "of the server instead",
-            _BAD_INPUT,
+            BAD_INPUT,
         )
     facts = {"app": environment.get("FORKPOINT_APP") or "", "command": list(words)[:200]}
-    try:
-        return server.send("POST", "/gateway/sessions", facts)
-    except HTTPError as error:
-        with error:
-            reason = error.read().decode("utf-8", "replace")[:500]
-        raise _CannotRecord(f"{server.url} opened no session: {error.code} {reason}", _UNAVAILABLE) from error
-    except (OSError, ValueError) as error:
-        raise _CannotRecord(f"cannot reach {server.url}: {error}", _UNAVAILABLE) from error
+    return server.open("/gateway/sessions", facts)
 
 
-def _variables(server: _Server, session: Any, environment: Mapping[str, str]) -> dict[str, str]:
+def _variables(server: Server, session: Any, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that send a program's calls through the gateway.
 
     A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
     """
-    base = server.url + session["path"]
-    variables = {name: base + path for name, path in _ADDRESSES.items()}
-    for provider, names in _KEYS.items():
-        if provider in session["keys"] and not any(environment.get(name) for name in names):
-            variables[names[0]] = session["placeholder_key"]
-    return variables
+    keys, placeholder = session["keys"], session["placeholder_key"]
+    return {**addresses(server, session), **placeholders(environment, placeholder, keys)}
 
 
-def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
+def addresses(server: Server, session: Any) -> dict[str, str]:
+    """Return the variables with the address of a session for each client."""
+    return {name: server.url + session["path"] + path for name, path in _ADDRESSES.items()}
+
+
+def placeholders(
+    environment: Mapping[str, str], placeholder: str, providers: Collection[str] = tuple(_KEYS)
+) -> dict[str, str]:
+    """Return variables for the keys that a program lacks: of these providers, or of all."""
+    return {
+        names[0]: placeholder
+        for provider, names in _KEYS.items()
+        if provider in providers and not any(environment.get(name) for name in names)
+    }
+
+
+def run_program(words: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
     try:
         process = subprocess.Popen(words, env=environment)
     except OSError as error:
-        raise _CannotRecord(f"cannot run {words[0]}: {error.strerror}", _BAD_INPUT) from error
+        raise CannotRun(f"cannot run {words[0]}: {error.strerror}", BAD_INPUT) from error
 
     def forward(number: int, _: object) -> None:
         process.send_signal(number)
@@ -129,7 +150,7 @@ def _run(words: Sequence[str], environment: Mapping[str, str]) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _finish(server: _Server, session: Any, code: int) -> None:
+def _finish(server: Server, session: Any, code: int) -> None:
     """Record the end of the program, and print where its run is."""
     try:
         server.send("POST", f"/gateway/sessions/{session['session']}/end", {"exit_code": code})
@@ -143,7 +164,7 @@ def _finish(server: _Server, session: Any, code: int) -> None:
         print("Nothing was recorded: no model call of the program came through the gateway.", file=sys.stderr)
 
 
-def _find_run(server: _Server, id: str) -> str:
+def _find_run(server: Server, id: str) -> str:
     """Return the run's id on the server; empty if it does not appear."""
     deadline = time.monotonic() + _APPEARANCE_S
     while time.monotonic() < deadline:

@@ -1,6 +1,7 @@
 """Database tables of replays."""
 
 from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
+from replay.models.reruns import Rerun, RerunCall
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
     Bisection,
@@ -29,6 +30,8 @@ __all__ = [
     "ProofProbe",
     "ReplayPolicy",
     "ReplaySession",
+    "Rerun",
+    "RerunCall",
     "SessionMessage",
     "TelemetryCount",
     "ToolDecision",

@@ -1069,6 +1069,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Open a session in which an agent runs again, with its model calls answered from the recording of a run. */
+        post: operations["open_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reruns/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Which calls the agent made, and how they were answered. */
+        get: operations["get_rerun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reruns/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description End a rerun with the exit code of the agent. */
+        post: operations["end_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retention/audit": {
         parameters: {
             query?: never;
@@ -6423,6 +6474,90 @@ export interface components {
             policy: components["schemas"]["Policy"] | string;
         };
         /**
+         * RerunDifference
+         * @description The first difference of a call from the nearest recorded one: a pointer into the request, and both values.
+         */
+        RerunDifference: {
+            /** Step */
+            step: number;
+            /** Path */
+            path: string;
+            old: components["schemas"]["JSONValue"];
+            new: components["schemas"]["JSONValue"];
+        };
+        /**
+         * RerunName
+         * @description A volatile value of the recording, and the agent's value in its place.
+         */
+        RerunName: {
+            /** Kind */
+            kind: string;
+            /** Old */
+            old: string;
+            /** New */
+            new: string;
+        };
+        /**
+         * RerunRequest
+         * @description The run whose recording answers: its id, a unique beginning of it, or its external id.
+         */
+        RerunRequest: {
+            /** Run */
+            run: string;
+        };
+        /**
+         * RerunSession
+         * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
+         */
+        RerunSession: {
+            /** Id */
+            id: string;
+            /** Run */
+            run: string;
+            /** Path */
+            path: string;
+            /** Placeholder Key */
+            placeholder_key: string;
+        };
+        /**
+         * RerunView
+         * @description A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
+         *
+         *     `misses` are calls that are not in the recording; `unused_steps` are recorded calls that the agent did not make.
+         */
+        RerunView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /** Ended At */
+            ended_at: string | null;
+            /** Exit Code */
+            exit_code: number | null;
+            /** Exact */
+            exact: number;
+            /** Cached */
+            cached: number;
+            /** Misses */
+            misses: number;
+            divergence: components["schemas"]["RerunDifference"] | null;
+            /** Unused Steps */
+            unused_steps: number[];
+            /** Names */
+            names: components["schemas"]["RerunName"][];
+        };
+        /**
          * RestoredRun
          * @description A run that is visible again.
          */
@@ -8843,6 +8978,11 @@ export type RefusedRun = components['schemas']['RefusedRun'];
 export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
+export type RerunDifference = components['schemas']['RerunDifference'];
+export type RerunName = components['schemas']['RerunName'];
+export type RerunRequest = components['schemas']['RerunRequest'];
+export type RerunSession = components['schemas']['RerunSession'];
+export type RerunView = components['schemas']['RerunView'];
 export type RestoredRun = components['schemas']['RestoredRun'];
 export type RetentionEffect = components['schemas']['RetentionEffect'];
 export type RetentionPolicyList = components['schemas']['RetentionPolicyList'];
@@ -11375,6 +11515,99 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Plan"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    open_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerunRequest"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunSession"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    end_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GatewaySessionEnd"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunView"];
                 };
             };
             default: {

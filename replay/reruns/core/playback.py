@@ -31,7 +31,7 @@ class _Leaf(NamedTuple):
     text: str
 
     def write(self, text: str) -> None:
-        self.container[self.key] = text  # type: ignore[index, call-overload]  # the key is of this container
+        self.container[self.key] = text  # type: ignore[index]  # the key is of this container
 
 
 def rename_body(body: bytes, renaming: Renaming) -> bytes:
@@ -63,7 +63,9 @@ def _rename(value: JSONValue, renaming: Renaming) -> JSONValue:
 def _rename_stream(body: bytes, renaming: Renaming) -> bytes:
     """Rename in every event, also values that are spread over several."""
     lines = body.split(b"\n")
-    events = {number: event for number, line in enumerate(lines) if (event := _event(line)) is not None}
+    events: dict[int, JSONValue] = {
+        number: event for number, line in enumerate(lines) if (event := _event(line)) is not None
+    }
     changed_lines: set[int] = set()
     for leaves in _texts(events).values():
         changed_lines |= _rename_pieces(leaves, renaming)

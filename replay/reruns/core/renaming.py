@@ -56,8 +56,6 @@ class Trial:
 
     renaming: Renaming
     names: Renaming = field(default_factory=Renaming)
-    # Durations differ without being renamed.
-    durations: int = 0
 
     def name(self, old: str) -> str:
         """Return the new value of an id; the old one if it has none."""
@@ -67,7 +65,6 @@ class Trial:
     def accept(self, kind: Kind, old: str, new: str) -> bool:
         """Note that the new value stands where the old one stood; False if that contradicts what is known."""
         if kind in MEASURED_KINDS:
-            self.durations += old != new
             return True
         space = _space(kind)
         if old == new and kind in CLOCK_KINDS:

@@ -15,7 +15,7 @@ import pytest
 from typer.main import get_command
 
 from cockpit.cli.app import app
-from forkpoint.bootstrap.record import option_parser
+from forkpoint.bootstrap import record, rerun
 from tests.support.command_line import COMMAND_LOOP, CommandResult, Shell
 
 pytestmark = pytest.mark.own_store
@@ -119,7 +119,9 @@ def _is_known(words: list[str]) -> bool:
     command: Any = get_command(app)
     if words[0] == "record":
         # Its options are the SDK's, which exits on a wrong one.
-        return bool(option_parser().parse_args(words[1:]).command)
+        return bool(record.option_parser().parse_args(words[1:]).command)
+    if words[0] == "rerun":
+        return bool(rerun.option_parser().parse_args(words[1 : words.index("--")]).run)
     while words and words[0] in getattr(command, "commands", ()):
         command, words = command.commands[words[0]], words[1:]
     if hasattr(command, "commands") and not command.invoke_without_command:

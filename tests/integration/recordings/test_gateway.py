@@ -184,9 +184,18 @@ def session(server: Server) -> GatewaySession:
 
 
 def record(server: Server, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return run_agent(server, ["record", "--gateway", "--app", "desk"], program, *arguments)
+
+
+def rerun(server: Server, run: str, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    GatewaySession(server, "", run).summary()
+    return run_agent(server, ["rerun", run], program, *arguments)
+
+
+def run_agent(server: Server, words: list[str], program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
     names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    command = [*COMMAND, "record", "--gateway", "--app", "desk", "--url", server.url, "--", sys.executable, "-c"]
+    command = [*COMMAND, *words, "--url", server.url, "--", sys.executable, "-c"]
     return subprocess.run(
         [*command, program, *arguments],
         env={**environment, "NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(server.home.parent / "agent")},
@@ -203,7 +212,9 @@ def run_of(result: "subprocess.CompletedProcess[str]") -> str:
 
 
 @pytest.mark.parametrize(("api", "mode"), [("chat", "stream"), ("responses", "plain"), ("anthropic", "stream")])
-def test_agent_is_recorded_without_change_of_its_code(server: Server, api: str, mode: str) -> None:
+def test_agent_is_recorded_and_runs_again_without_change_of_its_code(
+    server: Server, models: ModelServer, api: str, mode: str
+) -> None:
     result = record(server, AGENTS[api], mode)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     run = GatewaySession(server, "", run_of(result))
@@ -217,6 +228,33 @@ def test_agent_is_recorded_without_change_of_its_code(server: Server, api: str, 
     assert (steps[-1]["tokens_in"], steps[-1]["tokens_out"]) == (30, 9)
     summary = run.summary()
     assert (summary["app"], summary["status"]) == ("desk", "completed")
+    requests = len(models.requests)
+    again = rerun(server, run.id, AGENTS[api], mode)
+    assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
+    assert again.stderr.strip().endswith(": 3 calls exact")
+    assert len(models.requests) == requests
+
+
+def test_changed_agent_diverges_and_calls_nobody(server: Server, models: ModelServer) -> None:
+    run = run_of(record(server, AGENTS["anthropic"], "plain"))
+    requests = len(models.requests)
+    again = rerun(server, run, AGENTS["anthropic"].replace("Weather and time?", "Weather in 3 days?"), "plain")
+    assert again.returncode == 5
+    assert "1 not in the recording" in again.stderr
+    assert "from step 1 at /messages/0/content" in again.stderr
+    assert "/messages/0/content" in next(line for line in again.stderr.splitlines() if "BadRequestError: " in line)
+    assert len(models.requests) == requests
+    assert rerun(server, run, "print('no calls')").returncode == 5
+
+
+def test_volatile_values_are_renamed_in_requests_and_answers(server: Server, models: ModelServer) -> None:
+    program = AGENTS["chat"].replace('"Weather and time?"', 'f"Weather in {tempfile.mkdtemp()}?"')
+    run = run_of(record(server, f"import tempfile\n{program}", "plain"))
+    requests = len(models.requests)
+    again = rerun(server, run, f"import tempfile\n{program}", "plain")
+    assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
+    assert "0 calls exact, 3 cached" in again.stderr
+    assert len(models.requests) == requests
 
 
 def test_exit_code_and_end_of_a_program_that_fails(server: Server) -> None:

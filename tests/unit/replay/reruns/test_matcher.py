@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest
 from replay.reruns.core.playback import rename_body
 from replay.reruns.core.renaming import Renaming
+from traces.core.json_types import JSONObject
 
-STRICT = {"provider": "openai", "model": "gpt-5"}
+STRICT: JSONObject = {"provider": "openai", "model": "gpt-5"}
 
 
 def say(text: Any, role: str = "user") -> dict[str, Any]:

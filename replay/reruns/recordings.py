@@ -1,0 +1,65 @@
+"""Recorded model calls of a run: their requests, and their responses as they came."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from replay.reruns.core.matcher import RecordedRequest
+from traces.core.json_access import as_list, as_object, as_text, is_integer
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+from traces.models import Step
+from traces.redaction.raw_responses import RAW_RESPONSE
+from traces.storage import artifacts, bulk
+
+# The attribute of a model step with the headers that its answer depends on.
+REQUEST_HEADERS: Final = "request_headers"
+_STREAM: Final = "text/event-stream"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedResponse:
+    """A response as it came from the provider."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    @property
+    def is_stream(self) -> bool:
+        return any(name == "content-type" and value.startswith(_STREAM) for name, value in self.headers)
+
+
+@lru_cache(maxsize=4)
+def load_requests(run_id: UUID) -> Sequence[RecordedRequest]:
+    """Return the requests of a sealed run in order. Those whose content is lost are left out."""
+    steps = Step.objects.filter(run_id=run_id, type=StepType.MODEL).order_by("sequence_no")
+    rows = [*steps.values_list("sequence_no", "provider", "model", "input_ref", "attributes_ref")]
+    inputs = artifacts.available(row[3] for row in rows)
+    requests: list[RecordedRequest] = []
+    for chunk in bulk.chunks(rows):
+        attributes = artifacts.available(row[4] for row in chunk)
+        for no, provider, model, input_ref, attributes_ref in chunk:
+            if input_ref in inputs:
+                headers = as_object(as_object(attributes.get(attributes_ref)).get(REQUEST_HEADERS))
+                strict: JSONObject = {"provider": provider, "model": model, **headers}
+                requests.append(RecordedRequest(no=no, request=as_object(inputs[input_ref]), strict=strict))
+    return requests
+
+
+def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
+    """Return the response of a step; None if it is not stored as it came."""
+    ref = Step.objects.values_list("attributes_ref", flat=True).get(run_id=run_id, sequence_no=no)
+    raw = as_object(as_object(artifacts.available([ref]).get(ref)).get(RAW_RESPONSE))
+    status = raw.get("status")
+    if not is_integer(status):
+        return None
+    pairs = [as_list(header) for header in as_list(raw.get("headers"))]
+    return RecordedResponse(
+        status=status,
+        headers=[(as_text(name), as_text(value)) for name, value in pairs],
+        body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
+    )
