@@ -39,6 +39,7 @@ from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
 from traces.runs.originals import original_of
 from traces.runs.revisions import newest_continuation
+from traces.storage import bulk
 from traces.storage.compression import decompress
 
 # Forks of forks that are followed back to find a common recorded step.
@@ -69,9 +70,11 @@ def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Sid
     """
     # Only a replay has source steps, and converting an id takes long.
     columns = _COLUMNS if run.source_run_id is None else (*_COLUMNS, "source_step")
-    rows = Step.objects.filter(run=run).order_by("sequence_no").values_list(*columns)
+    rows = bulk.select(
+        Step, columns, "WHERE run_id = %s ORDER BY sequence_no", bulk.database_values(Step, ["run"], [run.id])
+    )
     origins = _origins(run)
-    steps = [_step(columns, row, origins) for row in rows.iterator(chunk_size=5_000)]
+    steps = [_step(columns, row, origins) for row in rows]
     if ignore_list is not None:
         reduced_signatures = ignore_lists.reduced_signatures(ignore_list, (step.signature for step in steps))
         steps = [replace(step, signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
@@ -297,18 +300,20 @@ def _facts(run: Run) -> RunFacts:
 
 def _step(columns: Sequence[str], row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
     fields = typed_columns(columns, row)
-    source, cost = fields.pop("source_step", None), fields["cost_usd"]
-    fields["origin"] = origins.get(source, source) if source else fields["id"]
-    fields["cost_usd"] = None if cost is None else float(cost)
+    fields["id"] = fields["origin"] = bulk.uuid_of(fields["id"])
+    if source := fields.pop("source_step", None):
+        source_id = bulk.uuid_of(source)
+        fields["origin"] = origins.get(source_id, source_id)
+    if (cost := fields["cost_usd"]) is not None:
+        fields["cost_usd"] = float(cost)
     return SideStep(**fields)
 
 
 def _links(run_id: UUID) -> list[Link]:
     stored_provenance.ensure(run_id)
-    rows = Edge.objects.filter(run_id=run_id).values_list(
-        "producer_no", "consumer_no", "kind", "consumer_path", "evidence"
-    )
-    return list(map(Link._make, rows.order_by("consumer_no", "producer_no").iterator(chunk_size=5_000)))
+    columns = ("producer_no", "consumer_no", "kind", "consumer_path", "evidence")
+    ending = "WHERE run_id = %s ORDER BY consumer_no, producer_no"
+    return list(map(Link._make, bulk.select(Edge, columns, ending, bulk.database_values(Edge, ["run"], [run_id]))))
 
 
 def origins(run: Run) -> dict[UUID, UUID]:

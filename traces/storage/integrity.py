@@ -7,8 +7,6 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
-
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import ArtifactCorrupt
@@ -118,16 +116,10 @@ class Inspector:
 
 
 def _step_rows(run_id: UUID, first: int, last: int) -> list[Sequence[Any]]:
-    """Return the columns of steps in order. A replay reads all steps of a run: the ORM would take most of the time."""
-    names = ", ".join(bulk.column_names(Step, _COLUMNS))
-    table = connection.ops.quote_name(Step._meta.db_table)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT {names} FROM {table} WHERE run_id = %s AND sequence_no BETWEEN %s AND %s ORDER BY sequence_no",
-            bulk.database_values(Step, ("run", "sequence_no", "sequence_no"), (run_id, first, last)),
-        )
-        rows: list[Sequence[Any]] = cursor.fetchall()
-    return rows
+    """Return the columns of steps in order."""
+    ending = "WHERE run_id = %s AND sequence_no BETWEEN %s AND %s ORDER BY sequence_no"
+    values = bulk.database_values(Step, ("run", "sequence_no", "sequence_no"), (run_id, first, last))
+    return bulk.select(Step, _COLUMNS, ending, values)
 
 
 def _affected_containers(
