@@ -25,11 +25,11 @@ def raw_response(*, status: int, headers: Iterable[tuple[str, str]], body: bytes
 
 def join_marks(marks: Marks) -> list[tuple[int, int]]:
     """Return the marks without those of pieces that arrived right after another."""
-    joined: list[tuple[int, int]] = []
+    bursts: list[tuple[int, int]] = []
     for offset, at_ms in marks:
-        if not joined or at_ms - joined[-1][1] >= _GAP_MS:
-            joined.append((offset, at_ms))
-    return joined
+        if not bursts or at_ms - bursts[-1][1] >= _GAP_MS:
+            bursts.append((offset, at_ms))
+    return bursts
 
 
 def _body(body: bytes) -> JSONObject:
