@@ -20,12 +20,15 @@ def answer(call: Call, *, limit: int) -> RecordedResponse:
             status=400, reason=f"rerun {call.run_id}: {call.operation.path} is not recorded, so it is refused"
         )
     payload = request_payload(call, limit=limit)
+    body = as_object(payload["request"])
     request = services.AgentRequest(
         input=as_object(model_request(payload)),
         provider=as_text(payload["provider"]),
         model=as_text(payload["model_id"]),
         headers=as_object(payload.get(REQUEST_HEADERS)),
-        is_streamed=as_object(payload["request"]).get("stream") is True or "streamGenerate" in call.operation.path,
+        api=call.operation.api,
+        is_streamed=body.get("stream") is True or "streamGenerate" in call.operation.path,
+        states_usage=as_object(body.get("stream_options")).get("include_usage") is True,
     )
     close_old_connections()
     try:

@@ -7,17 +7,19 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
+from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
 from traces.core.json_access import as_list, as_object, as_text, is_integer
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.models import Step
+from traces.redaction.markers import kinds
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.storage import artifacts, bulk
 
 # The attribute of a model step with the headers that its answer depends on.
 REQUEST_HEADERS: Final = "request_headers"
-_STREAM: Final = "text/event-stream"
+STREAM: Final = "text/event-stream"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,7 +32,7 @@ class RecordedResponse:
 
     @property
     def is_stream(self) -> bool:
-        return any(name == "content-type" and value.startswith(_STREAM) for name, value in self.headers)
+        return any(name == "content-type" and value.startswith(STREAM) for name, value in self.headers)
 
 
 @lru_cache(maxsize=4)
@@ -63,3 +65,13 @@ def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
         headers=[(as_text(name), as_text(value)) for name, value in pairs],
         body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
     )
+
+
+def load_answer(run_id: UUID, no: int) -> StepAnswer | None:
+    """Return the answer of a step; None if it failed, or if its output is lost or redacted."""
+    step = Step.objects.get(run_id=run_id, sequence_no=no)
+    output = artifacts.available([step.output_ref]).get(step.output_ref)
+    if step.status != StepStatus.OK or not isinstance(output, dict) or [*kinds(output)]:
+        return None
+    tokens_in, tokens_out = step.tokens_in or 0, step.tokens_out or 0
+    return StepAnswer(output=output, model=step.model, id=step.id.hex, tokens_in=tokens_in, tokens_out=tokens_out)

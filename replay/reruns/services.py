@@ -10,6 +10,7 @@ from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun, RerunCall
 from replay.reruns import recordings
+from replay.reruns.core.built_responses import build_body
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.playback import rename_body
 from replay.reruns.core.renaming import Renaming
@@ -31,7 +32,10 @@ class AgentRequest:
     provider: str
     model: str
     headers: JSONObject
+    api: str
     is_streamed: bool
+    # Whether the end of a stream is to state the tokens.
+    states_usage: bool
 
 
 def start(ref: str, *, caller: str) -> Rerun:
@@ -97,10 +101,22 @@ def _reason(rerun: Rerun, divergence: Divergence) -> str:
 
 
 def _response(rerun: Rerun, match: Match, renaming: Renaming, request: AgentRequest) -> RecordedResponse:
+    """Return the response as it came, or one with the same content in the form that the agent asks for."""
     response = recordings.load_response(rerun.source_run_id, match.call.no)
-    if response is None:
-        raise SessionConflict(f"step {match.call.no} has no response as it came from the provider")
-    if response.status < 400 and response.is_stream != request.is_streamed:
-        form = "a stream" if response.is_stream else "no stream"
-        raise SessionConflict(f"the response of step {match.call.no} is {form}, and the agent asks for the other form")
+    if response is None or (response.status < 400 and response.is_stream != request.is_streamed):
+        response = _built_response(rerun, match, request)
     return replace(response, body=rename_body(response.body, renaming))
+
+
+def _built_response(rerun: Rerun, match: Match, request: AgentRequest) -> RecordedResponse:
+    answer = recordings.load_answer(rerun.source_run_id, match.call.no)
+    body = answer and build_body(
+        request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage
+    )
+    if not body:
+        form = "a stream" if request.is_streamed else "one document"
+        raise SessionConflict(
+            f"the answer of step {match.call.no} is not recorded such that it could be given as {form}"
+        )
+    media_type = recordings.STREAM if request.is_streamed else "application/json"
+    return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)

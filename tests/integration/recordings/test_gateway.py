@@ -247,6 +247,15 @@ def test_changed_agent_diverges_and_calls_nobody(server: Server, models: ModelSe
     assert rerun(server, run, "print('no calls')").returncode == 5
 
 
+@pytest.mark.parametrize("api", ["chat", "anthropic"])
+def test_agent_may_ask_for_a_stream_where_none_was_recorded(server: Server, models: ModelServer, api: str) -> None:
+    run = run_of(record(server, AGENTS[api], "plain"))
+    requests = len(models.requests)
+    again = rerun(server, run, AGENTS[api], "stream")
+    assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
+    assert len(models.requests) == requests
+
+
 def test_volatile_values_are_renamed_in_requests_and_answers(server: Server, models: ModelServer) -> None:
     program = AGENTS["chat"].replace('"Weather and time?"', 'f"Weather in {tempfile.mkdtemp()}?"')
     run = run_of(record(server, f"import tempfile\n{program}", "plain"))

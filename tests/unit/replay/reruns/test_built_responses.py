@@ -1,0 +1,42 @@
+"""Responses in a provider's format, from the answers of steps."""
+
+import pytest
+
+from cockpit.gateway.answers import read_answer, read_stream
+from replay.reruns.core.built_responses import StepAnswer, build_body
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.formats.tracing.client_calls import model_answer
+
+CALL: JSONObject = {"id": "c1", "name": "look", "arguments": {"city": "Zürich", "days": 3}}
+
+
+@pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
+@pytest.mark.parametrize("is_streamed", [True, False])
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "assistant", "content": "Grüezi"},
+        {"role": "assistant", "content": "I look", "tool_calls": [CALL]},
+        {"role": "assistant", "content": None, "tool_calls": [CALL, {**CALL, "id": "c2"}]},
+    ],
+)
+def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed: bool, message: JSONValue) -> None:
+    answer = StepAnswer(output={"message": message}, model="m1", id="1", tokens_in=3, tokens_out=2)
+    body = build_body(api, answer, is_streamed=is_streamed, states_usage=True)
+    assert body is not None
+    if is_streamed:
+        content = read_stream(api, body)
+        assert content.has_ended
+        response = content.answer
+    else:
+        response = read_answer(api, body)
+    result = model_answer({"api": api, "response": response})
+    assert result.output is not None
+    assert result.output["message"] == message
+    assert (result.usage.tokens_in, result.usage.tokens_out) == (3, 2)
+
+
+def test_answer_in_an_unknown_form_is_not_built() -> None:
+    blocks: JSONValue = [{"type": "thinking", "thinking": "hm"}]
+    answer = StepAnswer(output={"message": {"content": blocks}}, model="m1", id="1", tokens_in=0, tokens_out=0)
+    assert build_body("openai.chat", answer, is_streamed=False, states_usage=False) is None
