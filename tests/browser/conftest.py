@@ -1,10 +1,11 @@
 """A real server and a real browser. These tests use no database and no settings."""
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, ViewportSize, sync_playwright
 
 from tests.browser.cockpit import DESK, Cockpit, Scheme
 from tests.browser.demo import Demo
@@ -23,6 +24,15 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture(scope="session")
+def spare_server() -> Iterator[Server]:
+    """A server for tests that delete runs or change what applies to all runs."""
+    running = Server(scratch_folder("fp-spare-") / "home")
+    running.start()
+    yield running
+    assert running.stop() == 0, "the server did not end cleanly"
+
+
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         instance = chromium.launch(playwright, chromium.path())
@@ -30,14 +40,40 @@ def browser() -> Iterator[Browser]:
         instance.close()
 
 
+@pytest.fixture(scope="session")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser profile whose cache stays warm; what pages store in it is removed before each test."""
+    with _new_profile(browser) as context:
+        yield context
+
+
+@contextmanager
+def _new_profile(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(reduced_motion="reduce")
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield context
+    context.close()
+
+
 OpenCockpit = Callable[..., Cockpit]
 
 
 @pytest.fixture
-def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureRequest) -> Iterator[OpenCockpit]:
-    """Open the cockpit in a new browser profile. Console errors and warnings fail the test."""
+def open_cockpit(
+    server: Server, browser: Browser, profile: BrowserContext, request: pytest.FixtureRequest
+) -> Iterator[OpenCockpit]:
+    """Open the cockpit in an empty profile, each further one in its own. Console errors and warnings fail the test."""
     complaints: list[str] = []
     pages: list[Page] = []
+    profiles = ExitStack()
+
+    def new_page() -> Page:
+        if pages:
+            return profiles.enter_context(_new_profile(browser)).new_page()
+        page = profile.new_page()
+        storage = {"origin": server.url, "storageTypes": "cookies,local_storage"}
+        profile.new_cdp_session(page).send("Storage.clearDataForOrigin", storage)
+        return page
 
     def collect(message: ConsoleMessage, deleted_run: str) -> None:
         address = message.location.get("url", "")
@@ -54,9 +90,9 @@ def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureReques
         deleted_run: str = "",
         is_first_visit: bool = False,
     ) -> Cockpit:
-        context = browser.new_context(viewport=viewport, color_scheme=scheme, reduced_motion="reduce")
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page = context.new_page()
+        page = new_page()
+        page.set_viewport_size(viewport)
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.on("console", lambda message: collect(message, deleted_run))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         pages.append(page)
@@ -67,8 +103,9 @@ def open_cockpit(server: Server, browser: Browser, request: pytest.FixtureReques
     yield open_page
     if hasattr(request.node, "failed_call"):
         _save_screenshots(request.node.name, pages)
-    for page in pages:
-        page.context.close()
+    profiles.close()
+    for page in profile.pages:
+        page.close()
     assert not complaints, "\n".join(complaints)
 
 

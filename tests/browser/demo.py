@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from functools import cached_property
 from typing import Any, ClassVar
 
 from tests.support.patience import patience_s, wait_until
@@ -10,38 +11,48 @@ LOADED_LIMIT_S = 60
 
 
 class Demo:
-    """The failed run, the fork that fixes it, and their diff."""
+    """The failed run, the fork that fixes it, and their diff. An experiment and a bisection run when asked for."""
 
     KEYS: ClassVar[dict[str, str]] = {"help": "?", "palette": "Control+k"}
 
     def __init__(self, url: str) -> None:
         self._url = url
         self.session = self._finished_session()
-        self.failed_run = self.session["source_run"]
-        self._share_path = self._share()
-        self.experiment = self._experiment()
-        self.bisection = self._bisection()
+        self.failed_run: str = self.session["source_run"]
 
     def path(self, screen: str) -> str:
         diff, fork = self.session["diff"], self.session["fork_sequence_no"]
+        match screen:
+            case "experiment":
+                return f"/experiments/{self._experiment}"
+            case "bisection":
+                return f"/bisections/{self._bisection}"
+            case "share":
+                return self._share("diff", diff)
+            case "shared run" | "shared tree":
+                return self._share(screen.removeprefix("shared "), self.failed_run)
+            case "shared replay":
+                return self._share("replay", self.session["id"])
         paths = {
             "run": f"/runs/{self.failed_run}",
             "step": f"/runs/{self.failed_run}?step={fork}",
+            "tree view": f"/runs/{self.failed_run}?view=tree",
             "timeline": f"/runs/{self.failed_run}?view=timeline",
+            "graph": f"/runs/{self.failed_run}?view=graph",
             "fork": f"/runs/{self.failed_run}?step={fork}&fork={fork}",
             "activity": "/activity",
             "replay": f"/replays/{self.session['id']}",
             "diff": f"/diffs/{diff}",
             "compare": "/compare",
             "tools": "/tools",
+            "connect": "/connect",
             "hooks": "/settings/hooks",
+            "redaction": "/settings/redaction",
+            "matching": "/settings/matching",
             "settings": "/settings",
-            "share": self._share_path,
             "new experiment": f"/experiments/new?run={self.failed_run}&step={fork}",
-            "experiment": f"/experiments/{self.experiment}",
             "outcomes": "/settings/outcomes?app=order-desk",
             "retention": "/settings/retention",
-            "bisection": f"/bisections/{self.bisection}",
             "tree": f"/tree/{self.failed_run}",
             "report file": f"/api/v1/diffs/{diff}?format=html",
             "tour": "/tour",
@@ -65,13 +76,6 @@ class Demo:
 
         return wait_until(look, LOADED_LIMIT_S)
 
-    @classmethod
-    def finished(cls, url: str) -> dict[str, Any]:
-        """Return the demo's finished replay."""
-        demo = cls.__new__(cls)
-        demo._url = url
-        return demo._finished_session()
-
     def _finished_session(self) -> dict[str, Any]:
         def look() -> dict[str, Any] | None:
             sessions: list[dict[str, Any]] = self.ask("/replays")["sessions"]
@@ -79,6 +83,7 @@ class Demo:
 
         return wait_until(look, LOADED_LIMIT_S)
 
+    @cached_property
     def _bisection(self) -> str:
         """Run a bisection with the large model, and a control replay for the diff."""
         large = [{"match": {"type": "model"}, "model": {"model": "desk-large-1"}}]
@@ -98,6 +103,7 @@ class Demo:
         )
         return bisection
 
+    @cached_property
     def _experiment(self) -> str:
         """Run an experiment: both demo models, with and without the sentence that fixes the run."""
         models = [
@@ -122,6 +128,7 @@ class Demo:
         )
         return experiment
 
-    def _share(self) -> str:
-        url: str = self.ask(f"/diffs/{self.session['diff']}/shares", {"expires_in_s": 3600})["url"]
+    def _share(self, kind: str, subject: str) -> str:
+        link = self.ask("/shares", {"kind": kind, "subject": subject, "expires_in_s": 3600})
+        url: str = link["url"]
         return "/" + url.removeprefix(self._url).lstrip("/")

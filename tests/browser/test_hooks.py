@@ -32,7 +32,7 @@ def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Pa
         server = Server(tmp_path / "home", env={**environment, "LANGFUSE_SECRET_KEY": KEYS[1]})
         server.start()
         try:
-            _check_pages(browser, server.url, Demo.finished(server.url))
+            _check_pages(browser, server.url, Demo(server.url).session)
             assert langfuse.rejections == []
         finally:
             assert server.stop() == 0

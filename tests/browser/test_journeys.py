@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
 from tests.browser.cockpit import Cockpit
 from tests.browser.conftest import OpenCockpit
@@ -108,6 +108,19 @@ def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> 
     keyboard.press("Escape")
     keyboard.press("Control+k")
     expect(cockpit.page.get_by_label("Search pages, actions and runs").first).to_be_visible()
+
+
+def test_selected_step_is_always_in_view(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    low: ViewportSize = {"width": 1440, "height": 440}
+    page = open_cockpit(f"/runs/{demo.failed_run}?step=1&view=tree", viewport=low).page
+    steps = page.get_by_role("tree", name="Steps of the run").get_by_role("treeitem")
+    expect(steps).to_have_count(11)
+    expect(steps.last).not_to_be_in_viewport()
+    for number in range(2, 12):
+        page.keyboard.press("j")
+        expect(page).to_have_url(re.compile(f"step={number}&"))
+    expect(steps.last).to_have_attribute("aria-selected", "true")
+    expect(steps.last).to_be_in_viewport(ratio=1)
 
 
 def test_timeline_zooms_and_graph_takes_the_full_width(open_cockpit: OpenCockpit, demo: Demo) -> None:

@@ -1,7 +1,6 @@
 """Retention in the browser: policies and their plan, deletion with undo, pins, and what a deleted run leaves behind."""
 
 import re
-from collections.abc import Iterator
 
 import httpx
 import pytest
@@ -10,7 +9,6 @@ from playwright.sync_api import Locator, expect
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.services.processes import scratch_folder
 from tests.services.server import Server
 from tests.support.old_runs import age_runs
 from tests.support.patience import patience_s
@@ -18,13 +16,10 @@ from tests.support.patience import patience_s
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
-    """A server of its own: these tests delete runs."""
-    running = Server(scratch_folder("fp-retention-") / "home")
-    running.start()
-    yield running
-    assert running.stop() == 0, "the server did not end cleanly"
+@pytest.fixture
+def server(spare_server: Server) -> Server:
+    """Not the server of the other tests: these delete runs."""
+    return spare_server
 
 
 def _record(server: Server, app: str, *parcels: int) -> list[str]:
@@ -159,7 +154,7 @@ def test_held_run_cannot_be_deleted(open_cockpit: OpenCockpit, server: Server) -
 
 
 def test_fork_states_that_its_source_was_deleted(open_cockpit: OpenCockpit, server: Server) -> None:
-    session = Demo.finished(server.url)
+    session = Demo(server.url).session
     source, fork = session["source_run"], session["run"]
     cockpit = open_cockpit(f"/runs/{source}", deleted_run=source)
     page = cockpit.page

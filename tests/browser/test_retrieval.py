@@ -42,7 +42,7 @@ def test_retriever_answers_trial_and_fork(browser: Browser, tmp_path: Path) -> N
         server = Server(tmp_path / "home", env=environment)
         server.start()
         try:
-            session = Demo.finished(server.url)
+            session = Demo(server.url).session
             cockpit = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), server.url)
             _try(cockpit)
             _call(cockpit)

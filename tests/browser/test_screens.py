@@ -1,30 +1,41 @@
-"""Accessibility of every screen, in both themes, on desktop and phone."""
+"""Accessibility of every screen, in both themes, on desktop and phone, and enlarged."""
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, ViewportSize, expect
 
-from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
+from tests.browser.cockpit import ALL_RULES, COLOR_RULES, DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
+from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, sideways_scroll
 from tests.support.patience import wait_until
 
 SCREENS = (
     "runs",
     "run",
     "step",
+    "tree view",
+    "timeline",
+    "graph",
     "fork",
     "activity",
     "replay",
     "diff",
     "compare",
     "tools",
+    "connect",
     "hooks",
+    "redaction",
     "settings",
+    "matching",
     "share",
+    "shared run",
+    "shared replay",
+    "shared tree",
     "new experiment",
     "experiment",
     "outcomes",
@@ -37,6 +48,12 @@ SCREENS = (
     "palette",
 )
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+LOOKS: tuple[tuple[ViewportSize, Scheme, Sequence[str]], ...] = (
+    (DESK, "light", ALL_RULES),
+    (DESK, "dark", COLOR_RULES),
+    (PHONE, "dark", COLOR_RULES),
+    (PHONE, "light", ALL_RULES),
+)
 # Overlays of a screen, opened by the name of a button or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
     "runs": ("App", "Started", "More"),
@@ -64,14 +81,15 @@ def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str
         page.keyboard.press(demo.KEYS[screen])
         expect(page.get_by_role("dialog")).to_be_visible()
     problems: list[str] = []
-    for viewport in (DESK, PHONE):
-        for scheme in SCHEMES:
-            cockpit.show_in(viewport, scheme)
-            results = cockpit.serious_accessibility_problems()
-            problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in results]
-        width = page.evaluate("document.documentElement.scrollWidth")
-        if width > viewport["width"]:
-            problems.append(f"the page is {width} wide on a screen of {viewport['width']}: it scrolls sideways")
+    for viewport, scheme, rules in LOOKS:
+        cockpit.show_in(viewport, scheme)
+        results = [*cockpit.serious_accessibility_problems(rules), *sideways_scroll(page)]
+        problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in results]
+    cockpit.show_in(DESK, "light")
+    problems += [f"wide: {problem}" for problem in [*focus_jumps(page), *motion(page)]]
+    cockpit.show_in(ZOOMED, "light")
+    zoomed = [*sideways_scroll(page), *lost_controls(page), *focus_jumps(page), *motion(page)]
+    problems += [f"enlarged: {problem}" for problem in zoomed]
     assert not problems, "\n".join(problems)
 
 
@@ -229,14 +247,14 @@ def _width(link: Locator) -> float:
 
 
 def test_bundled_fonts_are_used(open_cockpit: OpenCockpit, demo: Demo) -> None:
-    cockpit = open_cockpit(demo.path("run"))
-    expect(cockpit.page.get_by_role("main")).to_be_visible()
-    cockpit.page.wait_for_load_state("networkidle")
-    families = cockpit.page.evaluate(
-        "[...document.fonts].filter((face) => face.status === 'loaded').map((face) => face.family.replaceAll('\"', ''))"
+    page = open_cockpit(demo.path("run")).page
+    # Fonts are loaded when the first text needs them.
+    page.wait_for_function(
+        """(families) => families.every((family) => [...document.fonts].some(
+             (face) => face.status === "loaded" && face.family.replaceAll('"', "") === family))""",
+        arg=["Inter Variable", "JetBrains Mono Variable"],
     )
-    assert {"Inter Variable", "JetBrains Mono Variable"} <= set(families)
-    assert "Inter Variable" in cockpit.page.evaluate("getComputedStyle(document.querySelector('main')).fontFamily")
+    assert "Inter Variable" in page.evaluate("getComputedStyle(document.querySelector('main')).fontFamily")
 
 
 def test_unknown_address_shows_not_found(open_cockpit: OpenCockpit) -> None:

@@ -60,14 +60,21 @@ const routeTree = rootRoute.addChildren([
   loginRoute,
 ]);
 
+// A page whose search changes scrolls by itself: it reveals the step that was selected, or leaves the reader in place.
+let hasOtherPath = true;
+
 export const router = createRouter({
   routeTree,
   defaultPreload: "intent",
   defaultPreloadStaleTime: 0,
   context: { queryClient },
-  scrollRestoration: true,
+  scrollRestoration: () => hasOtherPath,
   defaultErrorComponent: ({ error, reset }) => <ErrorPage error={error} onRetry={reset} />,
   defaultNotFoundComponent: NotFound,
+});
+
+router.subscribe("onBeforeLoad", ({ pathChanged }) => {
+  hasOtherPath = pathChanged;
 });
 
 declare module "@tanstack/react-router" {

@@ -38,7 +38,7 @@ export function DiffPage(): ReactElement {
   if (!response) return <DiffSkeleton />;
   if (!report) return <ComparisonPending />;
   const onSearch = (change: Partial<DiffSearch>) =>
-    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true, resetScroll: false });
+    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true });
   return (
     <div className={classes.page}>
       <Header report={report} />

@@ -27,7 +27,7 @@ function Report({ diff }: { diff: string }): ReactElement {
   const { data: report, error, refetch } = useQuery(diffQuery(diff));
   if (!isReport(report)) return <SharedState error={error} onRetry={() => void refetch()} />;
   const onSearch = (change: Partial<DiffSearch>) =>
-    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true, resetScroll: false });
+    void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true });
   return (
     <SharedFrame
       tab={`${candidateName(report)}: what changed and why`}

@@ -62,8 +62,7 @@ function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): Re
   const selectedNumber = search.step ?? firstStep(steps, usualView);
   const step = steps.find(({ sequence_no }) => sequence_no === selectedNumber);
   const change = useCallback(
-    (next: Partial<RunSearch>) =>
-      void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true, resetScroll: false }),
+    (next: Partial<RunSearch>) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true }),
     [navigate],
   );
   const select = useCallback(
