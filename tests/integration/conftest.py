@@ -3,11 +3,18 @@
 from collections.abc import Iterable, Iterator
 
 import pytest
+from django.conf import settings
 from django.db import connection
 
 from traces.models import RetentionPass
 from traces.runs import services
 from traces.search import documents
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _find_interface_files_on_request() -> None:
+    """Every new test client would list all files of the browser interface first: most of the time of many tests."""
+    settings.WHITENOISE_AUTOREFRESH = True
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -35,10 +35,9 @@ def _record(folder: Path) -> None:
 def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmShell]:
     folder = tmp_path_factory.mktemp("recordings")
     _record(folder)
-    shell = Shell(tmp_path_factory.mktemp("home"))
-    result = shell("import", folder, "--json")
+    warm = WarmShell(Shell(tmp_path_factory.mktemp("home")))
+    result = warm("import", folder, "--json")
     assert result.code == 0, result.err
-    warm = WarmShell(shell)
     yield warm
     warm.close()
 

@@ -1,25 +1,15 @@
 """Experiments on the command line."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
-from tests.support.command_line import Shell, WarmShell
+from tests.support.command_line import WarmShell
 
 pytestmark = pytest.mark.own_store
 FAILED = RECORDINGS / f"{REFUND}.jsonl"
-
-
-@pytest.fixture
-def forkpoint(tmp_path: Path) -> Iterator[WarmShell]:
-    shell = Shell(tmp_path / "home")
-    assert shell("import", RECORDINGS, "--json").code == 0  # other runs contain the tools' answers
-    warm = WarmShell(shell)
-    yield warm
-    warm.close()
 
 
 def test_experiment_estimates_and_compares_models(forkpoint: WarmShell, tmp_path: Path) -> None:

@@ -1,26 +1,13 @@
 """Input and output of the command line: invalid arguments, malformed documents, files and folders."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from cockpit.demo.agent.scenarios import RECORDINGS
-from tests.support.command_line import Shell, WarmShell
+from tests.support.command_line import WarmShell
 
 pytestmark = pytest.mark.own_store
-
-
-@pytest.fixture(scope="module")
-def forkpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmShell]:
-    """Return the command with its own store, which contains the demo's recordings."""
-    shell = Shell(tmp_path_factory.mktemp("home"))
-    result = shell("import", RECORDINGS, "--json")
-    assert result.code == 0, result.err
-    warm = WarmShell(shell)
-    yield warm
-    warm.close()
 
 
 @pytest.mark.parametrize(
