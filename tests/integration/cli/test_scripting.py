@@ -9,6 +9,7 @@ import pytest
 
 from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.support.command_line import Shell
+from tests.support.patience import patience_s
 
 pytestmark = pytest.mark.own_store
 PROGRAM = """
@@ -29,7 +30,7 @@ def test_program_replays_file_and_streams_text(tmp_path: Path) -> None:
         env=shell.environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=patience_s(120),
         check=False,
     )
     assert process.returncode == 0, process.stderr

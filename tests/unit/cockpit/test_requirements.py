@@ -8,6 +8,8 @@ from pathlib import Path
 
 import django
 
+from tests.support.patience import patience_s
+
 ROOT = Path(__file__).resolve().parents[3]
 # Run in a process that can import nothing of the environment but what the lock names.
 _DEPLOYED = """
@@ -49,7 +51,7 @@ def test_every_module_of_the_product_loads_with_the_locked_packages_alone(tmp_pa
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=patience_s(120),
     )
     assert done.returncode == 0, done.stderr[-2000:]
 
