@@ -10,6 +10,7 @@ from tests.support.command_line import Shell
 from tests.support.servers.event_server import event_server
 from tests.support.servers.provider_server import openai_text, provider_server
 
+pytestmark = pytest.mark.once
 PROGRAM = """
 import openai, sys
 client = openai.OpenAI(api_key="none", base_url=sys.argv[1])

@@ -18,7 +18,7 @@ from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
 from tests.support.servers.live_tools import UNRECORDED_CALL, configure, launch
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 HANGING: dict[str, Any] = {
     **UNRECORDED_CALL,
     "output": {"tool_calls": [{"id": "x", "name": "get_order", "arguments": {"order_id": "hang"}}]},

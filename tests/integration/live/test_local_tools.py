@@ -21,7 +21,7 @@ from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
 from tests.support.servers.live_tools import UNRECORDED_CALL, configure, order_step, output, replay
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -18,7 +18,7 @@ from tests.support.patience import wait_until
 from tests.support.stored_diffs import store_run
 from traces.models import Run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 # A small copy of the model's package: it logs the loading processes and gives every text a vector.
 PACKAGE = """
 import os
