@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from diffing import queries as diffs
-from diffing.report.places import quote
+from diffing.report.places import cause_title, quote
 from traces.comments.queries import CommentSubject
 from traces.comments.schemas import CommentRequest
 from traces.core.vocabulary import CommentKind
@@ -36,7 +36,9 @@ def anchor_quote(subject: CommentSubject, body: CommentRequest) -> str:
     if body.place is None:
         return ""
     _check_kind(subject, CommentKind.DIFF, "/place")
-    text = quote(diffs.report(subject.id).sections, body.place)
+    report = diffs.report(subject.id)
+    is_cause = body.place.section == "causes"
+    text = cause_title(report.attribution, body.place) if is_cause else quote(report.sections, body.place)
     if text is None:
         raise NotFound("this report has no such difference, or the difference has no such line", where="/place")
     return text

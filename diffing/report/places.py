@@ -1,8 +1,9 @@
 """The places of a report that comments are about: whether a place exists, and what it shows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from diffing.schemas.report import Attribution, Cause
 from diffing.schemas.sections import SectionItem, Sections, TextDiff, TextSpan, ValueChange
 from diffing.sequences.text_diff import shorten
 from traces.comments.schemas import DiffPlace
@@ -14,18 +15,23 @@ _MAX_SIDE: Final = 140
 
 def quote(sections: Sections, place: DiffPlace) -> str | None:
     """Return what a place shows, such as `4200 → 42`; None if the report has no such place."""
-    for item in _items(sections, place):
-        if (text := _quote_in(item, place)) is not None:
-            return text
+    section = getattr(sections, place.section) if place.section in Sections.model_fields else None
+    items = [item for item in (section.items if section else ()) if item.kind == place.kind and _is_at(item, place)]
+    return _quote_in(items[place.occurrence], place) if place.occurrence < len(items) else None
+
+
+def cause_title(attribution: Attribution, place: DiffPlace) -> str | None:
+    """Return the title of the cause that a place names; None if the report has no such cause."""
+    primary = [attribution.primary] if attribution.primary else []
+    for cause in (*primary, *attribution.supporting, *attribution.alternatives):
+        if (cause.category, cause.title) == (place.kind, place.part) and _is_at(cause, place):
+            return shorten(cause.title, _MAX_SIDE)
     return None
 
 
-def _items(sections: Sections, place: DiffPlace) -> Iterator[SectionItem]:
-    section = getattr(sections, place.section) if place.section in Sections.model_fields else None
-    for item in section.items if section else ():
-        steps = tuple(step and step.sequence_no for step in (item.base, item.candidate))
-        if item.kind == place.kind and steps == (place.base, place.candidate):
-            yield item
+def _is_at(difference: SectionItem | Cause, place: DiffPlace) -> bool:
+    steps = [step and step.sequence_no for step in (difference.base, difference.candidate)]
+    return steps == [place.base, place.candidate]
 
 
 def _quote_in(item: SectionItem, place: DiffPlace) -> str | None:

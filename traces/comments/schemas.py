@@ -15,15 +15,18 @@ _Number = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class DiffPlace(Schema):
-    """A difference in a report, or a line of it. It names content and not positions on a page."""
+    """A difference in a report, a line of it, or a possible cause. It names content and not positions on a page."""
 
+    # A section of the report, or `causes`.
     section: _Part
-    # The kind of the difference, such as `arguments`.
+    # The kind of the difference, such as `arguments`; the category of a cause.
     kind: _Part
     # The numbers of the two steps.
     base: _Number | None = None
     candidate: _Number | None = None
-    # JSON pointer of a value, or `message 3`: an entry in the list of changed messages.
+    # Which of the differences of this kind at these steps, from 0.
+    occurrence: _Number = 0
+    # JSON pointer of a value, or `message 3`: an entry in the list of changed messages. Of a cause: its title.
     part: _Part = ""
     # Line of a text difference, from 0.
     line: _Number | None = None

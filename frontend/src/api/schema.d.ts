@@ -3570,7 +3570,7 @@ export interface components {
         };
         /**
          * DiffPlace
-         * @description A difference in a report, or a line of it. It names content and not positions on a page.
+         * @description A difference in a report, a line of it, or a possible cause. It names content and not positions on a page.
          */
         DiffPlace: {
             /** Section */
@@ -3587,6 +3587,11 @@ export interface components {
              * @default null
              */
             candidate: number | null;
+            /**
+             * Occurrence
+             * @default 0
+             */
+            occurrence: number;
             /**
              * Part
              * @default

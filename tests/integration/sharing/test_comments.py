@@ -84,10 +84,19 @@ def test_thread_on_a_step(world: World) -> None:
     assert Comments("run", world.source).rows() == []
 
 
+def test_comment_on_a_cause_of_a_report_quotes_it(world: World, client: Client) -> None:
+    cause = client.get(f"/api/v1/diffs/{world.diff}").json()["attribution"]["primary"]
+    steps = {side: cause[side] and cause[side]["sequence_no"] for side in ("base", "candidate")}
+    place = {"section": "causes", "kind": cause["category"], "part": cause["title"], **steps}
+    comments = Comments("diff", world.diff)
+    assert comments.add(place=place, text="Agreed.")["quote"] == cause["title"]
+    assert comments.post(place={**place, "part": "another"}, text="x").status_code == 404
+
+
 def test_comment_on_a_line_of_a_report_quotes_it(world: World, client: Client) -> None:
     place = answer_place(client, world.diff)
     comment = Comments("diff", world.diff).add(place=place, text="Here.")
-    assert comment["place"] == {"part": "", **place}
+    assert comment["place"] == {"occurrence": 0, "part": "", **place}
     assert comment["quote"]
 
 

@@ -20,7 +20,7 @@ const comment = (id: string, change: Partial<CommentView>): CommentView => ({
   may_delete: false,
   ...change,
 });
-const place: DiffPlace = { section: "tool", kind: "result", base: 3, candidate: 4, part: "", line: 2 };
+const place: DiffPlace = { section: "tool", kind: "result", base: 3, candidate: 4, occurrence: 0, part: "", line: 2 };
 const time = "2026-01-02T00:00:00Z";
 
 test("comments form threads by step and by line", () => {
@@ -37,6 +37,7 @@ test("comments form threads by step and by line", () => {
   expect(ids).toEqual([["a", "c", "e"], ["d"]]);
   expect(threads.get(anchorKey({ place: { ...place } }))).toHaveLength(1);
   expect(threads.get(anchorKey({ place: { ...place, line: 3 } }))).toBeUndefined();
+  expect(threads.get(anchorKey({ place: { ...place, occurrence: 1 } }))).toBeUndefined();
 });
 
 test("only what is open counts", () => {

@@ -13,8 +13,8 @@ export type Threads = ReadonlyMap<string, readonly Thread[]>;
 
 export function anchorKey(anchor: Anchor): string {
   if ("step" in anchor) return `step ${anchor.step}`;
-  const { section, kind, base, candidate, part, line } = anchor.place;
-  return JSON.stringify([section, kind, base, candidate, part, line]);
+  const { section, kind, base, candidate, occurrence, part, line } = anchor.place;
+  return JSON.stringify([section, kind, base, candidate, occurrence, part, line]);
 }
 
 function anchorOf({ step, place }: CommentView): Anchor | null {

@@ -48,11 +48,11 @@ export function DiffView({ report, hasLinks, search, onSearch }: Props): ReactEl
       ))}
       <Verdict />
       <SectionIndex search={search} onSearch={onSearch} />
-      <div className={classes.two}>
-        <AlignedSteps search={search} onSearch={onSearch} />
-        <AttributionPanel />
-      </div>
       <PageComments subject={{ kind: "diff", id: report.id }}>
+        <div className={classes.two}>
+          <AlignedSteps search={search} onSearch={onSearch} />
+          <AttributionPanel />
+        </div>
         <SectionPanels search={search} onSearch={onSearch} />
       </PageComments>
       {/* A deleted run cannot be replayed. */}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Section, SectionItem, Sections, StepRef } from "@/api/schema";
-import { parseDiffSearch, visibleItems } from "./search";
+import { occurrenceOf, parseDiffSearch, visibleItems } from "./search";
 
 const step = (sequence_no: number): StepRef => ({
   id: String(sequence_no),
@@ -52,6 +52,13 @@ describe("parseDiffSearch", () => {
     expect(parseDiffSearch({ section: "secrets", pair: "5" })).toEqual({});
     expect(parseDiffSearch({ pair: -8 })).toEqual({ pair: "-8" });
   });
+});
+
+it("tells differences of one kind at the same steps apart by their order", () => {
+  const [item] = sections.prompt.items;
+  if (!item) throw new Error("the report has no difference of prompts");
+  const items = [item, { ...item, kind: "another" }, { ...item }, { ...item, base: null }];
+  expect(items.map((each) => occurrenceOf(each, items))).toEqual([0, 0, 1, 0]);
 });
 
 describe("visibleItems", () => {

@@ -38,6 +38,14 @@ export function visibleItems(items: readonly SectionItem[], pair: string | undef
   return pair === undefined ? [...items] : items.filter((item) => concerns(item, pair));
 }
 
+/** Which of the differences of its kind at its steps an item is, from 0. */
+export function occurrenceOf(item: SectionItem, items: readonly SectionItem[]): number {
+  return items.slice(0, items.indexOf(item)).filter(({ kind, base, candidate }) => {
+    const isSamePair = base?.id === item.base?.id && candidate?.id === item.candidate?.id;
+    return kind === item.kind && isSamePair;
+  }).length;
+}
+
 export const SECTION_TITLES: Record<SectionName, string> = {
   prompt: "Prompt",
   retrieval: "Retrieval",

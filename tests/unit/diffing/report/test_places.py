@@ -43,6 +43,8 @@ REPORT: Final = sections(
     item("arguments", 3, 3, values=[ValueChange(path="/amount", op="changed", base=4200, candidate=42)]),
     item("arguments", 5, 6, values=[ValueChange(path="/note", op="added", candidate="hello\nworld")]),
     item("result", 3, 3, text=TEXT),
+    item("note", 8, 8, values=[ValueChange(path="/x", op="added", candidate="first")]),
+    item("note", 8, 8, values=[ValueChange(path="/x", op="added", candidate="second")]),
     item(
         "messages",
         7,
@@ -68,6 +70,9 @@ REPORT: Final = sections(
         ({"kind": "result", "base": 3, "candidate": 3, "line": 3}, None),
         ({"kind": "arguments", "base": 3, "candidate": 3, "line": 0}, None),
         ({"kind": "messages", "base": 7, "part": "message 1"}, None),
+        ({"kind": "note", "base": 8, "candidate": 8, "part": "/x"}, "first"),
+        ({"kind": "note", "base": 8, "candidate": 8, "occurrence": 1, "part": "/x"}, "second"),
+        ({"kind": "note", "base": 8, "candidate": 8, "occurrence": 2, "part": "/x"}, None),
         ({"section": "model_fields", "kind": "result", "base": 3, "candidate": 3}, None),
     ],
 )

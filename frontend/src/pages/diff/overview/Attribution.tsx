@@ -1,12 +1,13 @@
 import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
-import type { Cause, PathLink } from "@/api/schema";
+import type { Cause, DiffPlace, PathLink } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { LongText } from "@/ui/TextView";
 import { markOf } from "@/domain/steps/labels";
+import { LineComments, moveBetweenLines } from "../comments/LineComments";
 import { useReport } from "../reportContext";
 import classes from "./Attribution.module.css";
 
@@ -21,7 +22,11 @@ export function AttributionPanel(): ReactElement {
         <h2 id="cause-to-effect">From cause to effect</h2>
       </header>
       <div className={classes.body}>
-        {path.length > 0 ? <Path path={path} cause={cause} /> : <NoPath verdict={attribution.verdict} />}
+        {path.length > 0 ? (
+          <Path path={path} cause={cause} primary={primary} />
+        ) : (
+          <NoPath verdict={attribution.verdict} />
+        )}
         <Causes title="Contributing changes" causes={supporting.filter((item) => !isOnPath(item, path))} />
         <Causes title="Not ruled out" causes={alternatives} />
       </div>
@@ -47,7 +52,14 @@ function NoPath({ verdict }: { verdict: string }): ReactElement {
 /** A long path shows its first and last steps. The middle opens on request. */
 const [BEGIN, END] = [3, 2];
 
-function Path({ path, cause }: { path: readonly PathLink[]; cause: string | undefined }): ReactElement {
+interface PathProps {
+  path: readonly PathLink[];
+  /** In words. */
+  cause: string | undefined;
+  primary: Cause | null;
+}
+
+function Path({ path, cause, primary }: PathProps): ReactElement {
   const [isFullPath, setFullPath] = useState(path.length <= BEGIN + END + 1);
   const hiddenCount = path.length - BEGIN - END;
   return (
@@ -64,13 +76,14 @@ function Path({ path, cause }: { path: readonly PathLink[]; cause: string | unde
           );
         }
         return (
-          <li key={index}>
+          <li key={index} className={index === 0 ? classes.cause : undefined}>
             <Node link={link} number={index + 1} name={index === 0 ? cause : undefined} />
             {link.text && (
               <blockquote className={classes.quote}>
                 <LongText text={link.text} limit={120} />
               </blockquote>
             )}
+            {index === 0 && primary && <LineComments place={causePlace(primary)} subjectWords="the cause" />}
           </li>
         );
       })}
@@ -124,13 +137,25 @@ const LINK_EVIDENCE: Record<PathLink["via"], string> = {
   value: "one of its values appears again (weak evidence)",
 };
 
+function causePlace({ category, title, base, candidate }: Cause): DiffPlace {
+  return {
+    section: "causes",
+    kind: category,
+    base: base?.sequence_no ?? null,
+    candidate: candidate?.sequence_no ?? null,
+    occurrence: 0,
+    part: title,
+    line: null,
+  };
+}
+
 function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {
   const { report, hasLinks } = useReport();
   if (causes.length === 0) return null;
   return (
     <div className={classes.causes}>
       <h3>{title}</h3>
-      <ul>
+      <ul onKeyDown={moveBetweenLines}>
         {causes.map((cause, index) => (
           <li key={index}>
             <b>{cause.title}</b> <span className="muted">{cause.description}</span>
@@ -142,6 +167,7 @@ function Causes({ title, causes }: { title: string; causes: readonly Cause[] }):
                 </Link>
               </>
             )}
+            <LineComments place={causePlace(cause)} subjectWords="this cause" />
           </li>
         ))}
       </ul>

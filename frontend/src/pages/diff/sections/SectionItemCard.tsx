@@ -17,11 +17,13 @@ import classes from "./SectionItemCard.module.css";
 interface Props {
   section: Section["name"];
   item: SectionItem;
+  /** Which of the differences of its kind at its steps, from 0. */
+  occurrence: number;
   isUnified: boolean;
 }
 
 /** One difference, with every comparison that applies to it. */
-export function SectionItemCard({ section, item, isUnified }: Props): ReactElement {
+export function SectionItemCard({ section, item, occurrence, isUnified }: Props): ReactElement {
   const { report, hasLinks } = useReport();
   const [raw, rawDialog] = useDisclosure(false);
   const relation = RELATION[item.relation];
@@ -30,6 +32,7 @@ export function SectionItemCard({ section, item, isUnified }: Props): ReactEleme
     kind: item.kind,
     base: item.base?.sequence_no ?? null,
     candidate: item.candidate?.sequence_no ?? null,
+    occurrence,
     part: "",
     line: null,
   };

@@ -5,7 +5,7 @@ import { useState, type ReactElement } from "react";
 import type { Section } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { useReport } from "../reportContext";
-import { SECTION_NAMES, SECTION_TITLES, sectionId, visibleItems, type DiffSearch } from "../search";
+import { SECTION_NAMES, SECTION_TITLES, occurrenceOf, sectionId, visibleItems, type DiffSearch } from "../search";
 import { SectionItemCard } from "./SectionItemCard";
 import { BothSteps } from "../StepLink";
 import classes from "./SectionPanels.module.css";
@@ -97,7 +97,13 @@ function SectionBody(props: { section: Section; pair: string | undefined; isUnif
   return (
     <div className={classes.body}>
       {items.slice(0, limit).map((item, index) => (
-        <SectionItemCard key={index} section={section.name} item={item} isUnified={isUnified} />
+        <SectionItemCard
+          key={index}
+          section={section.name}
+          item={item}
+          occurrence={occurrenceOf(item, section.items)}
+          isUnified={isUnified}
+        />
       ))}
       {remaining > 0 && (
         <Button variant="default" className={classes.more} onClick={() => setLimit(items.length)}>
