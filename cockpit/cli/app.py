@@ -308,7 +308,7 @@ def places(run: Run, json: Json = False, url: Url = None, token: Token = None) -
 
 @app.command()
 def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> None:
-    """Show the tree of forks of a run, with labels and scores."""
+    """Show the fork tree of a run, with labels and scores."""
     from cockpit.cli.commands import runs as runs_command
 
     runs_command.tree(run, json=json, url=url, token=token)

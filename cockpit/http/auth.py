@@ -150,7 +150,7 @@ def authenticate(headers: Mapping[str, str], session: Any, *, role: Role, addres
     if caller is None:
         if _has_key(headers):
             GUESSES.count(address, _TOO_MANY_GUESSES)
-        raise LoginRequired("Log in, or send a token as `Authorization: Bearer …`.")
+        raise LoginRequired("Sign in, or send a token as `Authorization: Bearer …`.")
     if not may(caller, role):
         raise NotAllowed(f"This needs the role {role}; {caller.name} is {caller.role}.")
     return caller

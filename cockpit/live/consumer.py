@@ -180,7 +180,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     async def _start(self) -> None:
         if not await self._may_read():
-            await self.close(NO_ACCESS, "log in first")
+            await self.close(NO_ACCESS, "sign in first")
         elif not await database_sync_to_async(self._feed.exists)():
             await self.close(NOT_FOUND, "not found")
         else:
@@ -218,7 +218,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
                         await self._wake_up_event.wait()
                 is_wake_up = self._wake_up_event.is_set()
                 self._wake_up_event.clear()
-            await self.close(NO_ACCESS, "log in again")
+            await self.close(NO_ACCESS, "sign in again")
         except DatabaseError as error:
             await self._close_for_retry(error)
         except _ReaderDisconnected:

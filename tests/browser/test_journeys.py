@@ -332,7 +332,7 @@ def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -
     expect(small.filter(has_text="prompt 2")).to_contain_text("1/1")
     for row in ("as recorded", "prompt 2"):
         small.filter(has_text=row).get_by_role("checkbox").check()
-    cockpit.page.get_by_role("link", name="Diff the two").click()
+    cockpit.page.get_by_role("link", name="Compare", exact=True).click()
     expect(page.get_by_label("Verdict")).to_contain_text(re.compile("prompt", re.I))
 
 
@@ -373,7 +373,7 @@ def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo:
     expect(rows.get_by_role("img", name=re.compile(r"^from step \d+: \d+ exact")).first).to_be_visible()
     for number in (1, 2):
         rows.get_by_role("checkbox").nth(number).check()
-    cockpit.page.get_by_role("link", name="Diff the two").click()
+    cockpit.page.get_by_role("link", name="Compare", exact=True).click()
     cockpit.page.wait_for_url(re.compile("/diffs/"))
     expect(cockpit.page.get_by_label("Verdict")).to_be_visible()
 

@@ -83,7 +83,7 @@ def test_policy_shows_its_plan_and_a_pin_keeps_a_run(open_cockpit: OpenCockpit, 
 
     deletions = page.get_by_role("region", name="Would be deleted")
     expect(deletions.get_by_role("link")).to_have_text(["Where is parcel 1?"])
-    expect(page.get_by_role("region", name="Would stay")).to_contain_text("pinned")
+    expect(page.get_by_role("region", name="Due, but kept")).to_contain_text("pinned")
     expect(page.get_by_role("region", name="Audit log")).to_contain_text("Policy set: 30 days")
     _check_looks(cockpit)
 

@@ -62,7 +62,7 @@ def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str 
 
 
 def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
-    """Print the tree of forks of a run."""
+    """Print the fork tree of a run."""
     with connect(url, token) as api:
         forks = api.get(f"/runs/{in_path(run_id(api, ref))}/tree")
     if json:

@@ -14,7 +14,7 @@ export class ProblemError extends Error {
 /** The server could not be reached. */
 export class UnreachableError extends Error {
   constructor() {
-    super("Can't reach the server.");
+    super("Can’t reach the server.");
     this.name = "UnreachableError";
   }
 }

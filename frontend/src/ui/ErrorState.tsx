@@ -18,7 +18,7 @@ function advice(error: unknown): string {
     case "auth_required":
       return "Sign in and open this address again.";
     case "auth_forbidden":
-      return "Your role does not allow this. An administrator can change that.";
+      return "Your role does not allow this. An admin can change that.";
     case "rate_limited":
     case "dependency_unavailable":
       return "Wait a moment, then try again.";

@@ -103,12 +103,12 @@ function useEverywhere(props: { bare: boolean; hasTour: boolean; onHelp: () => v
     ...(props.hasTour ? [{ keys: "", action: "Tour of the demo", run: () => void navigate(paths.tour()) }] : []),
     { keys: "", action: "Compare two runs", run: () => void navigate(paths.compare()) },
     { keys: "", action: "API documentation", run: () => window.open(serverPaths.apiDocs, "_blank") },
-    { keys: "mod+k", action: "Find pages, actions and runs", run: props.onPalette, whileTyping: true },
+    { keys: "mod+k", action: "Search pages, actions and runs", run: props.onPalette, whileTyping: true },
   ];
   const help = { keys: "?", action: "Show keyboard shortcuts", run: props.onHelp };
   const logoutCommand = {
     keys: "",
-    action: "Log out",
+    action: "Sign out",
     run: () => void logout().then(() => window.location.assign("/login")),
   };
   useShortcuts(
@@ -128,7 +128,7 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Page label="Tools" link={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
       <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/(settings|connect)/} />
       <span className={classes.space} />
-      <Item label="Find pages, actions and runs ( Ctrl K )">
+      <Item label="Search pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette}>
           <IconSearch size={18} stroke={1.7} />
           <span>Search</span>

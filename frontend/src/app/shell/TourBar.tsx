@@ -26,7 +26,7 @@ function Bar({ diff, onClose }: { diff: string; onClose: () => void }): ReactEle
   return (
     <section className={classes.bar} aria-label="Tour">
       <StageBar label="Stages of the tour" stages={TOUR_STAGES} current={stage} />
-      <span className={classes.hint}>{stage ? HINTS[stage] : "That was the tour. You find it again in Help."}</span>
+      <span className={classes.hint}>{stage ? HINTS[stage] : "That was the tour. You can find it again in Help."}</span>
       <CloseButton size="sm" aria-label="Close the tour" onClick={onClose} />
     </section>
   );

@@ -30,9 +30,7 @@ export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement 
         about {count(plan.live_calls)}, max. {count(plan.most_live_calls)}
       </dd>
       <dt>Cost</dt>
-      <dd>
-        {plan.cost_usd === null ? "not known" : `about ${money(plan.cost_usd)}, max. ${money(plan.most_cost_usd)}`}
-      </dd>
+      <dd>{plan.cost_usd === null ? "unknown" : `about ${money(plan.cost_usd)}, max. ${money(plan.most_cost_usd)}`}</dd>
     </dl>
   );
 }

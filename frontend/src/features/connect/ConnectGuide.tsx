@@ -33,7 +33,7 @@ export default function ConnectGuide(): ReactElement {
       </Tabs>
       {needsToken && token === null && <TokenButton isAdmin={access?.role === "admin"} onToken={setToken} />}
       {token !== null && (
-        <p className="muted">The token is shown only here and only now. It can record, and read nothing.</p>
+        <p className="muted">Copy the token now: it is not shown again. It can record runs but read nothing.</p>
       )}
       <Arrival />
     </div>
@@ -70,7 +70,7 @@ function TokenButton(props: { isAdmin: boolean; onToken: (token: string) => void
   if (!props.isAdmin) {
     return (
       <p className="muted">
-        Replace YOUR_TOKEN by a token with the role sender. An administrator creates it in the settings.
+        Replace YOUR_TOKEN with a token that has the sender role. An admin creates one in Settings.
       </p>
     );
   }

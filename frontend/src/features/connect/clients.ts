@@ -24,7 +24,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "sdk",
     name: "Python",
-    note: "Records calls of OpenAI, Anthropic, LangChain and others by itself; add steps of your own where you need them.",
+    note: "Records calls to OpenAI, Anthropic, LangChain and others automatically; add your own steps where you need them.",
     lines: ({ url, token }) => [
       "import forkpoint",
       `forkpoint.init(app="my-agent", url="${url}"${token === null ? "" : `, token="${token}"`})`,
@@ -33,7 +33,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "record",
     name: "Python, unchanged",
-    note: "Records the same without a change to the agent's code.",
+    note: "Records the same without changing the agent's code.",
     lines: ({ url, token }) => [
       [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
       "forkpoint record -- python agent.py",
@@ -52,7 +52,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "langfuse",
     name: "Langfuse",
-    note: "Python SDK 2 to 5, with scores and media. JavaScript sends the same spans, but was not tried yet.",
+    note: "Python SDK 2 to 5, with scores and media. The JavaScript SDK sends the same spans, but is not tested yet.",
     lines: ({ url, token }) => [
       `${env("LANGFUSE_HOST", url)} ${env("LANGFUSE_BASE_URL", url)}`,
       `${env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint")} ${env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY)}`,
@@ -70,7 +70,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "coding",
     name: "Claude Code, Codex",
-    note: "Sends sessions while they are being written, and continues where it stopped.",
+    note: "Sends sessions while they are written, and resumes where it stopped.",
     lines: ({ url, token }) => [
       [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
       "forkpoint watch",

@@ -81,7 +81,7 @@ function Header({ view }: { view: BisectionView }): ReactElement {
           <BisectionState status={view.status} />
           <span className="muted num">
             {pluralize(finishedReplays, "replay")} · {pluralize(view.live_calls, "live call")} ·{" "}
-            {view.cost_usd === null ? "cost not known" : money(view.cost_usd)}
+            {view.cost_usd === null ? "cost unknown" : money(view.cost_usd)}
           </span>
         </>
       }

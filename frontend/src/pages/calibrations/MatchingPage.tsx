@@ -62,7 +62,7 @@ function NoCalibrations(): ReactElement {
       title="No calibrations yet"
       action={
         <Button variant="default" renderRoot={(props) => <Link {...paths.runs()} {...props} />}>
-          Go to the runs
+          Go to runs
         </Button>
       }
     >

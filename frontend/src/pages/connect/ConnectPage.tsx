@@ -11,7 +11,7 @@ export function ConnectPage(): ReactElement {
     <Page>
       <PageHeader
         title="Connect an agent"
-        note="Point the tracing that your agent has at this server. Runs appear while they are being recorded."
+        note="Point your agent's tracing at this server. Runs appear here while they are recorded."
       />
       <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
         <ConnectGuide />

@@ -17,7 +17,7 @@ export function LoginPage(): ReactElement {
   const router = useRouter();
   const client = useQueryClient();
   const [token, setToken] = useState("");
-  useDocumentTitle("Log in");
+  useDocumentTitle("Sign in");
   const enter = useMutation({
     mutationFn: () => login(token.trim()),
     onSuccess: () => {
@@ -34,7 +34,7 @@ export function LoginPage(): ReactElement {
       }}
     >
       <Logo />
-      <h1>Log in to Forkpoint</h1>
+      <h1>Sign in to Forkpoint</h1>
       <p>
         <ProductLine />
       </p>
@@ -54,7 +54,7 @@ export function LoginPage(): ReactElement {
         visibilityToggleButtonProps={{ "aria-label": "Show or hide the token" }}
       />
       <Button type="submit" size="sm" fullWidth loading={enter.isPending} disabled={token.trim() === ""}>
-        Log in
+        Sign in
       </Button>
     </form>
   );

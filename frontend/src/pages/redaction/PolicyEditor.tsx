@@ -32,7 +32,7 @@ export function PolicyEditor({ app, current, list, mayEdit }: Props): ReactEleme
       <section className="panel" aria-labelledby="detectors">
         <header className={classes.head}>
           <h2 id="detectors">Detectors</h2>
-          <span className="muted">They look at every text, whatever its place.</span>
+          <span className="muted">They check all text, wherever it is.</span>
         </header>
         <fieldset className={classes.form} disabled={!mayEdit}>
           <Secrets app={app} draft={draft} setDraft={setDraft} kinds={list.secrets.length} />
@@ -64,7 +64,7 @@ export function PolicyEditor({ app, current, list, mayEdit }: Props): ReactEleme
         ))}
         <footer className={classes.foot}>
           {save.error && <Failure error={save.error} />}
-          {!mayEdit && <span className="muted">Only administrators change policies.</span>}
+          {!mayEdit && <span className="muted">Only admins can change policies.</span>}
           <Button loading={save.isPending} disabled={!mayEdit || !isChanged} onClick={() => save.mutate()}>
             Save as the next version
           </Button>

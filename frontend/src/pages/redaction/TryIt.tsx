@@ -29,7 +29,9 @@ export function TryIt({ app, draft }: { app: string; draft: Draft }): ReactEleme
     <section className="panel" aria-labelledby="try">
       <header className={classes.head}>
         <h2 id="try">Try it</h2>
-        <span className="muted">See what would be stored of a sample, before you save. Nothing of it is stored.</span>
+        <span className="muted">
+          See what would be stored of a sample before you save. The sample itself is not stored.
+        </span>
       </header>
       <div className={classes.trial}>
         <div className={classes.form}>

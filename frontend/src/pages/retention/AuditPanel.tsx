@@ -20,9 +20,7 @@ export function AuditPanel(): ReactElement {
     <section className="panel" aria-labelledby="audit">
       <header className={classes.head}>
         <h2 id="audit">Audit log</h2>
-        <span className="muted">
-          Every deletion, restoration, mark and change of a policy. It contains no payloads.
-        </span>
+        <span className="muted">Every deletion, restoration, mark and policy change. It contains no payloads.</span>
       </header>
       <LoadedList listing={audit}>{({ entries }) => <Entries entries={entries} />}</LoadedList>
     </section>

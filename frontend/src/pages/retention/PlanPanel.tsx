@@ -44,11 +44,7 @@ function Plan({ plan }: { plan: PurgePlanView }): ReactElement {
         <RunTable title="Would be deleted" runs={plan.deletable_runs} total={plan.runs} />
       )}
       {plan.protected_runs.length > 0 && (
-        <RunTable
-          title="Would stay although they are due"
-          runs={plan.protected_runs}
-          total={protectedCount(plan.effects)}
-        />
+        <RunTable title="Due, but kept" runs={plan.protected_runs} total={protectedCount(plan.effects)} />
       )}
     </div>
   );

@@ -22,7 +22,7 @@ export function RetentionPage(): ReactElement {
       <PageHeader
         crumbs={[<Link {...paths.settings()}>Settings</Link>]}
         title="Retention"
-        note={`How long runs are kept. Policies are applied once a day.${access && !mayEdit ? " Only admins change them." : ""}`}
+        note={`How long runs are kept. Policies are applied once a day.${access && !mayEdit ? " Only admins can change them." : ""}`}
       />
       <LoadedList listing={policies}>
         {(list) => (

@@ -29,5 +29,5 @@ export const actionWord: Record<PlanAction, string> = {
   live: "runs live",
   simulate: "simulated",
   blocked: "blocked",
-  unreached: "may not happen",
+  unreached: "may no longer run",
 };

@@ -142,8 +142,8 @@ function ConnectLink(): ReactElement {
 function AdminOnly(): ReactElement {
   return (
     <section className="panel">
-      <EmptyState title="Only administrators can see the settings">
-        Ask the administrator of this server, or log in with a token that has the admin role.
+      <EmptyState title="Only admins can see the settings">
+        Ask an admin of this server, or sign in with a token that has the admin role.
       </EmptyState>
     </section>
   );

@@ -7,7 +7,7 @@ import { SecretField } from "@/ui/SecretField";
 import classes from "./Settings.module.css";
 
 const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
-  { value: "viewer", label: "viewer", permission: "Reads everything, changes nothing." },
+  { value: "viewer", label: "viewer", permission: "Reads everything; changes nothing." },
   { value: "sender", label: "sender", permission: "Records runs; reads nothing. For agents." },
   { value: "debugger", label: "debugger", permission: "Also imports, replays, compares and shares." },
   { value: "admin", label: "admin", permission: "Also reviews tools and creates tokens." },
@@ -34,7 +34,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
           <SecretField value={secret} />
           <p className={classes.roles}>
             Programs send it as <code>Authorization: Bearer …</code>, the command line reads{" "}
-            <code>FORKPOINT_TOKEN</code>, people paste it on the login page.
+            <code>FORKPOINT_TOKEN</code>, people paste it on the sign-in page.
           </p>
         </div>
       ) : (

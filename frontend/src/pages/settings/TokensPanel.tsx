@@ -12,7 +12,7 @@ import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
 
-/** API tokens: people log in with one, programs send it. */
+/** API tokens: people sign in with one, programs send it. */
 export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
   const [isDialogOpen, dialog] = useDisclosure(false);
   const listing = useQuery(tokensQuery);
@@ -48,7 +48,8 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
   const revoke = useMutation({
     mutationFn: revokeToken,
     onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
-    onError: (error) => notifications.show({ title: "Revoking failed", message: error.message, color: "red" }),
+    onError: (error) =>
+      notifications.show({ title: "The token was not revoked", message: error.message, color: "red" }),
   });
   return (
     <table className={`${list.table} ${list.stacking}`}>

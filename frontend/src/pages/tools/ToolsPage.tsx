@@ -74,7 +74,7 @@ function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: 
         }}
       >
         {(button) => (
-          <Tooltip label="Only administrators can review tools" disabled={props.isAdmin}>
+          <Tooltip label="Only admins can review tools" disabled={props.isAdmin}>
             <Button
               {...button}
               variant="default"

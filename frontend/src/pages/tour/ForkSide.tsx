@@ -42,7 +42,7 @@ export function ForkSide(props: Props): ReactElement {
     ? prompt === undefined
       ? "Change the prompt first."
       : ""
-    : "Your role may not replay.";
+    : "Your role cannot start replays.";
   const launchFork = () => {
     if (!isBusy && !obstacle) start.mutate();
   };

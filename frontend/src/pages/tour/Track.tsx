@@ -30,7 +30,7 @@ export function Track({ steps, fork, replay }: Props): ReactElement {
         <span>
           <b>{pluralize(numbers.length, "step")}</b>{" "}
           <span className="muted">
-            Steps before the fork are copied from the recording. The others get a label as they replay.
+            Steps before the fork are reused from the recording. The others get a label as they replay.
           </span>
         </span>
         <StageBar label="Tour" stages={TOUR_STAGES} current={replay ? "Watch" : "Replay"} />

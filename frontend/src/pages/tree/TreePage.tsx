@@ -60,7 +60,9 @@ function Header(props: {
   const [base, candidate] = tree.runs.map(({ id }) => id).filter((id) => selection.includes(id));
   const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
   useShortcuts("Fork tree", [
-    ...(comparison ? [{ keys: "d", action: "Diff the two chosen runs", run: () => void navigate(comparison) }] : []),
+    ...(comparison
+      ? [{ keys: "d", action: "Compare the two selected runs", run: () => void navigate(comparison) }]
+      : []),
   ]);
   const probes = tree.runs.filter(isProbe).length;
   const origins = [...new Set(tree.runs.map(({ origin }) => origin))].filter((origin) => origin !== "recorded");
@@ -88,11 +90,11 @@ function Header(props: {
       <ShareButton subject={{ kind: "tree", id: tree.root }} group="Fork tree" />
       {comparison ? (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
-          Diff the two
+          Compare
         </Button>
       ) : (
         <span className="muted">
-          {selection.length === 1 ? "Choose one more run to diff" : "Choose two runs to diff"}
+          {selection.length === 1 ? "Select one more run to compare" : "Select two runs to compare"}
         </span>
       )}
     </PageHeader>

@@ -68,7 +68,7 @@ test("checkboxes do not count as typing", () => {
 
 test("help lists groups once, innermost first", () => {
   const shortcut = (action: string, keys: string) => ({ action, keys, run: () => undefined });
-  const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Log out", "")] };
+  const everywhere = { name: "Everywhere", shortcuts: [shortcut("Go to runs", "1"), shortcut("Sign out", "")] };
   const parts = [
     { name: "Run", shortcuts: [shortcut("Tree", "t")] },
     { name: "Run", shortcuts: [shortcut("Fork", "f")] },

@@ -126,7 +126,7 @@ function Limits({ draft, onChange }: Pick<Props, "draft" | "onChange">): ReactEl
 
 function priceOf(plan: ExperimentPlan): string {
   if (plan.live_calls === 0) return "free";
-  return plan.cost_usd === null ? "cost not known" : `≤ ${money(plan.cost_usd)}`;
+  return plan.cost_usd === null ? "cost unknown" : `≤ ${money(plan.cost_usd)}`;
 }
 
 function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {

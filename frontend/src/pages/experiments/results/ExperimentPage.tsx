@@ -143,7 +143,7 @@ function Header({ view, selection }: { view: ExperimentView; selection: readonly
     `${pluralize(view.cells, "combination")} × ${pluralize(view.samples, "sample")}`,
     ...commonSettings(view.aggregates).map(({ axis, value }) => `${axis}: ${value}`),
     `${count(view.live_calls)}${limit === null ? "" : ` of ${count(limit)}`} live calls`,
-    view.cost_usd === null ? "cost not known" : money(view.cost_usd),
+    view.cost_usd === null ? "cost unknown" : money(view.cost_usd),
     ...(view.ended_at ? [duration(Date.parse(view.ended_at) - Date.parse(view.created_at))] : []),
   ];
   return (
@@ -177,13 +177,15 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
   const [base, candidate] = runs;
   const comparison = base && candidate ? paths.compare({ base, candidate }) : null;
   useShortcuts("Experiment", [
-    ...(comparison ? [{ keys: "d", action: "Diff the two chosen rows", run: () => void navigate(comparison) }] : []),
+    ...(comparison
+      ? [{ keys: "d", action: "Compare the two selected rows", run: () => void navigate(comparison) }]
+      : []),
   ]);
   const newExperiment = paths.newExperiment({ run: view.source_run, step: view.fork_sequence_no });
   return (
     <>
       {view.status === "running" && <Cancel id={view.id} />}
-      {selection.length === 1 && <span className="muted">Choose one more row to diff</span>}
+      {selection.length === 1 && <span className="muted">Select one more row to compare</span>}
       <Button
         variant="default"
         leftSection={<IconFlask size={15} />}
@@ -193,7 +195,7 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
       </Button>
       {comparison && (
         <Button leftSection={<IconArrowsDiff size={15} />} renderRoot={(props) => <Link {...comparison} {...props} />}>
-          Diff the two
+          Compare
         </Button>
       )}
     </>

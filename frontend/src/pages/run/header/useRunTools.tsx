@@ -18,7 +18,7 @@ export function useRunTools(run: RunDetail): { items: ReactElement; dialog: Reac
   const [isDialogOpen, dialog] = useDisclosure(false);
   const openTree = () => void navigate(paths.tree(run.id));
   useShortcuts("Run", [
-    { keys: "t", action: "Open the tree of forks", run: openTree },
+    { keys: "t", action: "Open the fork tree", run: openTree },
     ...(run.sealed ? [{ keys: "b", action: "Bisect: find the step where it went wrong", run: dialog.open }] : []),
   ]);
   const { session_id: session } = run;
@@ -31,7 +31,7 @@ export function useRunTools(run: RunDetail): { items: ReactElement; dialog: Reac
           </Menu.Item>
         )}
         <Menu.Item leftSection={<IconBinaryTree2 size={15} />} rightSection={<Kbd>t</Kbd>} onClick={openTree}>
-          Tree of forks
+          Fork tree
         </Menu.Item>
         <Menu.Item
           leftSection={<IconStethoscope size={15} />}

@@ -46,7 +46,7 @@ export function SelectionBar({ runs, actions, onClear }: Props): ReactElement | 
   return (
     <section className={classes.bar} aria-label="Selected runs" data-mantine-color-scheme="dark">
       <b className="num" role="status">
-        {runs.length} selected
+        {runs.length} <span className={classes.word}>selected</span>
       </b>
       <CompareButton pair={pair} />
       <Button

@@ -42,7 +42,9 @@ export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): 
       <div>
         <IconFileImport size={40} stroke={1.3} />
         <b>Drop to import</b>
-        <span className="muted">OpenTelemetry, chat transcripts, Kurral, Prela, Forkpoint bundles</span>
+        <span className="muted">
+          OpenTelemetry, Langfuse, LangSmith, chat transcripts, Kurral, Prela, Forkpoint bundles
+        </span>
       </div>
     </div>
   );

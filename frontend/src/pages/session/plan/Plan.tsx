@@ -33,7 +33,7 @@ export function PlanFacts({ session, steps }: { session: SessionView; steps: rea
       <dd>{TYPES[session.replay_type]}</dd>
       <dt>Determinism</dt>
       <dd>
-        {determinism.score === null ? "not known" : determinism.score.toFixed(2)}
+        {determinism.score === null ? "unknown" : determinism.score.toFixed(2)}
         {determinism.critical_changes.length > 0 && (
           <span className="muted"> · {determinism.critical_changes.join(", ")}</span>
         )}

@@ -24,7 +24,7 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         )}
         {divergences.length > 0 && (
           <div>
-            <h3>Deviations from the plan</h3>
+            <h3>Differs from the plan</h3>
             <Lines lines={divergences} />
           </div>
         )}

@@ -136,7 +136,7 @@ interface MeterProps {
 
 function Meter(props: MeterProps): ReactElement {
   const { label, value, limit, share } = props.gauge;
-  const words = props.unknown ? "not known" : props.show(value);
+  const words = props.unknown ? "unknown" : props.show(value);
   return (
     <div className={classes.meter}>
       <span className="muted">{label}</span>

@@ -28,7 +28,7 @@ export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactEl
         {isAdmin ? (
           <RetrieverTrial retriever={retriever} />
         ) : (
-          <p className="muted">Only administrators can run test queries.</p>
+          <p className="muted">Only admins can run test queries.</p>
         )}
       </div>
     </Modal>
@@ -68,7 +68,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
       <TextInput data-autofocus label="Query" value={query} onChange={(event) => setQuery(event.currentTarget.value)} />
       <div className={classes.pair}>
         <NumberInput
-          label="Maximum documents"
+          label="Max documents"
           min={0}
           max={1000}
           allowDecimal={false}

@@ -22,7 +22,7 @@ export function AcceptSuggestions({ tools, isAdmin, onAccept }: Props): ReactEle
       <Button
         leftSection={<IconChecks size={15} />}
         disabled={!isAdmin}
-        title={isAdmin ? undefined : "Only administrators can review tools"}
+        title={isAdmin ? undefined : "Only admins can review tools"}
         onClick={() => setIsOpen(true)}
       >
         Accept {pluralize(tools.length, "safe suggestion")}

@@ -27,7 +27,7 @@ export function DecisionControl({ name, safe: decision, isAdmin, onDecide }: Pro
           aria-disabled={!isAdmin}
           className={classes.option}
           data-safe={safe ?? "unknown"}
-          title={isAdmin ? undefined : "Only administrators can review tools"}
+          title={isAdmin ? undefined : "Only admins can review tools"}
           onClick={() => onDecide(safe)}
         >
           {words}

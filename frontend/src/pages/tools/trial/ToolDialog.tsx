@@ -41,7 +41,7 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
           ))}
         </ul>
         {tool.executor && <h2>Test call</h2>}
-        {tool.executor && !isAdmin && <p className="muted">Only administrators can run test calls.</p>}
+        {tool.executor && !isAdmin && <p className="muted">Only admins can run test calls.</p>}
         {tool.executor && isAdmin && <ToolTrial tool={tool} />}
       </div>
     </Modal>

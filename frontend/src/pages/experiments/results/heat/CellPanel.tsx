@@ -73,7 +73,7 @@ export function CellPanel({ name, cell, rows, isBest }: Props): ReactElement {
       )}
       <dl className={classes.facts}>
         <dt>Cost of a replay</dt>
-        <dd>{cell.cost_usd ? money(cell.cost_usd.mean) : "not known"}</dd>
+        <dd>{cell.cost_usd ? money(cell.cost_usd.mean) : "unknown"}</dd>
         <dt>Latency</dt>
         <dd>{duration(cell.latency_ms?.mean ?? null)}</dd>
         <dt>Tokens</dt>

@@ -221,5 +221,5 @@ function Cell({
 
 function costText({ cost_usd, finished }: CellView): string {
   if (cost_usd) return money(cost_usd.mean);
-  return finished > 0 ? "cost not known" : "";
+  return finished > 0 ? "cost unknown" : "";
 }

@@ -29,7 +29,7 @@ test("what is not known is stated, and never drawn as 0", () => {
   );
   expect(texts.map(({ text }) => text)).toEqual(["no result yet", "failed", "unverified", "no checks"]);
   expect(texts.every(({ position }) => position === null)).toBe(true);
-  expect(figureOf(cell({}), "cost", null)).toMatchObject({ text: "not known", position: null });
+  expect(figureOf(cell({}), "cost", null)).toMatchObject({ text: "unknown", position: null });
 });
 
 test("costs are drawn between the extremes of all replays", () => {

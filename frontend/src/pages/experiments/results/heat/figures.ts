@@ -51,7 +51,7 @@ export function figureOf(cell: CellView, measure: HeatMeasure, scale: Scale | nu
   if (measure === "pass") return passFigure(cell);
   const { field, format } = SPREADS[measure];
   const spread = cell[field];
-  if (!spread || !scale) return { text: stateWords(cell, "not known"), interval: "", position: null };
+  if (!spread || !scale) return { text: stateWords(cell, "unknown"), interval: "", position: null };
   const size = scale.high - scale.low;
   const share = (value: number) => (size > 0 ? (value - scale.low) / size : 0);
   const [low, high] = [format(spread.min), format(spread.max)];

@@ -75,7 +75,7 @@ export function standingWords(
       const count = result.cells.length;
       const all = cellCount === 2 ? "Both" : `All ${cellCount}`;
       const subject = count === cellCount ? all : `${count} of ${cellCount}`;
-      const reason = result.isCostKnown ? "at the same cost" : "and what they cost is not known";
+      const reason = result.isCostKnown ? "at the same cost" : "at an unknown cost";
       return {
         claim: `${subject} combinations pass ${passed} of ${verdicts}, ${reason}.`,
         remark: sampleWords(verdicts),

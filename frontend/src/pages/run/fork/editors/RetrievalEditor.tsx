@@ -41,7 +41,7 @@ export function RetrievalEditor({
         onChange={(text) => onChange(setField(draft, match, "retrieval", "query", text))}
       />
       <NumberInput
-        label="Maximum documents"
+        label="Max documents"
         min={0}
         allowDecimal={false}
         placeholder={typeof input["top_k"] === "number" ? String(input["top_k"]) : "as recorded"}

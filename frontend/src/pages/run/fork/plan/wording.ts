@@ -4,13 +4,13 @@ import type { PlanAction } from "@/domain/steps/labels";
 import { pluralize, duration, money } from "@/ui/format/numbers";
 
 const lines: Record<PlanAction, (count: number) => string> = {
-  inherited: (count) => `${pluralize(count, "step")} before the fork, copied`,
+  inherited: (count) => `${pluralize(count, "step")} before the fork, reused`,
   reuse: (count) => `${pluralize(count, "step")} from the recording, unchanged`,
   cache: (count) => `${pluralize(count, "step")} from the cache, same signature`,
   live: (count) => pluralize(count, "live call"),
   simulate: (count) => `${pluralize(count, "step")} simulated`,
   blocked: (count) => `${pluralize(count, "step")} blocked`,
-  unreached: (count) => `${pluralize(count, "step")} may no longer happen`,
+  unreached: (count) => `${pluralize(count, "step")} may no longer run`,
 };
 
 const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];

@@ -32,8 +32,8 @@ interface Limit {
 const LIMITS: readonly Limit[] = [
   field("semantic_threshold", "Similarity threshold for cached calls", { max: 1, step: 0.01 }),
   field("determinism_threshold", "Minimum score for type A", { max: 1, step: 0.01 }),
-  field("max_turns", "Maximum turns", { min: 1 }),
-  budget("max_steps", "Maximum steps"),
+  field("max_turns", "Max turns", { min: 1 }),
+  budget("max_steps", "Max steps"),
   budget("deadline_s", "Time limit in seconds"),
   retries("max", "Retries per failed call", { max: 20 }),
   retries("initial_s", "First wait in seconds", { step: 0.5 }),

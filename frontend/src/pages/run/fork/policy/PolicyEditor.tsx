@@ -91,7 +91,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
         />
         <div className={classes.pair}>
           <NumberInput
-            label="Maximum cost in dollars"
+            label="Budget (USD)"
             prefix="$"
             min={0}
             step={0.1}
@@ -100,7 +100,7 @@ export function PolicyEditor({ draft, onChange: changeDraft }: Props): ReactElem
             onChange={(value) => setBudget({ max_cost_usd: value === "" ? null : Number(value) })}
           />
           <NumberInput
-            label="Maximum live calls"
+            label="Max live calls"
             min={0}
             allowDecimal={false}
             placeholder="no limit"

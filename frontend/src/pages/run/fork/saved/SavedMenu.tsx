@@ -71,7 +71,8 @@ function SaveForm({ noun, saveBlocker, onSave }: Pick<Props, "noun" | "saveBlock
       notifications.show({ message: `Saved as ${name}.` });
       return client.invalidateQueries({ queryKey: [noun === "policy" ? "policies" : "profiles"] });
     },
-    onError: (error) => notifications.show({ title: "Saving failed", message: error.message, color: "red" }),
+    onError: (error) =>
+      notifications.show({ title: `The ${noun} was not saved`, message: error.message, color: "red" }),
   });
   const problem = nameProblem(name);
   const submit = (event: SubmitEvent) => {
