@@ -35,21 +35,32 @@ class RecordedResponse:
         return any(name == "content-type" and value.startswith(STREAM) for name, value in self.headers)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedRequests:
+    """The requests of a run, and whether it was recorded with their headers: by the gateway."""
+
+    requests: Sequence[RecordedRequest]
+    has_headers: bool
+
+
 @lru_cache(maxsize=4)
-def load_requests(run_id: UUID) -> Sequence[RecordedRequest]:
+def load_requests(run_id: UUID) -> RecordedRequests:
     """Return the requests of a sealed run in order. Those whose content is lost are left out."""
     steps = Step.objects.filter(run_id=run_id, type=StepType.MODEL).order_by("sequence_no")
     rows = [*steps.values_list("sequence_no", "provider", "model", "input_ref", "attributes_ref")]
     inputs = artifacts.available(row[3] for row in rows)
     requests: list[RecordedRequest] = []
+    has_headers = False
     for chunk in bulk.chunks(rows):
         attributes = artifacts.available(row[4] for row in chunk)
         for no, provider, model, input_ref, attributes_ref in chunk:
+            fields = as_object(attributes.get(attributes_ref))
+            has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
-                headers = as_object(as_object(attributes.get(attributes_ref)).get(REQUEST_HEADERS))
+                headers = as_object(fields.get(REQUEST_HEADERS))
                 strict: JSONObject = {"provider": provider, "model": model, **headers}
                 requests.append(RecordedRequest(no=no, request=as_object(inputs[input_ref]), strict=strict))
-    return requests
+    return RecordedRequests(requests=requests, has_headers=has_headers)
 
 
 def load_response(run_id: UUID, no: int) -> RecordedResponse | None:

@@ -53,13 +53,15 @@ def answer(id: UUID, request: AgentRequest) -> RecordedResponse:
     """
     rerun = Rerun.objects.select_related("source_run").get(id=id)
     input = SessionRedaction(rerun.source_run.app).field(StepType.MODEL, "input", request.input)
-    strict: JSONObject = {"provider": request.provider, "model": request.model, **request.headers}
+    recording = recordings.load_requests(rerun.source_run_id)
+    headers = request.headers if recording.has_headers else {}
+    strict: JSONObject = {"provider": request.provider, "model": request.model, **headers}
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
         matcher = Matcher(
-            calls=recordings.load_requests(rerun.source_run_id),
+            calls=recording.requests,
             used_numbers={no for no in rerun.calls.values_list("sequence_no", flat=True) if no is not None},
             renaming=Renaming.from_pairs(rerun.names),
         )
