@@ -49,7 +49,7 @@ def _text(report: Any) -> str:
         lines[0] += f", {report['cached']} cached"
         lines.append(f"  volatile values: {names}" if names else "  only durations differ")
     if report["misses"]:
-        lines[0] += f", {report['misses']} not in the recording"
+        lines[0] += f", {report['misses']} without an answer in the recording"
     if report["divergence"]:
         difference = report["divergence"]
         lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")

@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('sequence_no', models.PositiveIntegerField(help_text='of the recorded step; null: it is none of them', null=True)),
-                ('label', models.CharField(blank=True, help_text="'exact' or 'cached'; empty: it diverged", max_length=6)),
+                ('label', models.CharField(blank=True, help_text="'exact' or 'cached'; empty: it got no answer", max_length=6)),
                 ('difference', models.JSONField(help_text='the nearest recorded step and the first difference from it', null=True)),
                 ('at', models.DateTimeField(auto_now_add=True)),
                 ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='calls', to='replay.rerun')),

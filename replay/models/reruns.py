@@ -26,7 +26,7 @@ class RerunCall(models.Model):
 
     rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="calls")
     sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
-    label = models.CharField(max_length=6, blank=True, help_text="'exact' or 'cached'; empty: it diverged")
+    label = models.CharField(max_length=6, blank=True, help_text="'exact' or 'cached'; empty: it got no answer")
     difference = models.JSONField(null=True, help_text="the nearest recorded step and the first difference from it")
     at = models.DateTimeField(auto_now_add=True)
 

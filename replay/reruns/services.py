@@ -66,10 +66,16 @@ def answer(id: UUID, request: AgentRequest) -> RecordedResponse:
             renaming=Renaming.from_pairs(rerun.names),
         )
         result = matcher.match(input if isinstance(input, dict) else {}, strict)
-        _save(rerun, result, matcher.renaming)
+        response = _response(rerun, result, matcher.renaming, request) if isinstance(result, Match) else None
+        _save(rerun, result, matcher.renaming, is_answered=response is not None)
     if isinstance(result, Divergence):
-        raise SessionConflict(_reason(rerun, result))
-    return _response(rerun, result, matcher.renaming, request)
+        raise SessionConflict(_divergence_reason(rerun, result))
+    if response is None:
+        form = "a stream" if request.is_streamed else "one document"
+        raise SessionConflict(
+            f"the answer of step {result.call.no} is not recorded such that it could be given as {form}"
+        )
+    return response
 
 
 def end(rerun: Rerun, exit_code: int) -> Rerun:
@@ -78,9 +84,9 @@ def end(rerun: Rerun, exit_code: int) -> Rerun:
     return Rerun.objects.get(id=rerun.id)
 
 
-def _save(rerun: Rerun, result: Match | Divergence, renaming: Renaming) -> None:
+def _save(rerun: Rerun, result: Match | Divergence, renaming: Renaming, *, is_answered: bool) -> None:
     if isinstance(result, Match):
-        label = Label.EXACT if result.is_exact else Label.CACHED
+        label = "" if not is_answered else Label.EXACT if result.is_exact else Label.CACHED
         RerunCall.objects.create(rerun=rerun, sequence_no=result.call.no, label=label)
         if result.renames:
             Rerun.objects.filter(id=rerun.id).update(names=renaming.pairs())
@@ -92,7 +98,7 @@ def _save(rerun: Rerun, result: Match | Divergence, renaming: Renaming) -> None:
     RerunCall.objects.create(rerun=rerun, difference=places)
 
 
-def _reason(rerun: Rerun, divergence: Divergence) -> str:
+def _divergence_reason(rerun: Rerun, divergence: Divergence) -> str:
     if divergence.nearest is None or divergence.difference is None:
         return f"run {rerun.source_run_id} has no model call left that this one could be"
     difference = divergence.difference
@@ -102,23 +108,20 @@ def _reason(rerun: Rerun, divergence: Divergence) -> str:
     )
 
 
-def _response(rerun: Rerun, match: Match, renaming: Renaming, request: AgentRequest) -> RecordedResponse:
-    """Return the response as it came, or one with the same content in the form that the agent asks for."""
+def _response(rerun: Rerun, match: Match, renaming: Renaming, request: AgentRequest) -> RecordedResponse | None:
+    """Return the response as it came, or one with the same content in the form that the agent asks for, if possible."""
     response = recordings.load_response(rerun.source_run_id, match.call.no)
     if response is None or (response.status < 400 and response.is_stream != request.is_streamed):
         response = _built_response(rerun, match, request)
-    return replace(response, body=rename_body(response.body, renaming))
+    return response and replace(response, body=rename_body(response.body, renaming))
 
 
-def _built_response(rerun: Rerun, match: Match, request: AgentRequest) -> RecordedResponse:
+def _built_response(rerun: Rerun, match: Match, request: AgentRequest) -> RecordedResponse | None:
     answer = recordings.load_answer(rerun.source_run_id, match.call.no)
     body = answer and build_body(
         request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage
     )
     if not body:
-        form = "a stream" if request.is_streamed else "one document"
-        raise SessionConflict(
-            f"the answer of step {match.call.no} is not recorded such that it could be given as {form}"
-        )
+        return None
     media_type = recordings.STREAM if request.is_streamed else "application/json"
     return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)

@@ -20,77 +20,12 @@ from websockets.sync.client import connect
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
+from tests.support.gateway_agents import AGENTS
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, ProviderServer, Respond, provider_server
 
 pytestmark = pytest.mark.own_store
 SECRET = "sk-of-the-server"
-AGENTS = {
-    "chat": """
-import json, openai, sys
-stream = sys.argv[1] == "stream"
-client = openai.OpenAI()
-tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
-         for name in ("get_weather", "get_time")]
-messages = [{"role": "user", "content": "Weather and time?"}]
-while True:
-    options = {"model": "m1", "messages": messages, "tools": tools}
-    if stream:
-        with client.chat.completions.stream(**options, stream_options={"include_usage": True}) as events:
-            message = events.get_final_completion().choices[0].message
-    else:
-        message = client.chat.completions.create(**options).choices[0].message
-    messages.append(json.loads(message.model_dump_json(exclude_none=True, exclude={"parsed"})))
-    if not message.tool_calls:
-        break
-    messages += [{"role": "tool", "tool_call_id": call.id, "content": "fine"} for call in message.tool_calls]
-print(message.content)
-""",
-    "responses": """
-import openai, sys
-client = openai.OpenAI()
-tools = [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
-         for name in ("get_weather", "get_time")]
-items = [{"role": "user", "content": "Weather and time?"}]
-while True:
-    options = {"model": "m1", "input": items, "tools": tools}
-    if sys.argv[1] == "stream":
-        with client.responses.stream(**options) as events:
-            response = events.get_final_response()
-    else:
-        response = client.responses.create(**options)
-    calls = [item for item in response.output if item.type == "function_call"]
-    if not calls:
-        break
-    for call in calls:
-        items.append({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
-    items += [{"type": "function_call_output", "call_id": call.call_id, "output": "fine"} for call in calls]
-print(response.output_text)
-""",
-    "anthropic": """
-import anthropic, sys
-client = anthropic.Anthropic()
-tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("get_weather", "get_time")]
-messages = [{"role": "user", "content": "Weather and time?"}]
-while True:
-    options = {"model": "m1", "max_tokens": 100, "messages": messages, "tools": tools}
-    if sys.argv[1] == "stream":
-        with client.messages.stream(**options) as events:
-            message = events.get_final_message()
-    else:
-        message = client.messages.create(**options)
-    messages.append({"role": "assistant", "content": [
-        {"type": block.type, "text": block.text} if block.type == "text"
-        else {"type": block.type, "id": block.id, "name": block.name, "input": block.input}
-        for block in message.content]})
-    calls = [block for block in message.content if block.type == "tool_use"]
-    if not calls:
-        break
-    messages.append({"role": "user", "content": [
-        {"type": "tool_result", "tool_use_id": call.id, "content": "fine"} for call in calls]})
-print(message.content[0].text)
-""",
-}
 
 
 def gemini_chunk(text: str, reason: str = "") -> dict[str, Any]:
@@ -240,7 +175,7 @@ def test_changed_agent_diverges_and_calls_nobody(server: Server, models: ModelSe
     requests = len(models.requests)
     again = rerun(server, run, AGENTS["anthropic"].replace("Weather and time?", "Weather in 3 days?"), "plain")
     assert again.returncode == 5
-    assert "1 not in the recording" in again.stderr
+    assert "1 without an answer in the recording" in again.stderr
     assert "from step 1 at /messages/0/content" in again.stderr
     assert "/messages/0/content" in next(line for line in again.stderr.splitlines() if "BadRequestError: " in line)
     assert len(models.requests) == requests
@@ -253,6 +188,16 @@ def test_agent_may_ask_for_a_stream_where_none_was_recorded(server: Server, mode
     requests = len(models.requests)
     again = rerun(server, run, AGENTS[api], "stream")
     assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
+    assert len(models.requests) == requests
+
+
+def test_answer_that_cannot_be_given_in_the_form_asked_for_is_not_exact(server: Server, models: ModelServer) -> None:
+    run = run_of(record(server, AGENTS["responses"], "plain"))
+    requests = len(models.requests)
+    again = rerun(server, run, AGENTS["responses"], "stream")
+    assert again.returncode == 5
+    assert ": 0 calls exact, 1 without an answer in the recording" in again.stderr
+    assert "could be given as a stream" in again.stderr
     assert len(models.requests) == requests
 
 

@@ -1,0 +1,68 @@
+"""Agents that know nothing of Forkpoint: two turns of tool calls through the client of each API, plain or streamed."""
+
+AGENTS = {
+    "chat": """
+import json, openai, sys
+stream = sys.argv[1] == "stream"
+client = openai.OpenAI()
+tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+         for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "messages": messages, "tools": tools}
+    if stream:
+        with client.chat.completions.stream(**options, stream_options={"include_usage": True}) as events:
+            message = events.get_final_completion().choices[0].message
+    else:
+        message = client.chat.completions.create(**options).choices[0].message
+    messages.append(json.loads(message.model_dump_json(exclude_none=True, exclude={"parsed"})))
+    if not message.tool_calls:
+        break
+    messages += [{"role": "tool", "tool_call_id": call.id, "content": "fine"} for call in message.tool_calls]
+print(message.content)
+""",
+    "responses": """
+import openai, sys
+client = openai.OpenAI()
+tools = [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
+         for name in ("get_weather", "get_time")]
+items = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "input": items, "tools": tools}
+    if sys.argv[1] == "stream":
+        with client.responses.stream(**options) as events:
+            response = events.get_final_response()
+    else:
+        response = client.responses.create(**options)
+    calls = [item for item in response.output if item.type == "function_call"]
+    if not calls:
+        break
+    for call in calls:
+        items.append({"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments})
+    items += [{"type": "function_call_output", "call_id": call.call_id, "output": "fine"} for call in calls]
+print(response.output_text)
+""",
+    "anthropic": """
+import anthropic, sys
+client = anthropic.Anthropic()
+tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    options = {"model": "m1", "max_tokens": 100, "messages": messages, "tools": tools}
+    if sys.argv[1] == "stream":
+        with client.messages.stream(**options) as events:
+            message = events.get_final_message()
+    else:
+        message = client.messages.create(**options)
+    messages.append({"role": "assistant", "content": [
+        {"type": block.type, "text": block.text} if block.type == "text"
+        else {"type": block.type, "id": block.id, "name": block.name, "input": block.input}
+        for block in message.content]})
+    calls = [block for block in message.content if block.type == "tool_use"]
+    if not calls:
+        break
+    messages.append({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": call.id, "content": "fine"} for call in calls]})
+print(message.content[0].text)
+""",
+}
