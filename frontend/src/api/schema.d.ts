@@ -6528,7 +6528,8 @@ export interface components {
          * RerunView
          * @description A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
          *
-         *     `misses` are calls that are not in the recording; `unused_steps` are recorded calls that the agent did not make.
+         *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
+         *     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
          */
         RerunView: {
             /**
