@@ -88,10 +88,12 @@ run: setup ## serve Forkpoint with the demo on this machine
 		echo "Text similarity is lexical. To use embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-# In parallel, because tests wait for processes and timers about half of the time; the longest part first.
+# In parallel, because tests wait for processes and timers about half of the time; the longest part first. What these need is
+# made before, or the short parts would take their lanes on a new clone.
 PARTS := test-distributed test-embedded test-browser check test-unit test-semantic test-attribution
 LANES ?= 4
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
+	@$(MAKE) --jobs=$(LANES) .make/engines .make/frontend .make/chromium
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
 

@@ -4,7 +4,7 @@ import type { Label, LabelCounts, PlannedStep, StepStatus } from "@/api/schema";
 export type Mark = Label | "failed";
 
 export const markWord: Record<Mark, string> = {
-  live: "recorded live",
+  live: "recorded",
   exact: "exact",
   cached: "cached",
   simulated: "simulated",

@@ -58,7 +58,7 @@ it("tells differences of one kind at the same steps apart by their order", () =>
   const [item] = sections.prompt.items;
   if (!item) throw new Error("the report has no difference of prompts");
   const items = [item, { ...item, kind: "another" }, { ...item }, { ...item, base: null }];
-  expect(items.map((each) => occurrenceOf(each, items))).toEqual([0, 0, 1, 0]);
+  expect(items.map((item) => occurrenceOf(item, items))).toEqual([0, 0, 1, 0]);
 });
 
 describe("visibleItems", () => {

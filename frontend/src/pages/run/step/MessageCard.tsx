@@ -37,7 +37,7 @@ export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }:
         <span className="grow" />
         {mark && (
           <span className={`chip ${mark}`}>
-            <LabelGlyph mark={mark} silent size={9} /> {mark === "live" ? "recorded" : markWord[mark]}
+            <LabelGlyph mark={mark} silent size={9} /> {markWord[mark]}
           </span>
         )}
         {origin && onSelect && (
