@@ -38,11 +38,12 @@ _FORWARDED_SIGNALS: Final = (signal.SIGTERM, signal.SIGHUP)
 
 
 class CannotRun(Exception):
-    """Why a program cannot be run with the gateway, and the exit code for that."""
+    """Why a program cannot be run with the gateway, the exit code for that, and the server's name of the problem."""
 
-    def __init__(self, reason: str, code: int) -> None:
+    def __init__(self, reason: str, code: int, problem: str = "") -> None:
         super().__init__(reason)
         self.code = code
+        self.problem = problem
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Server:
             return self.send("POST", path, facts)
         except HTTPError as error:
             with error:
-                reason = error.read().decode("utf-8", "replace")[:500]
-            raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", UNAVAILABLE) from error
+                reason, problem = _explanation(error.read())
+            raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", UNAVAILABLE, problem) from error
         except (OSError, ValueError) as error:
             raise CannotRun(f"cannot reach {self.url}: {error}", UNAVAILABLE) from error
 
@@ -78,6 +79,17 @@ class Server:
         with open_request(request, timeout_s=_TIMEOUT_S) as response:
             content = response.read()
         return json.loads(content) if content else None
+
+
+def _explanation(body: bytes) -> tuple[str, str]:
+    """Return the detail and the code of an error response; a text that is none of the server's as it is."""
+    try:
+        content = json.loads(body)
+    except ValueError:
+        content = None
+    if isinstance(content, dict) and "detail" in content:
+        return str(content["detail"]), str(content.get("code", ""))
+    return body.decode("utf-8", "replace")[:500], ""
 
 
 def record(words: Sequence[str], environment: Mapping[str, str]) -> int:

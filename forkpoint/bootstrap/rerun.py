@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,9 @@ from forkpoint.bootstrap.gateway import BAD_INPUT, CannotRun, Server, addresses,
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
 _LONGEST_VALUE: Final = 300
+# A recording that has just ended is complete a moment later.
+_COMPLETION_S: Final = 60.0
+_PAUSE_S: Final = 0.5
 
 
 def rerun(arguments: Sequence[str]) -> int:
@@ -35,10 +39,22 @@ def _run(run: str, words: Sequence[str], environment: Mapping[str, str]) -> tupl
     server = Server.from_environment(environment)
     if not server.url:
         raise CannotRun("rerun needs a server: name it with --url or FORKPOINT_URL", BAD_INPUT)
-    session = server.open("/reruns", {"run": run})
+    session = _open(server, run)
     variables = {**addresses(server, session), **placeholders(environment, session["placeholder_key"])}
     code = run_program(words, {**environment, **variables})
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}), code
+
+
+def _open(server: Server, run: str) -> Any:
+    """Open a rerun as soon as the recording is complete."""
+    deadline = time.monotonic() + _COMPLETION_S
+    while True:
+        try:
+            return server.open("/reruns", {"run": run})
+        except CannotRun as refusal:
+            if refusal.problem != "source_not_sealed" or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_S)
 
 
 def _text(report: Any) -> str:
