@@ -85,9 +85,12 @@ class ProbeSessions:
 
     def repeat(self, spec: ProbeSpec, setup: Setup, allowance: Allowance) -> ProbeResult:
         """Draw a new sample; one that an earlier proof drew counts as well."""
-        sample = earlier_sample(spec, setup)
+        sample = earlier_sample(self.proof, spec, setup)
         if sample is not None and sample.session is not None:
-            row = self.rows.row(spec, setup, session=sample.session)
+            try:
+                row = self.rows.row(spec, setup, session=sample.session)
+            except IntegrityError:
+                raise PendingSessions(self._started_elsewhere(spec)) from None
             result = self.finish(row, spec)
             return self.rows.store(row, replace(result, live_calls=0, cost_usd=0.0))
         if allowance.live_calls == 0 or allowance.cost_usd == 0 or "model" not in self.policy.allow:
@@ -116,7 +119,8 @@ class ProbeSessions:
         new_specs = [
             expected
             for expected in self.expected
-            if self.rows.find(expected) is None and not earlier_sample(expected, self.replays.setup(expected))
+            if self.rows.find(expected) is None
+            and not earlier_sample(self.proof, expected, self.replays.setup(expected))
         ]
         limit = _BATCH_LIMIT
         if allowance.live_calls is not None:
@@ -138,9 +142,12 @@ class ProbeSessions:
                 self.rows.row(spec, setup, session=session)
                 event_log.append(session.id, "session")
         except IntegrityError:
-            # Another worker started this probe in the meantime.
-            return ProofProbe.objects.get(proof=self.proof, key=key_of(spec)).session_id or UUID(int=0)
+            return self._started_elsewhere(spec)
         return session.id
+
+    def _started_elsewhere(self, spec: ProbeSpec) -> UUID:
+        """The session that another worker gave this probe in the meantime."""
+        return ProofProbe.objects.get(proof=self.proof, key=key_of(spec)).session_id or UUID(int=0)
 
     def _policy(self, spec: ProbeSpec, allowance: Allowance) -> Policy:
         budget = self.policy.budget

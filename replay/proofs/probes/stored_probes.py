@@ -6,7 +6,7 @@ from uuid import UUID
 
 from diffing.schemas.evidence import ProbeOutcome
 from replay.core.vocabulary import COMPLETED
-from replay.models import ProofProbe
+from replay.models import Proof, ProofProbe
 from replay.proofs.core.types import Allowance, ProbeResult, ProbeSpec, Stray
 from replay.proofs.probes.setup import Setup
 from traces.core.canonical import digest
@@ -39,10 +39,16 @@ def load_result(dump: dict[str, Any]) -> ProbeResult:
     return ProbeResult(**fields)
 
 
-def earlier_sample(spec: ProbeSpec, setup: Setup) -> ProofProbe | None:
-    """The same new sample, drawn for another proof."""
-    rows = ProofProbe.objects.filter(configuration=setup.configuration, repeat=spec.repeat, repeat__gt=0)
-    return rows.filter(session__status__in=COMPLETED).select_related("session").order_by("id").first()
+def earlier_sample(proof: Proof, spec: ProbeSpec, setup: Setup) -> ProofProbe | None:
+    """The same new sample, drawn for another proof than this one."""
+    samples = ProofProbe.objects.exclude(proof=proof).filter(repeat=spec.repeat, repeat__gt=0)
+    return (
+        samples.filter(configuration=setup.configuration)
+        .filter(session__status__in=COMPLETED)
+        .select_related("session")
+        .order_by("id")
+        .first()
+    )
 
 
 def divide(allowance: Allowance, count: int) -> Allowance:

@@ -14,7 +14,7 @@ from replay.execution import runner
 from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proofs import driver, services
 from replay.proofs.core.types import ProbeResult, Stray
-from replay.proofs.probes import stored_probes
+from replay.proofs.probes import probe_sessions, stored_probes
 from replay.proofs.probes.recorded_replays import RecordedReplays
 from tests.support import proofs
 from tests.support.proofs import (
@@ -130,6 +130,30 @@ def test_proof_resumes_after_a_crash(rule_desk: RuleDesk, monkeypatch: pytest.Mo
     assert len(probes) == len(set(probes))
     assert session_ids - {*probes} == set(ReplaySession.objects.filter(proof_probes=None).values_list("id", flat=True))
     assert Evidence.objects.count() == 1
+
+
+def test_workers_that_continue_a_proof_at_once_share_its_probes(
+    rule_desk: RuleDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second worker draws a sample between the first one's look at the stored probes and at earlier samples."""
+    answers = cycle(["Yes.", "No."])
+    rule_desk.rule.append(lambda call: next(answers))
+    diff = rule_desk.diff(system("You are the order desk. Answer in whole sentences."))
+    proof = UUID(post(rule_desk.client, f"/diffs/{diff}/prove", live()).json()["id"])
+    find, drawn = stored_probes.earlier_sample, []
+
+    def find_late(*looked_for: Any) -> ProofProbe | None:
+        monkeypatch.setattr(probe_sessions, "earlier_sample", find)
+        drawn.extend(driver.advance(proof))
+        for session in drawn:
+            runner.execute(session)
+        return find(*looked_for)
+
+    monkeypatch.setattr(probe_sessions, "earlier_sample", find_late)
+    work_off(rule_desk.queue)
+    view = rule_desk.client.get(f"/api/v1/proofs/{proof}").json()
+    assert drawn
+    assert (view["status"], view["error"]) == ("completed", "")
 
 
 def test_cancelled_proof_keeps_its_findings(rule_desk: RuleDesk) -> None:
