@@ -1,6 +1,7 @@
 """ASGI application: the gateway, HTTP in WSGI threads, WebSockets, and in embedded mode the worker."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any, cast
 
 import structlog
@@ -8,7 +9,7 @@ from a2wsgi import WSGIMiddleware
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
-from django.urls import path
+from django.urls import URLPattern, URLResolver, get_resolver, path
 
 # Sets up Django, which the imports below need.
 from cockpit.wsgi import application as http
@@ -74,6 +75,14 @@ async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, sen
             return
 
 
+def _load(routes: Iterable[URLPattern | URLResolver]) -> None:
+    """Import all routes now: the threads of the first requests would wait for each other's imports."""
+    for route in routes:
+        if isinstance(route, URLResolver):
+            _load(route.url_patterns)
+
+
+_load(get_resolver().url_patterns)
 gateway = Gateway(
     ProtocolTypeRouter(
         {

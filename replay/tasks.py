@@ -9,7 +9,8 @@ from celery import shared_task
 
 from replay.bisection import scheduler as bisecting
 from replay.control_replays import attach
-from replay.execution import observers, runner
+from replay.execution import runner
+from replay.execution.observers import SessionObserver
 from replay.execution.task_names import COMPARE, EXECUTE, PROVE
 from replay.experiments import scheduler, scoring
 from replay.langfuse import export_worker
@@ -21,7 +22,10 @@ from traces import enqueue
 from traces.call_index import ignore_lists
 from traces.judgements import rule_changes
 
-observers.compose([scheduler.ExperimentObserver(), export_worker.ExportObserver(), session_probe.ProofObserver()])
+
+def session_observers() -> list[SessionObserver]:
+    """Return the observers of all features."""
+    return [scheduler.ExperimentObserver(), export_worker.ExportObserver(), session_probe.ProofObserver()]
 
 
 @shared_task

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularAPIView
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
 from rest_framework.request import Request
 
 from cockpit.http.schemas import LiveMessage
@@ -43,3 +43,7 @@ def _render(media_type: str) -> str | bytes:
     # drf-spectacular's generator is untyped.
     generator: Any = SchemaGenerator
     return form().render(generator().get_schema(public=True), renderer_context={})
+
+
+schema = SchemaView.as_view()
+docs = SpectacularSwaggerSplitView.as_view()

@@ -1,7 +1,8 @@
 """Session observers: the interface of features to the execution of their sessions."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import cache
 from uuid import UUID
 
 from django.db.models import QuerySet
@@ -33,39 +34,44 @@ class SessionObserver:
         return pending
 
 
-_observers: list[SessionObserver] = []
+_loaders: list[Callable[[], Sequence[SessionObserver]]] = []
 
 
-def compose(observers: Iterable[SessionObserver]) -> None:
-    """Set the observers of this process; called once, by the module that knows all features."""
-    _observers[:] = observers
+def register(load: Callable[[], Sequence[SessionObserver]]) -> None:
+    """Name what loads the observers at the first event: it imports all features, which few commands need."""
+    _loaders.append(load)
+
+
+@cache
+def _observers() -> list[SessionObserver]:
+    return [observer for load in _loaders for observer in load()]
 
 
 def call_intended(session_id: UUID, step: int) -> None:
-    for observer in _observers:
+    for observer in _observers():
         observer.call_intended(session_id, step)
 
 
 def call_paid(session_id: UUID, cost_usd: Decimal) -> None:
-    for observer in _observers:
+    for observer in _observers():
         observer.call_paid(session_id, cost_usd)
 
 
 def session_changed(session_id: UUID) -> None:
-    for observer in _observers:
+    for observer in _observers():
         observer.session_changed(session_id)
 
 
 def run_sealed(run_id: UUID) -> None:
-    for observer in _observers:
+    for observer in _observers():
         observer.run_sealed(run_id)
 
 
 def wants_diff(session_id: UUID) -> bool:
-    return all(observer.wants_diff(session_id) for observer in _observers)
+    return all(observer.wants_diff(session_id) for observer in _observers())
 
 
 def startable(pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
-    for observer in _observers:
+    for observer in _observers():
         pending = observer.startable(pending)
     return pending

@@ -14,6 +14,8 @@ class Schema(BaseModel):
         allow_inf_nan=False,
         json_schema_serialization_defaults_required=True,
         hide_input_in_errors=True,
+        # A process needs few of the hundreds of schemas.
+        defer_build=True,
     )
 
 

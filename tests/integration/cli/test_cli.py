@@ -69,10 +69,19 @@ def test_file_selects_its_run(forkpoint: WarmShell, failed_run: str) -> None:
 
 
 def test_command_does_not_import_packages_it_does_not_need(forkpoint: WarmShell) -> None:
+    unneeded = {
+        "redis",
+        "openai",
+        "aiohttp",
+        "replay.tasks",
+        "replay.planning",
+        "cockpit.demo",
+        "drf_spectacular.views",
+    }
     program = (
         "import sys\nfrom cockpit.cli import main\nsys.argv = ['forkpoint', 'runs']\n"
         "try: main()\nexcept SystemExit: pass\n"
-        "sys.exit(f'imported {unneeded}' if (unneeded := {'redis', 'openai', 'aiohttp'} & set(sys.modules)) else 0)\n"
+        f"modules = {unneeded} & set(sys.modules)\nsys.exit(f'imported {{modules}}' if modules else 0)\n"
     )
     command = [sys.executable, "-c", program]
     process = subprocess.run(command, env=forkpoint.shell.environment, capture_output=True, text=True, check=False)
