@@ -7,12 +7,10 @@ import pytest
 
 from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
-from tests.bench.attribution import scoring, targets, track_a, track_p
+from tests.bench.attribution import scoring, targets, track_a
 from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import render
-from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.development import PROGRAMS
-from tests.bench.attribution.programs.shapes import draw_case
 from tests.bench.attribution.results import Results, measure
 
 
@@ -60,20 +58,9 @@ def test_programs_reach_their_targets(results: Results) -> None:
     assert not misses
 
 
-def test_one_set_of_programs_is_planned() -> None:
-    assert {name for name, _, _ in track_p.plan(2, held_out=False, only="blind")} == {"blind"}
-
-
 def test_benchmark_starts_from_the_command_line() -> None:
     command = [sys.executable, "-m", "tests.bench.attribution", "--help"]
     assert "--programs" in subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def test_three_of_four_blind_cases_have_causes() -> None:
-    for program in BLIND:
-        cases = [draw_case(program, number, track_p.SEED) for number in range(32)]
-        assert sum(bool(case.truth.sets) for case in cases) == 24
-        assert max(len(case.injections) for case in cases) == program.most
 
 
 def test_chance_is_not_blamed(results: Results) -> None:

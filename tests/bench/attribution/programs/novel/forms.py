@@ -157,7 +157,7 @@ _PARCEL: Final = Program(
 
 
 def _schedule(request: Request) -> str:
-    asked = request.messages[0].get("content")
+    asked = request.messages[0].get("content") if request.messages else ""
     first = str(asked)
     day = find(r"\b(\w+day)\b", first, "Tuesday")
     hour = number(r"\bat (\d+)", first, 2)

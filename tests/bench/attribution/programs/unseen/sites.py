@@ -14,7 +14,7 @@ from tests.bench.attribution.programs.shapes import Program, edit, sampling, say
 def _choose(request: Request) -> str:
     offers = re.findall(r"([AB])\. (\w+): (\d+) francs, (\d+) days", request.last)
     fast = "Prefer the fast one." in request.system
-    best = min(offers, key=lambda offer: (int(offer[3 if fast else 2]), offer[0]))
+    best = min(offers, key=lambda offer: (int(offer[3 if fast else 2]), offer[0]), default=("A",))
     return f"Offer {best[0]} is the better one." + (" No doubt." if request.model == "m2" else "")
 
 

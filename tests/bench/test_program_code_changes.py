@@ -1,0 +1,66 @@
+"""Changes of an agent's code are known by their node, in a small program."""
+
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from tests.bench.attribution.cases import BenchCase
+from tests.bench.attribution.mechanisms.running import Runtime
+from tests.bench.attribution.mechanisms.settings import prompts, user
+from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
+from tests.bench.attribution.programs.model import Request, model_of
+from tests.bench.attribution.programs.shapes import Program, edit, say
+from tests.bench.attribution.truth import Injection, Truth
+from traces.core.json_types import JSONValue
+
+
+def _say(request: Request) -> str:
+    return f"Said {request.last}"
+
+
+def _steps(runtime: Runtime) -> str:
+    settings = runtime.settings
+    hits = settings["code.search.hits"]
+    assert isinstance(hits, int)
+    passages = runtime.retrieve("search", user(settings), hits)
+    text = say(runtime, "reader", "\n".join(passages))
+    if settings["code.talker.start"]:
+        text = text[:20]
+    text = say(runtime, "talker", text)
+    return say(runtime, "last", text) if settings["code.last.step"] else text
+
+
+_STEPS: Final = Program(
+    name="steps",
+    group="steps",
+    program=_steps,
+    final="talker",
+    model=model_of({"reader": _say, "talker": _say, "last": _say}),
+    menu=(),
+    settings={
+        **prompts(reader=("You are the reader.",), talker=("You are the talker.",), last=("You are the last.",)),
+        "user.0": "a red house",
+        "doc.a.date": "2026-01-01",
+        "doc.a.text": "The house is red and old.",
+        "doc.b.date": "2026-01-01",
+        "doc.b.text": "A red boat.",
+        "code.search.hits": 2,
+        "code.talker.start": False,
+        "code.last.step": False,
+    },
+    edits=(edit("upstream", "code.search.hits", 1),),
+)
+
+
+@pytest.mark.parametrize(("path", "value"), [("search.hits", 1), ("talker.start", True), ("last.step", True)])
+@pytest.mark.parametrize("is_reverse", [False, True])
+def test_changes_of_code_are_known_by_their_node(path: str, value: JSONValue, *, is_reverse: bool) -> None:
+    path, before = f"code.{path}", _STEPS.settings[f"code.{path}"]
+    program = replace(_STEPS, settings={**_STEPS.settings, path: value}) if is_reverse else _STEPS
+    change = Injection(id="a0", category="upstream", hunks=((path, before if is_reverse else value),), main=0)
+    truth = Truth(pipeline=program, acting={"a0": change})
+    case = BenchCase(number=0, split="balanced", pipeline=program, injections=(change,), truth=truth)
+    lab = ProgramLab(ProgramBench(case))
+    assert len(lab.changes.changes) == 1
+    assert set(lab.edits_of.values()) == {path}
