@@ -1,7 +1,7 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
-import { memo, useCallback, useMemo, useState, type ReactElement } from "react";
+import { memo, useCallback, useMemo, useRef, useState, type ReactElement, type ReactNode } from "react";
 import { useLive } from "@/api/live";
 import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
@@ -20,17 +20,19 @@ import { PlacesPanel } from "./places/PlacesPanel";
 import { RunHeader } from "./header/RunHeader";
 import classes from "./RunPage.module.css";
 import type { RunSearch } from "./search";
+import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { useViewedStep } from "./useViewedStep";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
 import { isWide, useStepPanel } from "./useStepPanel";
-import { defaultView, firstStep } from "./views";
+import { defaultView, firstStep, type RunView } from "./views";
 
 const route = getRouteApi("/runs/$run");
 
 const Header = memo(RunHeader);
 const Steps = memo(StepsPanel);
 const Step = memo(StepPanel);
+const EditedFork = memo(ForkPanel);
 
 export function RunPage(): ReactElement {
   const { run: ref } = route.useParams();
@@ -68,17 +70,16 @@ export function RunPage(): ReactElement {
 }
 
 function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
-  const search = route.useSearch();
+  const { fork: forkStep = null, view: chosenView, from_session: fromSession = null } = usePanels();
+  const hasStep = route.useSearch({ select: ({ step }) => step !== undefined });
   const navigate = useNavigate();
   const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
-  const [region, setRegion] = useState<RegionName>(search.fork ? "fork" : search.step ? "step" : "steps");
-  const forkStep = search.fork ?? null;
+  const [region, setRegion] = useState<RegionName>(forkStep !== null ? "fork" : hasStep ? "step" : "steps");
   const fork = useFork(run.id, forkStep);
   const usualView = useMemo(() => defaultView(steps), [steps]);
-  const view = search.view ?? usualView;
+  const view = chosenView ?? usualView;
   const stepPanel = useStepPanel(view, forkStep !== null);
-  const selectedNumber = search.step ?? forkStep ?? firstStep(steps, usualView);
-  const step = useSelectedStep(run.id, steps, selectedNumber, partial);
+  const selectedRef: SelectedRef = useRef(null);
 
   const changeSearch = useCallback(
     (change: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }, replace = true) =>
@@ -97,23 +98,20 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     },
     [changeSearch],
   );
-  useViewedStep(steps, selectedNumber, select);
   const openFork = useCallback(() => {
-    if (selectedNumber === null || !run.sealed) return;
-    changeSearch({ fork: selectedNumber, step: selectedNumber }, false);
+    const step = selectedRef.current;
+    if (step === null || !run.sealed) return;
+    changeSearch({ fork: step, step }, false);
     setRegion("fork");
-  }, [selectedNumber, run.sealed, changeSearch]);
+  }, [run.sealed, changeSearch]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
-  const replayChanges = useReplayChanges(search.from_session ?? null, fork.change, onFilled);
+  const replayChanges = useReplayChanges(fromSession, fork.change, onFilled);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
-  const forkAction = useMemo(
-    () => ({ step: forkStep ?? selectedNumber ?? 1, isOpen: forkStep !== null, onOpen: openFork }),
-    [forkStep, selectedNumber, openFork],
-  );
-  const closeFork = () => {
+  const forkAction = useMemo(() => ({ step: forkStep, onOpen: openFork }), [forkStep, openFork]);
+  const closeFork = useCallback(() => {
     changeSearch({ fork: undefined, from_session: undefined }, false);
     setRegion("step");
-  };
+  }, [changeSearch]);
   useShortcuts("Run", [
     { keys: "f", action: "Fork from the selected step", run: openFork },
     ...(forkStep !== null
@@ -124,87 +122,109 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   ]);
 
   return (
-    <div className={classes.page}>
-      <title>{`${run.name} · Forkpoint`}</title>
-      <Header run={run} fork={forkAction} />
-      <NewerRevisionBanner run={run} />
-      {run.source_run !== null && run.source_deleted_at !== null && (
-        <SourceNotice
-          subject="Its source"
-          time={run.source_deleted_at}
-          note={run.source_removed_at === null ? "" : "What this fork shared with it is unavailable."}
-          run={run.source_run}
-        />
-      )}
-      <PlacesPanel run={run} onSelect={select} />
-      <Regions
-        phone={phone}
-        region={region}
-        onRegion={setRegion}
-        isWide={isWide(view)}
-        isStepShown={stepPanel.isShown}
-        steps={
-          <Steps
-            run={run.id}
-            steps={steps}
-            partial={partial}
-            selectedNumber={selectedNumber}
-            fork={forkStep ?? run.fork_sequence_no}
-            plans={forkStep === null ? null : fork.stepPlans}
-            view={view}
-            stepPanel={stepPanel}
-            onView={setView}
-            onSelect={select}
+    <RunSelection steps={steps} usualView={usualView} selectedRef={selectedRef} onMoved={select}>
+      <div className={classes.page}>
+        <title>{`${run.name} · Forkpoint`}</title>
+        <Header run={run} fork={forkAction} />
+        <NewerRevisionBanner run={run} />
+        {run.source_run !== null && run.source_deleted_at !== null && (
+          <SourceNotice
+            subject="Its source"
+            time={run.source_deleted_at}
+            note={run.source_removed_at === null ? "" : "What this fork shared with it is unavailable."}
+            run={run.source_run}
           />
-        }
-        step={
-          step ? (
-            <Step
-              step={step}
-              plan={fork.stepPlans?.get(step.sequence_no) ?? null}
-              onSelect={select}
-              isRecording={!run.sealed}
-              onFork={openFork}
-            />
-          ) : (
-            <EmptyState title={partial ? "Loading…" : `There is no step ${selectedNumber ?? ""}`}>
-              {partial ? "The step is loading." : "Select a step in the list."}
-            </EmptyState>
-          )
-        }
-        fork={
-          forkStep === null ? null : (
-            <ForkPanel
+        )}
+        <PlacesPanel run={run} onSelect={select} />
+        <Regions
+          phone={phone}
+          region={region}
+          onRegion={setRegion}
+          isWide={isWide(view)}
+          isStepShown={stepPanel.isShown}
+          steps={
+            <Steps
               run={run.id}
-              fork={fork}
-              forkStep={forkStep}
-              replayChanges={replayChanges}
-              step={step}
-              onMoveHere={openFork}
+              steps={steps}
+              partial={partial}
+              selectedRef={selectedRef}
+              fork={forkStep ?? run.fork_sequence_no}
+              plans={forkStep === null ? null : fork.stepPlans}
+              view={view}
+              stepPanel={stepPanel}
+              onView={setView}
               onSelect={select}
-              onClose={closeFork}
             />
-          )
-        }
-        isRecording={!run.sealed}
-        onOpenFork={openFork}
-      />
-    </div>
+          }
+          step={
+            <SelectedStep run={run.id} steps={steps} partial={partial}>
+              {(step, number) =>
+                step ? (
+                  <Step
+                    step={step}
+                    plan={fork.stepPlans?.get(step.sequence_no) ?? null}
+                    onSelect={select}
+                    isRecording={!run.sealed}
+                    onFork={openFork}
+                  />
+                ) : (
+                  <EmptyState title={partial ? "Loading…" : `There is no step ${number ?? ""}`}>
+                    {partial ? "The step is loading." : "Select a step in the list."}
+                  </EmptyState>
+                )
+              }
+            </SelectedStep>
+          }
+          fork={
+            forkStep === null ? null : (
+              <SelectedStep run={run.id} steps={steps} partial={partial}>
+                {(step) => (
+                  <EditedFork
+                    run={run.id}
+                    fork={fork}
+                    forkStep={forkStep}
+                    replayChanges={replayChanges}
+                    step={step}
+                    onMoveHere={openFork}
+                    onSelect={select}
+                    onClose={closeFork}
+                  />
+                )}
+              </SelectedStep>
+            )
+          }
+          isRecording={!run.sealed}
+          onOpenFork={openFork}
+        />
+      </div>
+    </RunSelection>
   );
 }
 
-/** The selected step, even if it belongs to a part of a long run that is not loaded yet. */
-function useSelectedStep(
-  run: string,
-  steps: readonly StepSummary[],
-  selectedNumber: number | null,
-  partial: boolean,
-): StepSummary | null {
-  const isSelected = (step: StepSummary) => step.sequence_no === selectedNumber;
-  const listedStep = steps.find(isSelected);
-  const isAwaited = partial && selectedNumber !== null && !listedStep;
-  const linkedStep = useQuery({ ...stepsFromQuery(run, selectedNumber ?? 1, 1), enabled: isAwaited });
-  return listedStep ?? (isAwaited ? linkedStep.data?.steps.find(isSelected) : null) ?? null;
+/** All that the address stores but the selected step, which changes with each key. */
+function usePanels(): Omit<RunSearch, "step"> {
+  return route.useSearch({ select: ({ step: _, ...panels }) => panels, structuralSharing: true });
+}
+
+interface SelectionProps {
+  steps: readonly StepSummary[];
+  usualView: RunView;
+  selectedRef: SelectedRef;
+  /** The selected step has another number than before. */
+  onMoved: (sequenceNo: number) => void;
+  children: ReactNode;
+}
+
+/** The selection that the address stores. */
+function RunSelection({ steps, usualView, selectedRef, onMoved, children }: SelectionProps): ReactElement {
+  const linkedNumber = route.useSearch({ select: ({ step, fork }) => step ?? fork });
+  const number = linkedNumber ?? firstStep(steps, usualView);
+  useViewedStep(steps, number, onMoved);
+  return (
+    <Selection number={number} selectedRef={selectedRef}>
+      {children}
+    </Selection>
+  );
 }
 
 /** Omit what is undefined, so that addresses stay short. */

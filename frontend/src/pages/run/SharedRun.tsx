@@ -1,7 +1,7 @@
 import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { useCallback, useMemo, useState, type ReactElement } from "react";
+import { memo, useCallback, useMemo, useRef, useState, type ReactElement } from "react";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, ShareTicket, StepSummary } from "@/api/schema";
@@ -14,12 +14,15 @@ import { shortenMarkers } from "@/ui/format/markers";
 import { RunFacts } from "./header/RunFacts";
 import { Regions, type RegionName } from "./Regions";
 import type { RunSearch } from "./search";
+import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
 import { isWide, useStepPanel } from "./useStepPanel";
 import { defaultView, firstStep } from "./views";
 
 const route = getRouteApi("/share/$token/run");
+
+const Step = memo(StepPanel);
 
 /** One run, or the run that a replay wrote, for readers without an account. */
 export function SharedRun(): ReactElement {
@@ -60,7 +63,7 @@ function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): Re
   const view = search.view ?? usualView;
   const stepPanel = useStepPanel(view, false);
   const selectedNumber = search.step ?? firstStep(steps, usualView);
-  const step = steps.find(({ sequence_no }) => sequence_no === selectedNumber);
+  const selectedRef: SelectedRef = useRef(null);
   const change = useCallback(
     (next: Partial<RunSearch>) => void navigate({ search: (previous) => ({ ...previous, ...next }), replace: true }),
     [navigate],
@@ -85,34 +88,40 @@ function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): Re
       note={<RunFacts run={run}>{run.source_run_name !== null && <span>{sourceWords(run)}</span>}</RunFacts>}
       isFull
     >
-      <Regions
-        phone={phone}
-        region={region}
-        onRegion={setRegion}
-        isWide={isWide(view)}
-        isStepShown={stepPanel.isShown}
-        steps={
-          <StepsPanel
-            run={run.id}
-            steps={steps}
-            partial={false}
-            selectedNumber={selectedNumber}
-            fork={run.fork_sequence_no}
-            plans={null}
-            view={view}
-            stepPanel={stepPanel}
-            onView={(next) => change({ view: next })}
-            onSelect={select}
-          />
-        }
-        step={
-          step ? (
-            <StepPanel step={step} plan={null} onSelect={select} />
-          ) : (
-            <EmptyState title={`There is no step ${selectedNumber ?? ""}`}>Select a step in the list.</EmptyState>
-          )
-        }
-      />
+      <Selection number={selectedNumber} selectedRef={selectedRef}>
+        <Regions
+          phone={phone}
+          region={region}
+          onRegion={setRegion}
+          isWide={isWide(view)}
+          isStepShown={stepPanel.isShown}
+          steps={
+            <StepsPanel
+              run={run.id}
+              steps={steps}
+              partial={false}
+              selectedRef={selectedRef}
+              fork={run.fork_sequence_no}
+              plans={null}
+              view={view}
+              stepPanel={stepPanel}
+              onView={(next) => change({ view: next })}
+              onSelect={select}
+            />
+          }
+          step={
+            <SelectedStep run={run.id} steps={steps} partial={false}>
+              {(step, number) =>
+                step ? (
+                  <Step step={step} plan={null} onSelect={select} />
+                ) : (
+                  <EmptyState title={`There is no step ${number ?? ""}`}>Select a step in the list.</EmptyState>
+                )
+              }
+            </SelectedStep>
+          }
+        />
+      </Selection>
     </SharedFrame>
   );
 }

@@ -18,14 +18,13 @@ import { pluralize, timeAgo } from "@/ui/format/numbers";
 import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ExportButton } from "./RunExtras";
+import { useSelectedNumber } from "../selection";
 import { useRunTools } from "./useRunTools";
 import classes from "../RunPage.module.css";
 
 export interface ForkAction {
-  /** The step to fork from. */
-  step: number;
-  /** Its panel is open, so that the panel has the next step. */
-  isOpen: boolean;
+  /** The step of the open fork, whose panel has the next action. */
+  step: number | null;
   onOpen: () => void;
 }
 
@@ -43,23 +42,28 @@ export function RunActions({ run, fork }: { run: RunDetail; fork: ForkAction | u
       <RunMenu run={run} actions={actions}>
         {tools.items}
       </RunMenu>
-      {fork && (
-        <Button
-          className={classes.fork}
-          variant={fork.isOpen ? "light" : "filled"}
-          leftSection={<IconGitFork size={15} />}
-          rightSection={<KeyHint>f</KeyHint>}
-          aria-keyshortcuts="f"
-          disabled={!run.sealed}
-          title={run.sealed ? undefined : "Still recording: no fork yet"}
-          onClick={fork.onOpen}
-        >
-          Fork from step {fork.step}
-        </Button>
-      )}
+      {fork && <ForkButton run={run} fork={fork} />}
       {tools.dialog}
       {actions.dialog}
     </div>
+  );
+}
+
+function ForkButton({ run, fork }: { run: RunDetail; fork: ForkAction }): ReactElement {
+  const selectedNumber = useSelectedNumber();
+  return (
+    <Button
+      className={classes.fork}
+      variant={fork.step === null ? "filled" : "light"}
+      leftSection={<IconGitFork size={15} />}
+      rightSection={<KeyHint>f</KeyHint>}
+      aria-keyshortcuts="f"
+      disabled={!run.sealed}
+      title={run.sealed ? undefined : "Still recording: no fork yet"}
+      onClick={fork.onOpen}
+    >
+      Fork from step {fork.step ?? selectedNumber ?? 1}
+    </Button>
   );
 }
 

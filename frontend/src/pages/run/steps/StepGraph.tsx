@@ -23,6 +23,7 @@ import { count } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
+import { useSelectedNumber } from "../selection";
 import type { StepPlans, StepPlan } from "../stepPlans";
 import { edgeWords } from "../edgeKinds";
 import { firstVisible, layout, NODE_LIMIT, provenance, spanOf, STRENGTH, type GraphNode } from "./graph";
@@ -32,7 +33,6 @@ import type { Node } from "./tree";
 interface Props {
   run: string;
   rows: Node[];
-  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -54,7 +54,8 @@ const dashes: Record<RunEdge["kind"], string | undefined> = {
 };
 
 /** The steps as a graph: containment and order, with the data flow on the right. */
-export default function StepGraph({ run, rows, selectedNumber, fork, plans, onSelect }: Props): ReactElement {
+export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): ReactElement {
+  const selectedNumber = useSelectedNumber();
   const scheme = useComputedColorScheme("light");
   const start = firstVisible(rows, selectedNumber);
   const graph = useMemo(() => layout(rows, start), [rows, start]);

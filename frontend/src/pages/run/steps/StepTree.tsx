@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
+import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
 import { moveByKey, scrollTo } from "./reveal";
@@ -14,7 +15,6 @@ interface Props {
   spanMs: number;
   foldedSteps: ReadonlySet<number>;
   flat: boolean;
-  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -24,7 +24,8 @@ interface Props {
 }
 /** The tree, rendered only where it is visible. */
 export function StepTree(props: Props): ReactElement {
-  const { rows, selectedNumber } = props;
+  const { rows } = props;
+  const selectedNumber = useSelectedNumber();
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
   // A new function would make the list measure all rows again at each key press.

@@ -2,7 +2,7 @@ import { Tabs, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
-import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
+import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import { stepsWithQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
@@ -10,6 +10,7 @@ import { Kbd } from "@/ui/keyboard/Kbd";
 import { isFailed } from "@/domain/steps/labels";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { useVisit } from "@/features/share/visit";
+import type { SelectedRef } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { flatRows, stepAtOffset, transcriptRows } from "../transcript/rows";
 import { TranscriptView } from "../transcript/TranscriptView";
@@ -39,7 +40,7 @@ interface Props {
   steps: StepSummary[];
   /** More steps are still loading. */
   partial: boolean;
-  selectedNumber: number | null;
+  selectedRef: SelectedRef;
   fork: number | null;
   /** The planned actions of the fork. */
   plans: StepPlans | null;
@@ -51,7 +52,7 @@ interface Props {
 
 /** The left region: the steps as a transcript, tree, timeline or graph, with search and filters. */
 export function StepsPanel(props: Props): ReactElement {
-  const { steps, selectedNumber, fork, onSelect, view } = props;
+  const { steps, selectedRef, fork, onSelect, view } = props;
   const [foldedSteps, setFoldedSteps] = useState<ReadonlySet<number>>(new Set());
   const [filter, setFilter] = useState<StepFilter>(noFilter);
   const [isFilterOpen, setFilterOpen] = useState(false);
@@ -80,21 +81,22 @@ export function StepsPanel(props: Props): ReactElement {
   };
   const move = (offset: number) => {
     if (view === "transcript") {
-      goToStep(stepAtOffset(turnRows, selectedNumber, offset));
+      goToStep(stepAtOffset(turnRows, selectedRef.current, offset));
       return;
     }
-    const current = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
+    const current = rows.findIndex((row) => row.step.sequence_no === selectedRef.current);
     goToStep(rows[current < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, current + offset))]?.step.sequence_no);
   };
   const fold = (open: boolean) => {
-    const node = selectedNumber === null ? undefined : index.bySequence.get(selectedNumber);
+    const node = selectedRef.current === null ? undefined : index.bySequence.get(selectedRef.current);
     if (!node) return;
     const isOpen = node.children.length > 0 && !foldedSteps.has(node.step.sequence_no);
     if (node.children.length > 0 && open !== isOpen) setFoldedSteps(toggleFold(foldedSteps, node.step.sequence_no));
     else if (open) move(1);
     else goToStep(node.step.parent);
   };
-  const nextError = (direction: 1 | -1 = 1) => goToStep(nextFailed(steps, selectedNumber ?? 0, direction));
+  const toggle = useCallback((sequenceNo: number) => setFoldedSteps((current) => toggleFold(current, sequenceNo)), []);
+  const nextError = (direction: 1 | -1 = 1) => goToStep(nextFailed(steps, selectedRef.current ?? 0, direction));
   const openFilter = () => {
     setFilterOpen(true);
     // The field exists after the next rendering.
@@ -165,7 +167,6 @@ export function StepsPanel(props: Props): ReactElement {
             run={props.run}
             rows={turnRows}
             total={steps.length}
-            selectedNumber={selectedNumber}
             fork={fork}
             plans={props.plans}
             onSelect={onSelect}
@@ -178,36 +179,21 @@ export function StepsPanel(props: Props): ReactElement {
             spanMs={index.spanMs}
             foldedSteps={foldedSteps}
             flat={isFiltered}
-            selectedNumber={selectedNumber}
             fork={fork}
             plans={props.plans}
             onSelect={onSelect}
             onMove={move}
-            onToggle={(sequenceNo) => setFoldedSteps(toggleFold(foldedSteps, sequenceNo))}
+            onToggle={toggle}
           />
         )}
         {view === "timeline" && (
           <Suspense fallback={<p className={classes.note}>Loading the timeline…</p>}>
-            <TimelineView
-              rows={rows}
-              selectedNumber={selectedNumber}
-              fork={fork}
-              plans={props.plans}
-              onSelect={onSelect}
-              onMove={move}
-            />
+            <TimelineView rows={rows} fork={fork} plans={props.plans} onSelect={onSelect} onMove={move} />
           </Suspense>
         )}
         {view === "graph" && (
           <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
-            <StepGraph
-              run={props.run}
-              rows={rows}
-              selectedNumber={selectedNumber}
-              fork={fork}
-              plans={props.plans}
-              onSelect={onSelect}
-            />
+            <StepGraph run={props.run} rows={rows} fork={fork} plans={props.plans} onSelect={onSelect} />
           </Suspense>
         )}
       </Tabs.Panel>

@@ -5,6 +5,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { moveByKey, scrollTo } from "../steps/reveal";
 import type { Node } from "../steps/tree";
@@ -19,7 +20,6 @@ import { useZoomGestures } from "./useZoomGestures";
 
 interface Props {
   rows: readonly Node[];
-  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -47,7 +47,8 @@ export default function TimelineView(props: Props): ReactElement {
 }
 
 function Scale({ whole, ...props }: Props & { whole: TimeRange }): ReactElement {
-  const { rows, selectedNumber } = props;
+  const { rows } = props;
+  const selectedNumber = useSelectedNumber();
   const view = useZoom(whole);
   const { ref: laneSize, width } = useElementSize<HTMLDivElement>();
   const lane = useRef<HTMLDivElement>(null);
@@ -133,7 +134,8 @@ function Toolbar({ view, missing }: { view: Zoom; missing: number }): ReactEleme
 }
 
 function Lanes(props: Props & { view: Zoom }): ReactElement {
-  const { rows, selectedNumber, plans, view } = props;
+  const { rows, plans, view } = props;
+  const selectedNumber = useSelectedNumber();
   const scroller = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? TOUCH_ROW : ROW;
   // Bars follow the pointer at once; a hundred thousand rows may follow a frame later.

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { RedactionReasons } from "@/ui/MarkedText";
+import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import type { TranscriptRow as Row } from "./rows";
 import classes from "./Transcript.module.css";
@@ -12,7 +13,6 @@ interface Props {
   rows: readonly Row[];
   /** All loaded steps of the run. */
   total: number;
-  selectedNumber: number | null;
   fork: number | null;
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
@@ -20,7 +20,8 @@ interface Props {
 
 /** The steps of a run as a conversation. Rows and texts exist only where they are visible. */
 export function TranscriptView(props: Props): ReactElement {
-  const { rows, selectedNumber, plans, fork } = props;
+  const { rows, plans, fork } = props;
+  const selectedNumber = useSelectedNumber();
   const scroller = useRef<HTMLDivElement>(null);
   const keyOf = useCallback((index: number) => rows[index]?.key ?? index, [rows]);
   const sizeOf = useCallback((index: number) => estimate(rows[index]), [rows]);
