@@ -18,10 +18,14 @@ from cockpit.gateway.schemas import (
     RerunSession,
 )
 from cockpit.gateway.sessions import Session
+from replay.models import Rerun
 from replay.reruns import queries, services
 from replay.reruns.schemas import RerunView
+from replay.sessions import prepare
+from replay.sessions.schemas import ReplayRequest
 from traces.collectors.events import split
-from traces.core.json_types import JSONObject
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path
@@ -77,15 +81,19 @@ class RerunsView(APIView):
     @extend_schema(operation_id="open_rerun", request=RerunRequest, responses={201: RerunSession, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
-        rerun = services.start(parse_body(RerunRequest, request.data).run, caller=caller_of(request))
-        session = Session(run_id=str(rerun.id), start=time.time(), is_rerun=True)
-        answer = RerunSession(
-            id=str(rerun.id),
-            run=str(rerun.source_run_id),
-            path=PREFIX + sessions.sign(session),
-            placeholder_key=upstreams.PLACEHOLDER_KEY,
-        )
-        return Response(answer, 201)
+        body = parse_body(RerunRequest, request.data)
+        if fork := _fork_request(body, request.data):
+            rerun = services.start_fork(fork, caller=caller_of(request))
+        else:
+            rerun = services.start(body.run, caller=caller_of(request))
+        return Response(_rerun_session(rerun), 201)
+
+
+class RerunResumeView(APIView):
+    @extend_schema(operation_id="resume_rerun", request=None, responses={200: RerunSession, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Start the agent of a fork again, after it was killed or failed: it gets the answers that it got before."""
+        return Response(_rerun_session(services.resume(queries.find(id))))
 
 
 class RerunDetailView(APIView):
@@ -101,6 +109,25 @@ class RerunEndView(APIView):
         """End a rerun with the exit code of the agent."""
         exit_code = parse_body(GatewaySessionEnd, request.data).exit_code
         return Response(queries.view(services.end(queries.find(id), exit_code)))
+
+
+def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | None:
+    """Return what a rerun changes; None if it only repeats its recording."""
+    if body.overrides is None and body.fork_step is None and not body.live:
+        return None
+    fields = {name: value for name, value in as_object(document).items() if name != "live" and value is not None}
+    return prepare.parse({**fields, "policy": {"allow": ["model"] if body.live else []}})
+
+
+def _rerun_session(rerun: Rerun) -> RerunSession:
+    # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
+    session = Session(run_id=str(rerun.id), start=rerun.created_at.timestamp(), is_rerun=True)
+    return RerunSession(
+        id=str(rerun.id),
+        run=str(rerun.source_run_id),
+        path=PREFIX + sessions.sign(session),
+        placeholder_key=upstreams.PLACEHOLDER_KEY,
+    )
 
 
 def _record(session: Session, number: int, kind: str, at: float, facts: JSONObject) -> None:

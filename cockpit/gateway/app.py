@@ -86,24 +86,49 @@ class Gateway:
             await _respond(send, refusal.status, refusal.headers(), refusal.body(route.provider if route else ""))
 
     async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
-        """Answer a request from a recording; nothing is sent to the provider."""
+        """Answer a request from a recording, or live where a fork allows it."""
+        limit = settings.MAX_BODY_BYTES
         call = request.call(await _read_body(receive), time.time())
-        answer = await asyncio.to_thread(playback.answer, call, limit=settings.MAX_BODY_BYTES)
-        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.headers]
-        await _respond(send, answer.status, headers, answer.body)
+        resolution = await asyncio.to_thread(playback.resolve, call, limit=limit)
+        outcome = playback.outcome_of(resolution)
+        if outcome is None or resolution.call_id is not None:
+            call = playback.edited_call(call, resolution)
+        if outcome is None:
+            outcome = await self._ask(request, call)
+        if resolution.call_id is not None:
+            await asyncio.to_thread(playback.store, call, outcome, resolution.call_id, limit=limit)
+        if not outcome.status or outcome.error:
+            raise _no_answer(outcome.error)
+        await _respond(send, outcome.status, upstreams.answer_headers(outcome.headers), outcome.body)
+
+    async def _ask(self, request: "_Request", call: events.Call) -> events.Outcome:
+        """Send a call of a fork to its provider, and read the whole answer: the agent gets what is stored."""
+        answer = _Answer(_discard, call.start)
+        error = await self._exchange(request, call.body, answer)
+        return answer.outcome(error)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Send a request to its provider, pass the answer on, and record both."""
-        upstream = _upstream(request.route)
         start = time.time()
         call = request.call(await _read_body(receive), start)
         entry = _Entry(self._journal, call)
         answer = _Answer(send, start)
         error = ""
         try:
+            error = await self._exchange(request, call.body, answer)
+            if error:
+                await answer.fail(_no_answer(error), request.route.provider)
+        finally:
+            outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
+            entry.finish(outcome)
+
+    async def _exchange(self, request: "_Request", body: bytes, answer: "_Answer") -> str:
+        """Pass a body to the provider and its answer on; return why the answer did not arrive, or not all of it."""
+        upstream = _upstream(request.route)
+        try:
             async with self._provider().post(
                 request.url(upstream.base_url),
-                data=call.body,
+                data=body,
                 headers=upstreams.request_headers(request.scope["headers"], upstream.key),
                 allow_redirects=False,
             ) as response:
@@ -114,13 +139,8 @@ class Gateway:
         except (OSError, TimeoutError, _aiohttp().ClientError) as problem:
             error = f"{type(problem).__name__}: {problem}".strip(": ")
             log.warning("gateway_upstream_failed", provider=request.route.provider, error=error)
-            await answer.fail(
-                Refusal(status=502, reason=f"the provider did not answer: {error}", may_retry=True),
-                request.route.provider,
-            )
-        finally:
-            outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
-            entry.finish(outcome)
+            return error
+        return ""
 
     def _provider(self) -> Any:
         """Return the client of all providers. Its connections belong to the loop that serves."""
@@ -253,6 +273,14 @@ class _Answer:
                 await self._send(message)
         except (OSError, TimeoutError):
             self._client_is_gone = True
+
+
+async def _discard(_: Message) -> None:
+    """Send nothing: the agent gets the answer when it is stored."""
+
+
+def _no_answer(error: str) -> Refusal:
+    return Refusal(status=502, reason=f"the provider did not answer: {error}", may_retry=True)
 
 
 def _session(route: Route) -> sessions.Session:

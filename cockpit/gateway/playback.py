@@ -1,27 +1,71 @@
-"""Answers calls of an agent that runs again, from the recording of a run."""
+"""Answers calls of an agent that runs again: from the recording of a run, or as the fork that it is demands."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from uuid import UUID
 
+import orjson
 from django.db import close_old_connections
 
-from cockpit.gateway.events import Call, request_payload
+from cockpit.gateway import events
+from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
-from replay.reruns import services
-from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse
+from replay.models import Rerun
+from replay.reruns import answers, exchanges
+from replay.reruns.answers import AgentRequest, Resolution
+from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_object, as_text
 from traces.errors import ProblemError
 from traces.importers.formats.tracing.client_calls import model_request
 
 
-def answer(call: Call, *, limit: int) -> RecordedResponse:
-    """Return the recorded response of a call; raise `Refusal` if there is none."""
+def resolve(call: Call, *, limit: int) -> Resolution:
+    """Decide how a call is answered; raise `Refusal` if nothing may answer it."""
     if not call.operation.api:
         raise Refusal(
             status=400, reason=f"rerun {call.run_id}: {call.operation.path} is not recorded, so it is refused"
         )
-    payload = request_payload(call, limit=limit)
+    try:
+        with _connection():
+            return answers.resolve(UUID(call.run_id), _request(call, limit))
+    except ProblemError as problem:
+        raise Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}") from problem
+
+
+def edited_call(call: Call, resolution: Resolution) -> Call:
+    """Return the call with the overrides applied: what is sent to the provider."""
+    return replace(call, body=orjson.dumps(resolution.body), encoding="")
+
+
+def store(call: Call, outcome: Outcome, call_id: int, *, limit: int) -> None:
+    """Store a call and its outcome, before the agent gets it."""
+    lines = events.start_lines(call, limit=limit) + events.end_line(call, outcome, limit=limit)
+    with _connection():
+        app = Rerun.objects.values_list("source_run__app", flat=True).get(id=call.run_id)
+        exchanges.store(call_id, lines, app=app)
+
+
+def outcome_of(resolution: Resolution) -> Outcome | None:
+    """Return the outcome that a stored response is; None for a live call."""
+    response = resolution.response
+    if response is None:
+        return None
+    return Outcome(
+        end=time.time(),
+        status=response.status,
+        headers=tuple(response.headers),
+        body=response.body,
+        is_stream=response.is_stream,
+    )
+
+
+def _request(call: Call, limit: int) -> AgentRequest:
+    payload = events.request_payload(call, limit=limit)
     body = as_object(payload["request"])
-    request = services.AgentRequest(
+    return AgentRequest(
+        body=body,
         input=as_object(model_request(payload)),
         provider=as_text(payload["provider"]),
         model=as_text(payload["model_id"]),
@@ -30,10 +74,12 @@ def answer(call: Call, *, limit: int) -> RecordedResponse:
         is_streamed=body.get("stream") is True or "streamGenerate" in call.operation.path,
         states_usage=as_object(body.get("stream_options")).get("include_usage") is True,
     )
+
+
+@contextmanager
+def _connection() -> Iterator[None]:
     close_old_connections()
     try:
-        return services.answer(UUID(call.run_id), request)
-    except ProblemError as problem:
-        raise Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}") from problem
+        yield
     finally:
         close_old_connections()

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from replay.overrides.profile import OverrideProfile, StepRef
 from traces.core.schema import Schema
 
 
@@ -35,9 +36,16 @@ class GatewaySessionEnd(Schema):
 
 
 class RerunRequest(Schema):
-    """The run whose recording answers: its id, a unique beginning of it, or its external id."""
+    """The run whose recording answers: its id, a unique beginning of it, or its external id.
+
+    With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
+    live calls go to the provider if they are allowed. `overrides` may be a saved profile.
+    """
 
     run: Annotated[str, Field(min_length=1, max_length=200)]
+    overrides: OverrideProfile | str | None = None
+    fork_step: StepRef | None = None
+    live: bool = False
 
 
 class RerunSession(Schema):

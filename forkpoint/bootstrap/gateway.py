@@ -58,10 +58,10 @@ class Server:
         """Return the server that the variables name."""
         return cls((environment.get("FORKPOINT_URL") or "").rstrip("/"), environment.get("FORKPOINT_TOKEN") or "")
 
-    def open(self, path: str, facts: Any) -> Any:
+    def open(self, path: str, facts: Any, *, timeout_s: float = _TIMEOUT_S) -> Any:
         """Open a session for a program; raise `CannotRun`."""
         try:
-            return self.send("POST", path, facts)
+            return self.send("POST", path, facts, timeout_s=timeout_s)
         except HTTPError as error:
             with error:
                 reason, problem = _explanation(error.read())
@@ -69,14 +69,14 @@ class Server:
         except (OSError, ValueError) as error:
             raise CannotRun(f"cannot reach {self.url}: {error}", UNAVAILABLE) from error
 
-    def send(self, method: str, path: str, body: Any = None) -> Any:
+    def send(self, method: str, path: str, body: Any = None, *, timeout_s: float = _TIMEOUT_S) -> Any:
         """Return the JSON of a response, None if it has none; raise `OSError`."""
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         data = None if body is None else json.dumps(body).encode()
         request = Request(f"{self.url}/api/v1{path}", data=data, headers=headers, method=method)
-        with open_request(request, timeout_s=_TIMEOUT_S) as response:
+        with open_request(request, timeout_s=timeout_s) as response:
             content = response.read()
         return json.loads(content) if content else None
 
@@ -108,12 +108,7 @@ def record(words: Sequence[str], environment: Mapping[str, str]) -> int:
 def _open(server: Server, words: Sequence[str], environment: Mapping[str, str]) -> Any:
     if not server.url:
         raise CannotRun("--gateway needs a server: name it with --url or FORKPOINT_URL", BAD_INPUT)
-    if variable := next((name for name in _ADDRESSES if environment.get(name)), None):
-        raise CannotRun(
-            f"{variable} is set, and the gateway would replace it: unset it, and configure its address as a provider "
-            "of the server instead",
-            BAD_INPUT,
-        )
+    refuse_addresses(environment)
     facts = {"app": environment.get("FORKPOINT_APP") or "", "command": list(words)[:200]}
     return server.open("/gateway/sessions", facts)
 
@@ -125,6 +120,16 @@ def _variables(server: Server, session: Any, environment: Mapping[str, str]) -> 
     """
     keys, placeholder = session["keys"], session["placeholder_key"]
     return {**addresses(server, session), **placeholders(environment, placeholder, keys)}
+
+
+def refuse_addresses(environment: Mapping[str, str]) -> None:
+    """Raise `CannotRun` if the program's key is meant for another address than the server's provider."""
+    if variable := next((name for name in _ADDRESSES if environment.get(name)), None):
+        raise CannotRun(
+            f"{variable} is set, and the gateway would replace it: unset it, and configure its address as a provider "
+            "of the server instead",
+            BAD_INPUT,
+        )
 
 
 def addresses(server: Server, session: Any) -> dict[str, str]:

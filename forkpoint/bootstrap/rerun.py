@@ -6,9 +6,18 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
-from forkpoint.bootstrap.gateway import BAD_INPUT, CannotRun, Server, addresses, placeholders, run_program
+from forkpoint.bootstrap.gateway import (
+    BAD_INPUT,
+    CannotRun,
+    Server,
+    addresses,
+    placeholders,
+    refuse_addresses,
+    run_program,
+)
 
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
@@ -16,6 +25,8 @@ _LONGEST_VALUE: Final = 300
 # A recording that has just ended is complete a moment later.
 _COMPLETION_S: Final = 60.0
 _PAUSE_S: Final = 0.5
+# The comparison of a long fork with its recording.
+_COMPARISON_S: Final = 120.0
 
 
 def rerun(arguments: Sequence[str]) -> int:
@@ -24,33 +35,78 @@ def rerun(arguments: Sequence[str]) -> int:
     options, words = option_parser().parse_args(arguments[:end]), arguments[end + 1 :]
     if not words:
         option_parser().error("name a program to run: forkpoint rerun RUN -- python agent.py")
+    if bool(options.run) == bool(options.resume):
+        option_parser().error("name a run, or a rerun with --resume")
     settings = {"FORKPOINT_URL": options.url, "FORKPOINT_TOKEN": options.token}
     environment = {**os.environ, **{name: value for name, value in settings.items() if value is not None}}
     try:
-        report, code = _run(options.run, words, environment)
+        server = Server.from_environment(environment)
+        report, code = _run(server, options, words, environment)
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.code
     print(_text(report), file=sys.stderr)
+    if report["is_fork"]:
+        print(_links(server, report), file=sys.stderr)
+        return _CHANGE if report["misses"] else code
     return _CHANGE if report["divergence"] or report["misses"] or report["unused_steps"] else code
 
 
-def _run(run: str, words: Sequence[str], environment: Mapping[str, str]) -> tuple[Any, int]:
-    server = Server.from_environment(environment)
+def _run(
+    server: Server, options: argparse.Namespace, words: Sequence[str], environment: Mapping[str, str]
+) -> tuple[Any, int]:
     if not server.url:
         raise CannotRun("rerun needs a server: name it with --url or FORKPOINT_URL", BAD_INPUT)
-    session = _open(server, run)
+    changes = _changes(options)
+    if changes.get("live"):
+        refuse_addresses(environment)
+    if options.resume:
+        session = server.open(f"/reruns/{options.resume}/resume", {})
+    else:
+        session = _open(server, {"run": options.run, **changes})
+    if changes or options.resume:
+        print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
     variables = {**addresses(server, session), **placeholders(environment, session["placeholder_key"])}
     code = run_program(words, {**environment, **variables})
-    return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}), code
+    return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
 
 
-def _open(server: Server, run: str) -> Any:
+def _changes(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the options change in the recorded run; empty if the agent only repeats it."""
+    entry: dict[str, Any] = {}
+    if options.set_prompt is not None:
+        entry["prompt"] = {"system": options.set_prompt}
+    if options.set_model is not None:
+        entry["model"] = {"model": options.set_model}
+    entries = [{"match": {"type": "model"}, **entry}] if entry else []
+    changes: dict[str, Any] = {}
+    if options.override is not None or entries:
+        changes["overrides"] = {"overrides": [*_read_overrides(options.override), *entries]}
+    if options.fork_step is not None:
+        changes["fork_step"] = int(options.fork_step) if options.fork_step.isdecimal() else options.fork_step
+    return {**changes, "live": True} if options.live else changes
+
+
+def _read_overrides(path: str | None) -> list[Any]:
+    """Return the entries of an override profile; raise `CannotRun`."""
+    if path is None:
+        return []
+    try:
+        profile = json.loads(Path(path).read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise CannotRun(f"cannot read {path}: {error}", BAD_INPUT) from error
+    entries = profile.get("overrides") if isinstance(profile, dict) else None
+    if not isinstance(entries, list):
+        raise CannotRun(f'{path} is no override profile: it has no list "overrides"', BAD_INPUT)
+    return entries
+
+
+def _open(server: Server, request: Mapping[str, Any]) -> Any:
     """Open a rerun as soon as the recording is complete."""
     deadline = time.monotonic() + _COMPLETION_S
     while True:
         try:
-            return server.open("/reruns", {"run": run})
+            return server.open("/reruns", request)
         except CannotRun as refusal:
             if refusal.problem != "source_not_sealed" or time.monotonic() > deadline:
                 raise
@@ -64,8 +120,11 @@ def _text(report: Any) -> str:
         names = ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5])
         lines[0] += f", {report['cached']} cached"
         lines.append(f"  volatile values: {names}" if names else "  only durations differ")
+    for name in ("live", "overridden"):
+        if report[name]:
+            lines[0] += f", {report[name]} {name}"
     if report["misses"]:
-        lines[0] += f", {report['misses']} without an answer in the recording"
+        lines[0] += f", {report['misses']} without an answer"
     if report["divergence"]:
         difference = report["divergence"]
         lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
@@ -73,6 +132,14 @@ def _text(report: Any) -> str:
     if report["unused_steps"]:
         lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
     return "\n".join(lines)
+
+
+def _links(server: Server, report: Any) -> str:
+    """Return where the run of a fork and its comparison are."""
+    if not report["fork"]:
+        return "Nothing was recorded: no model call of the program got an answer."
+    lines = [f"Fork: {server.url}/runs/{report['fork']}"]
+    return "\n".join(lines + ([f"Diff: {server.url}/diffs/{report['diff']}"] if report["diff"] else []))
 
 
 def _value(value: Any) -> str:
@@ -85,13 +152,20 @@ def option_parser() -> argparse.ArgumentParser:
         prog="forkpoint rerun",
         usage="forkpoint rerun RUN [options] -- COMMAND...",
         description="Run an agent in any language again. Its model calls are answered from the recording of a run, and "
-        "no call reaches a provider. Its tools really run.",
+        "no call reaches a provider. Its tools really run. With --set-prompt, --set-model, --override, --from or "
+        "--live, the rerun is a fork: what the agent does becomes another run, which is compared with the recording.",
         epilog="COMMAND is the program to run, with its arguments. "
-        "Exit code: 5 if a call is not in the recording or a recorded call was not made, else that of the "
-        "program; 2 for wrong options, 6 if the server cannot be reached or opens no session.",
+        "Exit code: 5 if a call got no answer or, unless the rerun is a fork, if a recorded call was not made, else "
+        "that of the program; 2 for wrong options, 6 if the server cannot be reached or opens no session.",
         allow_abbrev=False,
     )
-    parser.add_argument("run", metavar="RUN", help="Run whose recording answers.")
+    parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers.")
+    parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call.")
+    parser.add_argument("--set-model", metavar="NAME", help="Model for every model call.")
+    parser.add_argument("--override", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
+    parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
+    parser.add_argument("--live", action="store_true", help="Send calls that nothing else answers to the provider.")
+    parser.add_argument("--resume", metavar="RERUN", help="Start the agent of a fork again, with the same answers.")
     parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
     return parser

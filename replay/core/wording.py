@@ -31,6 +31,8 @@ _OUTCOME_PHRASES: Final[Mapping[str, str]] = {
     Reason.OPERATOR_OVERRIDE: "was answered by the operator",
     Reason.CACHE_SIGNATURE: "was answered from the cache by the same call",
     Reason.CACHE_SEMANTIC: "was answered from the cache by a similar call",
+    Reason.CACHE_NORMALISED: "got its recorded answer after volatile values were mapped",
+    Reason.AGENT_RAN: "was run by the agent",
     Reason.LIVE_MODEL: "was answered live",
     Reason.LIVE_TOOL: "was answered live",
     Reason.LIVE_RETRIEVAL: "was answered live",

@@ -2,12 +2,13 @@
 
 from django.db import models
 
+from replay.models.saved_profiles import OverrideProfile
 from traces.core.ids import new_id
 from traces.models import Run
 
 
 class Rerun(models.Model):
-    """One execution of an agent against a recording."""
+    """One execution of an agent against a recording. With a profile it is a fork, which becomes a run of its own."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     source_run = models.ForeignKey(Run, models.CASCADE, related_name="reruns")
@@ -16,6 +17,13 @@ class Rerun(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
     exit_code = models.IntegerField(null=True)
+
+    profile = models.ForeignKey(OverrideProfile, models.PROTECT, null=True, related_name="reruns")
+    fork_sequence_no = models.PositiveIntegerField(default=1, help_text="calls before it are answered as recorded")
+    is_live = models.BooleanField(default=False, help_text="calls that nothing else answers go to the provider")
+    attempt = models.PositiveSmallIntegerField(default=1, help_text="how often the agent was started")
+    run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+", help_text="the fork, after the end")
+    diff_id = models.UUIDField(null=True)
 
     def __str__(self) -> str:
         return f"{self.id} of {self.source_run_id}"
@@ -26,8 +34,12 @@ class RerunCall(models.Model):
 
     rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="calls")
     sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
-    label = models.CharField(max_length=6, blank=True, help_text="'exact' or 'cached'; empty: it got no answer")
+    label = models.CharField(max_length=9, blank=True, help_text="empty: it got no answer")
+    reason = models.CharField(max_length=40, blank=True)
+    detail = models.JSONField(default=dict, help_text="grounds of the label, for the step of the fork")
     difference = models.JSONField(null=True, help_text="the nearest recorded step and the first difference from it")
+    attempt = models.PositiveSmallIntegerField(default=1, help_text="the last start of the agent in which it was made")
+    exchange = models.BinaryField(null=True, help_text="request and answer, compressed; null: no answer, or no fork")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

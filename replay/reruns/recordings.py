@@ -66,7 +66,12 @@ def load_requests(run_id: UUID) -> RecordedRequests:
 def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
     """Return the response of a step; None if it is not stored as it came."""
     ref = Step.objects.values_list("attributes_ref", flat=True).get(run_id=run_id, sequence_no=no)
-    raw = as_object(as_object(artifacts.available([ref]).get(ref)).get(RAW_RESPONSE))
+    return read_response(as_object(artifacts.available([ref]).get(ref)))
+
+
+def read_response(attributes: JSONObject) -> RecordedResponse | None:
+    """Return the response among the attributes of a step; None if it is not there as it came."""
+    raw = as_object(attributes.get(RAW_RESPONSE))
     status = raw.get("status")
     if not is_integer(status):
         return None

@@ -27,6 +27,8 @@ class RerunName(Schema):
 class RerunView(Schema):
     """A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
 
+    A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
+    comparison with the recording.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
     """
@@ -38,7 +40,12 @@ class RerunView(Schema):
     exit_code: int | None
     exact: int
     cached: int
+    live: int
+    overridden: int
     misses: int
+    is_fork: bool
+    fork: UUID | None
+    diff: UUID | None
     divergence: RerunDifference | None
     unused_steps: list[int]
     names: list[RerunName]

@@ -74,6 +74,8 @@ class Reason(StrEnum):
     OPERATOR_OVERRIDE = "simulation_operator_override"
     CACHE_SIGNATURE = "cache_hit_signature_match"
     CACHE_SEMANTIC = "cache_hit_semantic_match"
+    CACHE_NORMALISED = "cache_hit_normalised"
+    AGENT_RAN = "agent_ran"
     LIVE_MODEL = "live_model_call"
     LIVE_TOOL = "live_tool_call"
     LIVE_RETRIEVAL = "live_retrieval"

@@ -1120,6 +1120,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Start the agent of a fork again, after it was killed or failed: it gets the answers that it got before. */
+        post: operations["resume_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retention/audit": {
         parameters: {
             query?: never;
@@ -6505,10 +6522,28 @@ export interface components {
         /**
          * RerunRequest
          * @description The run whose recording answers: its id, a unique beginning of it, or its external id.
+         *
+         *     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
+         *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
          */
         RerunRequest: {
             /** Run */
             run: string;
+            /**
+             * Overrides
+             * @default null
+             */
+            overrides: components["schemas"]["OverrideProfile"] | string | null;
+            /**
+             * Fork Step
+             * @default null
+             */
+            fork_step: string | number | null;
+            /**
+             * Live
+             * @default false
+             */
+            live: boolean;
         };
         /**
          * RerunSession
@@ -6528,6 +6563,8 @@ export interface components {
          * RerunView
          * @description A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
          *
+         *     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
+         *     comparison with the recording.
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
          *     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
          */
@@ -6555,8 +6592,18 @@ export interface components {
             exact: number;
             /** Cached */
             cached: number;
+            /** Live */
+            live: number;
+            /** Overridden */
+            overridden: number;
             /** Misses */
             misses: number;
+            /** Is Fork */
+            is_fork: boolean;
+            /** Fork */
+            fork: string | null;
+            /** Diff */
+            diff: string | null;
             divergence: components["schemas"]["RerunDifference"] | null;
             /** Unused Steps */
             unused_steps: number[];
@@ -11614,6 +11661,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RerunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    resume_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunSession"];
                 };
             };
             default: {

@@ -79,12 +79,12 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     parameters = as_object(parameters_json)
     body: dict[str, Any] = {
         "model": call.model,
-        "messages": [_message(message) for message in as_objects(call.input.get("messages"))],
+        "messages": [message_body(message) for message in as_objects(call.input.get("messages"))],
         **{name: value for name, value in parameters.items() if name in _PARAMETERS and value is not None},
     }
     if "max_tokens" in body and _COMPLETION_TOKENS.match(call.model):
         body["max_completion_tokens"] = body.pop("max_tokens")
-    if tools := [_tool(tool) for tool in as_objects(call.input.get("tools"))]:
+    if tools := [tool_body(tool) for tool in as_objects(call.input.get("tools"))]:
         body["tools"] = tools
     if (response_format := call.input.get("response_format")) is not None:
         body["response_format"] = response_format
@@ -170,7 +170,7 @@ def _usage(usage: _Usage) -> Usage:
     return Usage(tokens_in=usage.prompt_tokens, tokens_out=usage.completion_tokens, tokens_cached=cached)
 
 
-def _message(message: JSONObject) -> dict[str, Any]:
+def message_body(message: JSONObject) -> dict[str, Any]:
     body: dict[str, Any] = {
         key: message[key] for key in ("role", "content", "name", "tool_call_id") if message.get(key) is not None
     }
@@ -190,7 +190,7 @@ def _call_body(call: JSONObject) -> dict[str, Any]:
     return {"id": call.get("id", ""), "type": "function", "function": {"name": call.get("name", ""), "arguments": text}}
 
 
-def _tool(tool: JSONObject) -> dict[str, Any]:
+def tool_body(tool: JSONObject) -> dict[str, Any]:
     return {"type": "function", "function": {key: value for key, value in tool.items() if value is not None}}
 
 

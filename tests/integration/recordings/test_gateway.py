@@ -1,14 +1,9 @@
 """The recording gateway of a real server, with real clients in front of it and a model server behind it."""
 
-import json
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,9 +14,9 @@ from websockets.sync.client import connect
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS
-from tests.support.patience import patience_s, wait_until
+from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
+from tests.support.patience import patience_s
 from tests.support.servers.provider_server import Exchange, ProviderServer, Respond, provider_server
 
 pytestmark = pytest.mark.own_store
@@ -72,41 +67,6 @@ def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest
     server.stop()
 
 
-@dataclass(frozen=True)
-class GatewaySession:
-    """An open session: its base address, its run, and the server."""
-
-    server: Server
-    url: str
-    id: str
-
-    def post(self, path: str, body: Any, **headers: str) -> httpx2.Response:
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        address = self.url + path
-        return httpx2.post(address, content=content, headers=headers, timeout=patience_s(60), trust_env=False)
-
-    def summary(self) -> Any:
-        """Wait until the run has ended."""
-        path = f"{self.server.url}/api/v1/runs/{self.id}"
-
-        def summary() -> Any:
-            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
-            return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
-
-        return wait_until(summary, 30)
-
-    def steps(self, count: int) -> list[Any]:
-        """Wait until all steps have arrived and ended."""
-        path = f"{self.server.url}/api/v1/runs/{self.id}/full-steps"
-
-        def steps() -> Any:
-            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
-            items = response.json().get("steps", []) if response.status_code == 200 else []
-            return items if len(items) >= count and all(item["status"] != "partial" for item in items) else None
-
-        return list(wait_until(steps, 30))
-
-
 def open_session(server: Server) -> GatewaySession:
     response = httpx2.post(f"{server.url}/api/v1/gateway/sessions", json={"app": "desk"}, trust_env=False)
     assert response.status_code == 201
@@ -116,34 +76,6 @@ def open_session(server: Server) -> GatewaySession:
 @pytest.fixture
 def session(server: Server) -> GatewaySession:
     return open_session(server)
-
-
-def record(server: Server, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return run_agent(server, ["record", "--gateway", "--app", "desk"], program, *arguments)
-
-
-def rerun(server: Server, run: str, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    GatewaySession(server, "", run).summary()
-    return run_agent(server, ["rerun", run], program, *arguments)
-
-
-def run_agent(server: Server, words: list[str], program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    command = [*COMMAND, *words, "--url", server.url, "--", sys.executable, "-c"]
-    return subprocess.run(
-        [*command, program, *arguments],
-        env={**environment, "NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(server.home.parent / "agent")},
-        capture_output=True,
-        text=True,
-        timeout=patience_s(90),
-        check=False,
-    )
-
-
-def run_of(result: "subprocess.CompletedProcess[str]") -> str:
-    assert "Recorded: " in result.stderr, result.stderr
-    return result.stderr.strip().rpartition("/")[2]
 
 
 @pytest.mark.parametrize(("api", "mode"), [("chat", "stream"), ("responses", "plain"), ("anthropic", "stream")])
@@ -175,7 +107,7 @@ def test_changed_agent_diverges_and_calls_nobody(server: Server, models: ModelSe
     requests = len(models.requests)
     again = rerun(server, run, AGENTS["anthropic"].replace("Weather and time?", "Weather in 3 days?"), "plain")
     assert again.returncode == 5
-    assert "1 without an answer in the recording" in again.stderr
+    assert "1 without an answer" in again.stderr
     assert "from step 1 at /messages/0/content" in again.stderr
     assert "/messages/0/content" in next(line for line in again.stderr.splitlines() if "BadRequestError: " in line)
     assert len(models.requests) == requests
@@ -196,7 +128,7 @@ def test_answer_that_cannot_be_given_in_the_form_asked_for_is_not_exact(server: 
     requests = len(models.requests)
     again = rerun(server, run, AGENTS["responses"], "stream")
     assert again.returncode == 5
-    assert ": 0 calls exact, 1 without an answer in the recording" in again.stderr
+    assert ": 0 calls exact, 1 without an answer" in again.stderr
     assert "could be given as a stream" in again.stderr
     assert len(models.requests) == requests
 

@@ -25,6 +25,9 @@ const reasons: Record<string, string> = {
   simulation_operator_override: "You overrode this step's output.",
   cache_hit_signature_match: "The identical call was answered in another recorded run.",
   cache_hit_semantic_match: "A semantically similar call was answered in a recording.",
+  cache_hit_normalised:
+    "The recorded answer to the same call, after volatile values such as dates and ids were mapped.",
+  agent_ran: "The agent ran it again.",
   live_model_call: "The model was called.",
   live_tool_call: "The tool was called.",
   live_retrieval: "The retriever was queried.",

@@ -1,0 +1,250 @@
+"""How a running agent's model calls are answered: as recorded, by an override, by an equal call, or live."""
+
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from django.db import transaction
+
+from replay.core.errors import SessionConflict
+from replay.execution.session_redaction import SessionRedaction
+from replay.models import Rerun, RerunCall
+from replay.reruns import forks, recordings
+from replay.reruns.core.built_responses import StepAnswer, build_body
+from replay.reruns.core.matcher import Divergence, Match, Matcher
+from replay.reruns.core.playback import rename_body
+from replay.reruns.core.renaming import Renaming
+from replay.reruns.exchanges import Exchange
+from replay.reruns.forks import EditedRequest
+from replay.reruns.recordings import RecordedRequests, RecordedResponse
+from replay.resolution.operator_outputs import as_output
+from traces.core.json_access import as_object, as_text, member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepType
+from traces.importers.formats.tracing.client_calls import model_request
+
+# Characters of a value in an error of a client.
+_SHORT = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentRequest:
+    """A model call of the agent: its body as it was sent, and as the input of a step."""
+
+    body: JSONObject
+    input: JSONObject
+    provider: str
+    model: str
+    headers: JSONObject
+    api: str
+    is_streamed: bool
+    # Whether the end of a stream is to state the tokens.
+    states_usage: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolution:
+    """How a call is answered: by `response`, or live if it is None. `body` is the request with the overrides applied.
+
+    `call_id` is the call whose exchange is to be stored before its answer is given; None: it is stored, or need not be.
+    """
+
+    response: RecordedResponse | None
+    body: JSONObject
+    call_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Answer:
+    """The grounds of an answer. Without a response the call goes live, or is refused if there is a refusal."""
+
+    label: Label | None = None
+    reason: Reason | None = None
+    response: RecordedResponse | None = None
+    detail: JSONObject = field(default_factory=dict)
+    refusal: str = ""
+    # The call of an earlier start of the agent that got this answer.
+    call: RerunCall | None = None
+
+
+def resolve(id: UUID, request: AgentRequest) -> Resolution:
+    """Decide how a call is answered; raise `SessionConflict` if nothing may answer it.
+
+    A recording contains what its app's policy allows, so the call is compared as it would be stored.
+    """
+    source = Rerun.objects.select_related("source_run").get(id=id).source_run
+    redaction, recording = SessionRedaction(source.app), recordings.load_requests(source.id)
+    with transaction.atomic():
+        rerun = Rerun.objects.select_for_update().get(id=id)
+        if rerun.ended_at is not None:
+            raise SessionConflict("it has ended")
+        resolver = _Resolver(rerun, recording, redaction)
+        result = resolver.match(request)
+        edited_request = resolver.edit(request, result)
+        answer = resolver.answer(request, edited_request, result)
+        call = _save(rerun, result, answer, edited_request)
+    if answer.refusal:
+        raise SessionConflict(answer.refusal)
+    needs_storing = rerun.profile_id is not None and call.exchange is None
+    return Resolution(response=answer.response, body=edited_request.body, call_id=call.id if needs_storing else None)
+
+
+class _Resolver:
+    """Answers one call of a rerun whose row is locked."""
+
+    def __init__(self, rerun: Rerun, recording: RecordedRequests, redaction: SessionRedaction) -> None:
+        self._rerun = rerun
+        self._recording = recording
+        self._redaction = redaction
+        self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
+        self._renaming = Renaming.from_pairs(rerun.names)
+
+    def match(self, request: AgentRequest) -> Match | Divergence:
+        """Return the recorded call that a request is, or why it is none."""
+        calls = self._rerun.calls.filter(attempt=self._rerun.attempt)
+        matcher = Matcher(
+            calls=self._recording.requests,
+            used_numbers={no for no in calls.values_list("sequence_no", flat=True) if no is not None},
+            renaming=self._renaming,
+        )
+        result = matcher.match(*self._comparable(request, has_headers=self._recording.has_headers))
+        if isinstance(result, Match) and result.renames:
+            Rerun.objects.filter(id=self._rerun.id).update(names=self._renaming.pairs())
+        return result
+
+    def edit(self, request: AgentRequest, result: Match | Divergence) -> EditedRequest:
+        """Apply the overrides of a fork from its start on."""
+        no = result.call.no if isinstance(result, Match) else None
+        place = self._place(result)
+        if self._fork is None or place < self._fork.start:
+            return EditedRequest(body=request.body)
+        return self._fork.edit(request.api, request.body, request.input, no=no, place=place, model=request.model)
+
+    def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:
+        """Return the first answer of the chain."""
+        if edited_request.output is not None:
+            return self._override_answer(request, edited_request.output.value)
+        if isinstance(result, Match) and edited_request.body == request.body:
+            return self._recorded_answer(request, result)
+        if self._fork is None or self._place(result) < self._fork.start:
+            return _Answer(refusal=self._explanation(result))
+        return self._repeated_answer(_with_body(request, edited_request.body)) or self._live_answer(result)
+
+    def _place(self, result: Match | Divergence) -> int:
+        """Return the number of the recorded step that a call is, or in whose place it stands."""
+        call = result.call if isinstance(result, Match) else result.nearest
+        last = max((request.no for request in self._recording.requests), default=0)
+        return last + 1 if call is None else call.no
+
+    def _recorded_answer(self, request: AgentRequest, match: Match) -> _Answer:
+        response = self._response(self._rerun.source_run_id, match.call.no, request)
+        if response is None:
+            return _Answer(refusal=_form_refusal(f"step {match.call.no}", request))
+        if match.is_exact:
+            return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
+        names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames]}
+        return _Answer(label=Label.CACHED, reason=Reason.CACHE_NORMALISED, response=response, detail=names)
+
+    def _override_answer(self, request: AgentRequest, value: JSONValue) -> _Answer:
+        output = as_object(as_output(StepType.MODEL, value))
+        answer = StepAnswer(output=output, model=request.model, id=self._rerun.id.hex, tokens_in=0, tokens_out=0)
+        response = _build(request, answer)
+        if response is None:
+            return _Answer(refusal=_form_refusal("the override", request))
+        return _Answer(label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, response=response)
+
+    def _repeated_answer(self, request: AgentRequest) -> _Answer | None:
+        """Give the answer that the same call got live before the agent was started again."""
+        calls = self._rerun.calls.filter(reason=Reason.LIVE_MODEL, attempt__lt=self._rerun.attempt)
+        exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
+        exchanges = [exchange for exchange in exchanges if exchange.has_answer]
+        names = Renaming()
+        matcher = Matcher(calls=[exchange.request for exchange in exchanges], renaming=names)
+        result = matcher.match(*self._comparable(request, has_headers=True))
+        if isinstance(result, Divergence):
+            return None
+        exchange = next(exchange for exchange in exchanges if exchange.call.id == result.call.no)
+        if exchange.response is None:
+            return _Answer(refusal="its answer was redacted when it was stored, so that it cannot be given again")
+        response = replace(exchange.response, body=rename_body(exchange.response.body, names))
+        return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
+
+    def _live_answer(self, result: Match | Divergence) -> _Answer:
+        if not self._rerun.is_live:
+            return _Answer(refusal=f"{self._explanation(result)}; `live` allows calls of the provider")
+        detail: JSONObject = {"note": self._explanation(result)}
+        return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=detail)
+
+    def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
+        """Return the response as it came, or one with the same content in the form that the agent asks for."""
+        response = recordings.load_response(run_id, no)
+        if response is None or (response.status < 400 and response.is_stream != request.is_streamed):
+            answer = recordings.load_answer(run_id, no)
+            response = None if answer is None else _build(request, answer)
+        return response and replace(response, body=rename_body(response.body, self._renaming))
+
+    def _comparable(self, request: AgentRequest, *, has_headers: bool) -> tuple[JSONObject, JSONObject]:
+        """Return the input and the strict fields of a request, as they are compared with recorded ones."""
+        input = as_object(self._redaction.field(StepType.MODEL, "input", request.input))
+        headers = request.headers if has_headers else {}
+        return input, {"provider": request.provider, "model": request.model, **headers}
+
+    def _explanation(self, result: Match | Divergence) -> str:
+        run = self._rerun.source_run_id
+        if isinstance(result, Match):
+            return f"the overrides change this call, so step {result.call.no} of run {run} does not answer it"
+        if result.nearest is None or result.difference is None:
+            return f"run {run} has no model call left that this one could be"
+        difference = result.difference
+        return (
+            f"this call is not in the recording of run {run}: at {difference.path} it has "
+            f"{str(difference.new)[:_SHORT]!r}, and step {result.nearest.no} has {str(difference.old)[:_SHORT]!r}"
+        )
+
+
+def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_request: EditedRequest) -> RerunCall:
+    """Store how a call is answered, in place of what an earlier start of the agent did with the same step."""
+    call = answer.call
+    no = result.call.no if isinstance(result, Match) else None
+    if call is None:
+        call = _earlier_call(rerun, no, answer) or RerunCall(rerun=rerun, sequence_no=no)
+    call.label, call.reason = answer.label or "", answer.reason or ""
+    call.difference = _difference(result) or None
+    call.detail = {**answer.detail, **({"results": [*edited_request.results]} if edited_request.results else {})}
+    call.attempt = rerun.attempt
+    call.save()
+    return call
+
+
+def _earlier_call(rerun: Rerun, no: int | None, answer: _Answer) -> RerunCall | None:
+    """Return the call of an earlier start that got the same answer for a step; forget one that got another answer."""
+    calls = rerun.calls.filter(sequence_no=no) if no is not None else rerun.calls.none()
+    call = calls.filter(label=answer.label or "", reason=answer.reason or "").first() if answer.response else None
+    (calls.exclude(id=call.id) if call else calls).delete()
+    return call
+
+
+def _with_body(request: AgentRequest, body: JSONObject) -> AgentRequest:
+    """Return a request with another body."""
+    input = as_object(model_request({"request": body, "api": request.api}))
+    return replace(request, body=body, input=input, model=as_text(member(body, "model")) or request.model)
+
+
+def _build(request: AgentRequest, answer: StepAnswer) -> RecordedResponse | None:
+    """Return a response with an answer in the form that the agent asks for; None if it has no such form."""
+    body = build_body(request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage)
+    if not body:
+        return None
+    media_type = recordings.STREAM if request.is_streamed else "application/json"
+    return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)
+
+
+def _form_refusal(subject: str, request: AgentRequest) -> str:
+    form = "a stream" if request.is_streamed else "one document"
+    return f"the answer of {subject} is not recorded such that it could be given as {form}"
+
+
+def _difference(result: Match | Divergence) -> JSONObject:
+    if isinstance(result, Match) or result.nearest is None or result.difference is None:
+        return {}
+    difference = result.difference
+    return {"step": result.nearest.no, "path": difference.path, "old": difference.old, "new": difference.new}

@@ -1,0 +1,136 @@
+"""The run that a fork of a running agent becomes: the calls that the agent made, with their labels."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replay.core.calls import label_key
+from replay.execution.derived_run.step_rows import reused_row
+from replay.execution.session_redaction import source_note
+from replay.models import Rerun, RerunCall
+from replay.overrides.profile import OverrideProfile
+from replay.reruns.exchanges import Exchange
+from replay.sessions.prepare import Source
+from replay.sessions.schemas import ReplayRequest
+from traces.captions import services as captions
+from traces.core.recorded_run import RecordedRun
+from traces.core.schema import ForkChange
+from traces.core.vocabulary import Label, Reason, RunStatus, StepType
+from traces.importers.assembly import SegmentContent, assemble
+from traces.importers.formats.tracing.forkpoint_events import FORMAT
+from traces.ingest.prepare import prepare
+from traces.ingest.step_rows import StepRow
+from traces.models import Run, Step
+from traces.redaction_policies import services as policies
+from traces.runs import services as traces
+from traces.storage import artifacts
+
+
+def write(rerun: Rerun, status: RunStatus) -> Run | None:
+    """Write and seal the run of the agent's last start; None if no call of it got an answer."""
+    calls = rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).order_by("id")
+    exchanges = [Exchange(call) for call in calls]
+    recording = _recording(rerun, exchanges)
+    if recording is None:
+        return None
+    preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
+    rows = [*_Labels(rerun, exchanges).rows(preparation.rows)]
+    run = _open(rerun, rows)
+    artifacts.write_many({run.id: preparation.parts})
+    traces.append_steps(run.id, rows)
+    traces.seal_run(run.id, status)
+    return run
+
+
+def _recording(rerun: Rerun, exchanges: Sequence[Exchange]) -> RecordedRun | None:
+    segment = SegmentContent(format=FORMAT, file="", data=b"".join(exchange.lines for exchange in exchanges))
+    run = assemble(str(rerun.id), [segment]).run
+    return replace(run, app=rerun.source_run.app) if run is not None and run.steps else None
+
+
+def _open(rerun: Rerun, rows: Sequence[StepRow]) -> Run:
+    source = rerun.source_run
+    first_change = next((row.sequence_no for row in rows if row.label is not Label.EXACT), rerun.fork_sequence_no)
+    run = traces.open_run(
+        name=source.name,
+        app=source.app,
+        source_run=source,
+        fork_sequence_no=first_change,
+        environment=source.environment,
+        metadata={"rerun": {"id": str(rerun.id), "source_run": str(source.id)}, **source_note(source)},
+    )
+    captions.describe_fork(run.id, _change(rerun))
+    return run
+
+
+def _change(rerun: Rerun) -> ForkChange:
+    profile = OverrideProfile.model_validate(rerun.profile.profile if rerun.profile else {"overrides": []})
+    if not profile.overrides:
+        return ForkChange(text="Agent run again", target="", count=0)
+    run = str(rerun.source_run_id)
+    return Source(run, rerun.fork_sequence_no).change(ReplayRequest(run=run, overrides=profile))
+
+
+@dataclass(kw_only=True)
+class _SourceSteps:
+    """The recorded steps: models by number, tools by name and call id."""
+
+    models: Mapping[int, Step]
+    tools: dict[tuple[str, str], list[Step]]
+
+    @classmethod
+    def load(cls, run: Run) -> "_SourceSteps":
+        steps = Step.objects.filter(run=run, type__in=(StepType.MODEL, StepType.TOOL)).order_by("sequence_no")
+        models: dict[int, Step] = {}
+        tools: dict[tuple[str, str], list[Step]] = {}
+        for step in steps:
+            if step.type == StepType.MODEL:
+                models[step.sequence_no] = step
+            else:
+                tools.setdefault((step.tool_name, step.call_id), []).append(step)
+        return cls(models=models, tools=tools)
+
+    def take_tool(self, row: StepRow) -> Step | None:
+        """Return the next recorded call of the same tool with the same id."""
+        steps = self.tools.get((row.tool_name, row.call_id))
+        return steps.pop(0) if steps else None
+
+
+class _Labels:
+    """Labels the steps of a rerun, in order."""
+
+    def __init__(self, rerun: Rerun, exchanges: Sequence[Exchange]) -> None:
+        self._calls: dict[str, RerunCall] = {exchange.key: exchange.call for exchange in exchanges}
+        self._results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
+        self._source = _SourceSteps.load(rerun.source_run)
+        # A tool of the agent may depend on every answer before it.
+        self._is_exact_so_far = True
+
+    def rows(self, rows: Sequence[StepRow]) -> Iterator[StepRow]:
+        for row in rows:
+            result = self._tool(row) if row.type is StepType.TOOL else self._model(row, self._calls[row.external_id])
+            self._is_exact_so_far = self._is_exact_so_far and result.label is Label.EXACT
+            yield result
+
+    def _model(self, row: StepRow, call: RerunCall) -> StepRow:
+        source = self._source.models.get(call.sequence_no or 0)
+        if source is not None and call.label == Label.EXACT:
+            return reused_row(source, row.sequence_no, None)
+        return replace(
+            row,
+            label=Label(call.label),
+            reason=Reason(call.reason),
+            detail={**label_key(), **call.detail},
+            source_step=None if source is None else source.id,
+        )
+
+    def _tool(self, row: StepRow) -> StepRow:
+        source = self._source.take_tool(row)
+        is_same = source is not None and (source.input_ref, source.output_ref) == (row.input_ref, row.output_ref)
+        is_override = row.call_id in self._results
+        return replace(
+            row,
+            label=Label.EXACT if is_same and self._is_exact_so_far and not is_override else Label.SIMULATED,
+            reason=Reason.OPERATOR_OVERRIDE if is_override else Reason.AGENT_RAN,
+            detail=label_key(),
+            source_step=None if source is None else source.id,
+        )

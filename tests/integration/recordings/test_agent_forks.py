@@ -1,0 +1,158 @@
+"""Forks in which the agent itself runs again: overrides on requests, live calls, and the run that becomes of it."""
+
+import json
+import subprocess
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.clients.model_server import ANSWER, ModelServer, model_server
+from tests.services.server import Server
+from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent, run_of
+from tests.support.patience import patience_s
+
+pytestmark = pytest.mark.own_store
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    variables = {
+        "FORKPOINT_QUIET_S": "1",
+        "OPENAI_API_KEY": "sk-1",
+        "OPENAI_BASE_URL": f"{models.url}/v1",
+        "ANTHROPIC_API_KEY": "sk-2",
+        "ANTHROPIC_BASE_URL": models.url,
+    }
+    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def run(server: Server) -> str:
+    return run_of(record(server, AGENTS["chat"], "plain"))
+
+
+def fork_of(server: Server, result: "subprocess.CompletedProcess[str]") -> tuple[GatewaySession, str]:
+    """Return the run of a fork, and its diff, as the command prints them."""
+    *_, run, diff = result.stderr.strip().splitlines()
+    assert (run.startswith("Fork: "), diff.startswith("Diff: ")) == (True, True), result.stderr
+    return GatewaySession(server, "", run.rpartition("/")[2]), diff.rpartition("/")[2]
+
+
+def get(server: Server, path: str) -> Any:
+    response = httpx2.get(f"{server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def labels(steps: list[Any]) -> list[tuple[str, str, str]]:
+    return [(step["type"], step["label"], step["reason"]) for step in steps]
+
+
+def profile(folder: Path, *entries: Any) -> str:
+    path = folder / "overrides.json"
+    path.write_text(json.dumps({"overrides": entries}))
+    return str(path)
+
+
+def new(models: ModelServer, before: int) -> list[tuple[str, dict[str, Any]]]:
+    return models.requests[before:]
+
+
+LIVE = ("model", "simulated", "live_model_call")
+EXACT = ("model", "exact", "source_output_reused")
+SAME_TOOL = ("tool", "exact", "agent_ran")
+TOOL = ("tool", "simulated", "agent_ran")
+
+
+def test_changed_prompt_and_model_go_live_and_become_a_run(server: Server, models: ModelServer, run: str) -> None:
+    before = len(models.requests)
+    options = ["--set-prompt", "Answer in verse.", "--set-model", "m2", "--live"]
+    result = rerun(server, run, AGENTS["chat"], "plain", options=options)
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    bodies = [body for _, body in models.requests[before:]]
+    assert [(body["model"], body["messages"][0]) for body in bodies] == [
+        ("m2", {"role": "system", "content": "Answer in verse."})
+    ] * 3
+    fork, diff = fork_of(server, result)
+    steps = fork.steps(6)
+    assert labels(steps) == [LIVE, TOOL, TOOL, LIVE, TOOL, LIVE]
+    assert steps[0]["input"]["messages"][0]["content"] == "Answer in verse."
+    assert {step["model"] for step in steps if step["type"] == "model"} == {"m2"}
+    view = get(server, f"/runs/{fork.id}")
+    assert (view["source_run"], view["fork_sequence_no"], view["status"]) == (run, 1, "completed")
+    assert fork.id in {node["id"] for node in get(server, f"/runs/{run}/tree")["runs"]}
+    report = get(server, f"/diffs/{diff}")
+    assert (report["base"]["id"], report["candidate"]["id"]) == (run, fork.id)
+
+
+def test_override_of_a_result_keeps_everything_before_it(
+    server: Server, models: ModelServer, run: str, tmp_path: Path
+) -> None:
+    overrides = profile(tmp_path, {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}})
+    before = len(models.requests)
+    result = rerun(server, run, AGENTS["chat"], "stream", options=["--override", overrides, "--from", "2", "--live"])
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    results = [
+        [item["content"] for item in body["messages"] if item["role"] == "tool"] for _, body in new(models, before)
+    ]
+    assert results == [["fine", "midnight"], ["fine", "midnight", "fine"]]
+    fork, _ = fork_of(server, result)
+    steps = fork.steps(6)
+    override = ("tool", "simulated", "simulation_operator_override")
+    assert labels(steps) == [EXACT, SAME_TOOL, override, LIVE, TOOL, LIVE]
+    assert (steps[2]["output"], get(server, f"/runs/{fork.id}")["fork_sequence_no"]) == ("midnight", 3)
+
+
+def test_without_live_calls_a_changed_call_is_refused(
+    server: Server, models: ModelServer, run: str, tmp_path: Path
+) -> None:
+    before = len(models.requests)
+    result = rerun(server, run, AGENTS["chat"], "plain", options=["--set-prompt", "Be brief.", "--from", "4"])
+    assert result.returncode == 5
+    assert "`live` allows calls of the provider" in result.stderr, result.stderr
+    assert ": 1 calls exact, 1 without an answer" in result.stderr
+    answer = profile(tmp_path, {"match": {"step": 4}, "output": "Noon."})
+    result = rerun(server, run, AGENTS["chat"], "plain", options=["--override", answer])
+    assert (result.returncode, result.stdout.strip(), new(models, before)) == (0, "Noon.", []), result.stderr
+    fork, _ = fork_of(server, result)
+    assert labels(fork.steps(4))[3] == ("model", "simulated", "simulation_operator_override")
+
+
+def test_override_that_no_agent_can_follow_is_refused(server: Server, run: str, tmp_path: Path) -> None:
+    arguments = profile(tmp_path, {"match": {"type": "tool"}, "arguments": {"city": "Rome"}})
+    result = rerun(server, run, "print('it ran')", options=["--override", arguments])
+    assert (result.returncode, result.stdout) == (6, "")
+    assert "while the agent runs, searches and the arguments of tools are its own" in result.stderr
+
+
+def test_agent_that_was_killed_gets_the_same_answers_again(
+    server: Server, models: ModelServer, run: str, tmp_path: Path
+) -> None:
+    killed = tmp_path / "killed"
+    ending = f"import os, pathlib, signal; mark = pathlib.Path({str(killed)!r})\n"
+    ending += "len(messages) < 6 or mark.exists() or (mark.touch(), os.kill(os.getpid(), signal.SIGKILL))\n"
+    program = AGENTS["chat"].replace("while True:\n", f"while True:\n{textwrap.indent(ending, '    ')}")
+    before = len(models.requests)
+    result = rerun(server, run, program, "stream", options=["--set-model", "m2", "--live"])
+    assert (result.returncode, len(new(models, before))) == (137, 2), result.stderr
+    id = result.stderr.split()[1].removesuffix(":")
+    result = run_agent(server, ["rerun", "--resume", id], program, "stream")
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    assert len(new(models, before)) == 3
+    fork, _ = fork_of(server, result)
+    assert labels(fork.steps(6)) == [LIVE, TOOL, TOOL, LIVE, TOOL, LIVE]
+    assert run_agent(server, ["rerun", "--resume", id], program, "stream").returncode == 6

@@ -1,0 +1,80 @@
+"""Agents that are recorded through the gateway of a server, and run again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+
+from tests.services.server import Server
+from tests.support.command_line import COMMAND
+from tests.support.patience import patience_s, wait_until
+
+
+@dataclass(frozen=True)
+class GatewaySession:
+    """An open session: its base address, its run, and the server."""
+
+    server: Server
+    url: str
+    id: str
+
+    def post(self, path: str, body: Any, **headers: str) -> httpx2.Response:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        address = self.url + path
+        return httpx2.post(address, content=content, headers=headers, timeout=patience_s(60), trust_env=False)
+
+    def summary(self) -> Any:
+        """Wait until the run has ended."""
+        path = f"{self.server.url}/api/v1/runs/{self.id}"
+
+        def summary() -> Any:
+            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
+
+        return wait_until(summary, 30)
+
+    def steps(self, count: int) -> list[Any]:
+        """Wait until all steps have arrived and ended."""
+        path = f"{self.server.url}/api/v1/runs/{self.id}/full-steps"
+
+        def steps() -> Any:
+            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            items = response.json().get("steps", []) if response.status_code == 200 else []
+            return items if len(items) >= count and all(item["status"] != "partial" for item in items) else None
+
+        return list(wait_until(steps, 30))
+
+
+def record(server: Server, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return run_agent(server, ["record", "--gateway", "--app", "desk"], program, *arguments)
+
+
+def rerun(
+    server: Server, run: str, program: str, *arguments: str, options: Sequence[str] = ()
+) -> "subprocess.CompletedProcess[str]":
+    GatewaySession(server, "", run).summary()
+    return run_agent(server, ["rerun", run, *options], program, *arguments)
+
+
+def run_agent(server: Server, words: list[str], program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    command = [*COMMAND, *words, "--url", server.url, "--", sys.executable, "-c"]
+    return subprocess.run(
+        [*command, program, *arguments],
+        env={**environment, "NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(server.home.parent / "agent")},
+        capture_output=True,
+        text=True,
+        timeout=patience_s(90),
+        check=False,
+    )
+
+
+def run_of(result: "subprocess.CompletedProcess[str]") -> str:
+    assert "Recorded: " in result.stderr, result.stderr
+    return result.stderr.strip().rpartition("/")[2]
