@@ -123,10 +123,10 @@ function Rail({ onHelp, onPalette }: { onHelp: () => void; onPalette: () => void
       <Link {...paths.runs()} className={classes.logo} aria-label="Forkpoint: go to runs">
         <Logo />
       </Link>
-      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|tree\/|tour$|$)/} />
+      <Page label="Runs" link={paths.runs()} icon={IconListDetails} activeOn={/^\/(runs\/|tree\/|connect$|tour$|$)/} />
       <Page label="Activity" link={paths.activity()} icon={IconActivity} activeOn={ACTIVITY} />
       <Page label="Tools" link={paths.tools()} icon={IconTool} activeOn={/^\/tools/} />
-      <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/(settings|connect)/} />
+      <Page label="Settings" link={paths.settings()} icon={IconSettings} activeOn={/^\/settings/} />
       <span className={classes.space} />
       <Item label="Search pages, actions and runs ( Ctrl K )">
         <button type="button" className={classes.item} onClick={onPalette}>

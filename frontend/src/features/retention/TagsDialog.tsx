@@ -25,6 +25,8 @@ interface FieldProps {
 
 // The frame around the field shows its focus.
 const FIELD_STYLES = { inputField: { outline: "none" } };
+// Below the field, the suggestions would cover the buttons.
+const SUGGESTIONS = { position: "top" } as const;
 const UNCHANGED: TagEdit = { add: [], remove: [] };
 
 /** Edit the tags of a run, or add tags to several runs and remove tags from them. */
@@ -81,6 +83,7 @@ function RunTags({ runs, knownTags, edit, onChange }: FieldProps): ReactElement 
       label="Tags"
       description="Press Enter after each tag"
       data={knownTags}
+      comboboxProps={SUGGESTIONS}
       value={tags}
       maxTags={100}
       clearable
@@ -104,6 +107,7 @@ function SharedTags({ runs, knownTags, edit, onChange }: FieldProps): ReactEleme
         label="Add"
         description="Press Enter after each tag"
         data={knownTags}
+        comboboxProps={SUGGESTIONS}
         value={edit.add}
         maxTags={100}
         data-autofocus

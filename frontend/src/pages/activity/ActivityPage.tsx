@@ -148,7 +148,7 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
   {
     title: "Confidence",
     className: classes.confidence,
-    cell: ({ confidence }) => (confidence ? <ConfidenceLevel confidence={confidence} short /> : "–"),
+    cell: ({ confidence }) => (confidence ? <ConfidenceLevel confidence={confidence} short /> : <NoValue />),
   },
 ];
 
@@ -157,7 +157,7 @@ const AUTHOR: Column<Activity> = { title: "Who", className: classes.author, cell
 const COST: Column<Activity> = {
   title: "Cost",
   className: classes.cost,
-  cell: ({ cost_usd }) => money(cost_usd),
+  cell: ({ cost_usd }) => (cost_usd === null ? <NoValue /> : money(cost_usd)),
 };
 
 const TIME: Column<Activity> = {
@@ -167,11 +167,14 @@ const TIME: Column<Activity> = {
   hint: ({ created_at }) => fullTime(created_at),
 };
 
+/** A dash in a column; nothing in a card. */
+const NoValue = (): ReactElement => <span className={classes.none}>–</span>;
+
 /** The outcome before and after; of what is not complete, its state. */
 function Result({ entry }: { entry: Activity }): ReactElement {
   const { mark, words } = stateWords(entry);
   if (entry.state !== "completed") return <StateChip mark={mark}>{words}</StateChip>;
-  if (!entry.outcome) return <>–</>;
+  if (!entry.outcome) return <NoValue />;
   return (
     <span className={classes.pair}>
       {entry.base_outcome && <OutcomeMark outcome={entry.base_outcome} />}

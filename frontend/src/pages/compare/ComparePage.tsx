@@ -27,7 +27,7 @@ export function ComparePage(): ReactElement {
   return (
     <Page>
       <PageHeader
-        crumbs={[<Link {...paths.activity({ kind: "diff" })}>Diffs</Link>, "new"]}
+        crumbs={[<Link {...paths.activity()}>Activity</Link>]}
         title="Compare two runs"
         note="Compare a known base run with a new candidate run. The report shows what changed and why."
       />

@@ -1,5 +1,7 @@
 import { useDocumentTitle } from "@mantine/hooks";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { paths } from "@/app/paths";
 import ConnectGuide from "@/features/connect/ConnectGuide";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./ConnectPage.module.css";
@@ -10,6 +12,7 @@ export function ConnectPage(): ReactElement {
   return (
     <Page>
       <PageHeader
+        crumbs={[<Link {...paths.runs()}>Runs</Link>]}
         title="Connect an agent"
         note="Point your agent's tracing at this server. Runs appear here while they are recorded."
       />

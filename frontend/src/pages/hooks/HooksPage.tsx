@@ -1,8 +1,10 @@
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { hooksQuery } from "@/api/tools/hooks";
 import type { HookView, TelemetryView } from "@/api/schema";
+import { paths } from "@/app/paths";
 import { timeAgo, count, fullTime } from "@/ui/format/numbers";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
@@ -17,6 +19,7 @@ export function HooksPage(): ReactElement {
   return (
     <Page>
       <PageHeader
+        crumbs={[<Link {...paths.settings()}>Settings</Link>]}
         title="Hooks and telemetry"
         note="Hooks can deny or change tool calls of a replay, add messages for its model, or stop it. Telemetry sends events to other systems. Both are configured at server start."
       />

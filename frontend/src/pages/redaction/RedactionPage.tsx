@@ -1,11 +1,13 @@
 import { Select } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { redactionQuery } from "@/api/redaction";
 import { facetsQuery } from "@/api/runs/runs";
 import type { RedactionPolicyList } from "@/api/schema";
+import { paths } from "@/app/paths";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { draftOf } from "./draft";
@@ -22,6 +24,7 @@ export function RedactionPage(): ReactElement {
   return (
     <Page>
       <PageHeader
+        crumbs={[<Link {...paths.settings()}>Settings</Link>]}
         title="Redaction"
         note="What is replaced before a run is stored. A change applies to runs that arrive from now on; stored runs never change."
       />

@@ -10,6 +10,7 @@ import {
   type ReactElement,
   type RefObject,
 } from "react";
+import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { pluralize } from "@/ui/format/numbers";
 import { connectors, PAIRING_METHOD, pairKey, rowKey, type PairRow } from "./pairs";
 import { PairCell } from "./PairCell";
@@ -85,9 +86,9 @@ export function AlignedRows({ rows, selectedPair, onSelect, onOpen }: Props): Re
   return (
     <div className={classes.frame}>
       <div className={classes.names}>
-        <span className="ellipsis">Base · {report.base.name}</span>
+        <span className="ellipsis">Base · {baseName(report)}</span>
         <span />
-        <span className="ellipsis">Candidate · {report.candidate.name}</span>
+        <span className="ellipsis">Candidate · {candidateName(report)}</span>
       </div>
       <div
         ref={list}

@@ -7,7 +7,7 @@ import { timeAgo, pluralize, duration, fullTime, money } from "@/ui/format/numbe
 import { Tokens } from "./RunExtras";
 import classes from "../RunPage.module.css";
 
-/** Key figures of a run. `children` follow its labels. */
+/** Key figures of a run. `children` follow them. */
 export function RunFacts({ run, children }: { run: RunDetail; children?: ReactNode }): ReactElement {
   return (
     <div className={`${classes.facts} num`}>
@@ -16,7 +16,6 @@ export function RunFacts({ run, children }: { run: RunDetail; children?: ReactNo
           <LabelBar counts={run.labels} height={8} />
         </span>
       )}
-      {children}
       <span>{pluralize(run.steps, "step")}</span>
       {run.errors > 0 && <b className="failed">{pluralize(run.errors, "error")}</b>}
       {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
@@ -25,6 +24,7 @@ export function RunFacts({ run, children }: { run: RunDetail; children?: ReactNo
       <Tooltip label={fullTime(run.started_at ?? run.created_at)}>
         <span>{timeAgo(run.started_at ?? run.created_at)}</span>
       </Tooltip>
+      {children}
     </div>
   );
 }

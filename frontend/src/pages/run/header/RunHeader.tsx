@@ -29,19 +29,17 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
             </>
           )}
         </nav>
-        <div className="bar">
+        <div className={classes.title}>
           <RunJudgements run={run} />
-          <h1 className="ellipsis" title={fullTitle(run)}>
-            {shortenMarkers(runTitle(run))}
-          </h1>
-          <Tags tags={run.tags} limit={4} />
-          <Marks run={run} />
-          <span className={`chip ${classes.origin}`}>{originOf(run)}</span>
+          <h1 title={fullTitle(run)}>{shortenMarkers(runTitle(run))}</h1>
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
         {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
         <RunFacts run={run}>
           <RevisionMenu run={run} />
+          <Marks run={run} />
+          <span className="chip">{originOf(run)}</span>
+          <Tags tags={run.tags} limit={4} />
         </RunFacts>
       </div>
       <RunActions run={run} fork={fork} />

@@ -85,11 +85,15 @@ function Content({ step, turns }: { step: StepSummary; turns: TranscriptStep }):
     case "prompt":
       return <FoldedText turn={content} />;
     default:
-      // An error that repeats the result, or comes without one, is shown once.
-      return turns.error.length > 0 && ["", turns.error.text].includes(content.text.text) ? null : (
+      return turns.error.length > 0 && isRepeated(turns.error.text, content.text.text, step.type) ? null : (
         <FoldedText turn={content} isCode isFailed={isFailed(step.status)} />
       );
   }
+}
+
+/** Whether the error says what the result does: the same text, or the reason of a failed check. */
+function isRepeated(error: string, result: string, type: StepSummary["type"]): boolean {
+  return result === "" || (type === "validator" ? result.includes(error) : result === error);
 }
 
 function Documents({ turn }: { turn: Turn }): ReactElement {

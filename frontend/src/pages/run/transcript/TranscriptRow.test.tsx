@@ -78,6 +78,19 @@ test("shows an error that repeats the result once", () => {
   expect(screen.getAllByText("no such book")).toHaveLength(1);
 });
 
+test("shows of a failed check its reason alone", () => {
+  show(
+    aStep({ sequence_no: 9, type: "validator", name: "fits", status: "error" }),
+    turnsOf({
+      sequence_no: 9,
+      content: aTurn({ text: whole('{"reasons": ["too much"]}'), is_json: true }),
+      error: whole("too much"),
+    }),
+  );
+  expect(screen.getByRole("note", { name: "Error of step 9" }).textContent).toBe("too much");
+  expect(screen.queryByText(/reasons/)).toBeNull();
+});
+
 test("refers to the step whose answer the output repeats", () => {
   show(
     aStep({ sequence_no: 9, type: "output", name: "output" }),
