@@ -16,6 +16,7 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
 from replay.reruns.recordings import RecordedRequests, RecordedResponse
+from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
 from traces.core.json_access import as_object, as_text, member
 from traces.core.json_types import JSONObject, JSONValue
@@ -79,8 +80,11 @@ def resolve(id: UUID, request: AgentRequest) -> Resolution:
             raise SessionConflict("it has ended")
         resolver = _Resolver(rerun, recording, redaction)
         result = resolver.match(request)
-        edited_request = resolver.edit(request, result)
-        answer = resolver.answer(request, edited_request, result)
+        try:
+            edited_request = resolver.edit(request, result)
+            answer = resolver.answer(request, edited_request, result)
+        except CannotEdit as problem:
+            edited_request, answer = EditedRequest(body=request.body), _Answer(refusal=str(problem))
         call = _save(rerun, result, answer, edited_request)
     if answer.refusal:
         raise SessionConflict(answer.refusal)

@@ -18,6 +18,7 @@ from replay.store.graph_loader import load_graph
 from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
+from traces.importers.formats.tracing.client_calls import model_request
 from traces.models import Step
 
 _STEP_TYPES = frozenset({StepType.MODEL, StepType.TOOL})
@@ -63,12 +64,16 @@ class Fork:
     def edit(
         self, api: str, body: JSONObject, input: JSONObject, *, no: int | None, place: int, model: str
     ) -> EditedRequest:
-        """Apply the overrides to a request: that of recorded step `no`, or a new one in `place` of that step."""
+        """Apply the overrides to a request: that of recorded step `no`, or a new one in `place` of that step.
+
+        Raise `CannotEdit` if the requests of its API cannot be changed so.
+        """
         edits = self._model_edits(no, place, model)
         results = self._results(input, place)
         if results:
             body = replace_results(api, body, results)
-        return EditedRequest(body=edit_request(api, body, edits), output=edits.output, results=tuple(results))
+            input = as_object(model_request({"request": body, "api": api}))
+        return EditedRequest(body=edit_request(api, body, input, edits), output=edits.output, results=tuple(results))
 
     def _model_edits(self, no: int | None, place: int, model: str) -> Edits:
         if no is not None:

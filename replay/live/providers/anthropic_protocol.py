@@ -84,13 +84,13 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     messages = list(as_objects(call.input.get("messages")))
     arguments: dict[str, Any] = {
         "model": call.model,
-        "messages": _merge_by_role(messages),
+        "messages": message_bodies(messages),
         "max_tokens": _max_tokens(parameters),
         "extra_body": {name: value for name, value in parameters.items() if name in _EXTRA},
-        **_system(messages),
+        **system_body(messages),
         **_stop(parameters),
         **_tools(call, parameters),
-        **_output_config(call.input.get("response_format")),
+        **output_config(call.input.get("response_format")),
     }
     left_out = [name for name in parameters if name not in _EXTRA and name not in _CONVERTED_PARAMETERS]
     if call.input.get("response_format") is not None and "output_config" not in arguments:
@@ -182,7 +182,7 @@ def _total_usage(usage: _Usage) -> Usage:
     )
 
 
-def _system(messages: Iterable[JSONObject]) -> dict[str, Any]:
+def system_body(messages: Iterable[JSONObject]) -> dict[str, Any]:
     texts = [
         tool_text(message.get("content")) for message in messages if message.get("role") in {"system", "developer"}
     ]
@@ -197,7 +197,7 @@ def _stop(parameters: JSONObject) -> dict[str, Any]:
 
 
 def _tools(call: ModelCall, parameters: JSONObject) -> dict[str, Any]:
-    tools = [_tool(tool) for tool in as_objects(call.input.get("tools"))]
+    tools = [tool_body(tool) for tool in as_objects(call.input.get("tools"))]
     if not tools:
         return {}
     choice = _tool_choice(parameters.get("tool_choice"))
@@ -206,7 +206,7 @@ def _tools(call: ModelCall, parameters: JSONObject) -> dict[str, Any]:
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
 
 
-def _tool(tool: JSONObject) -> dict[str, Any]:
+def tool_body(tool: JSONObject) -> dict[str, Any]:
     schema = tool.get("parameters") or {"type": "object", "properties": {}}
     description = {"description": tool["description"]} if tool.get("description") else {}
     return {"name": tool.get("name", ""), **description, "input_schema": schema}
@@ -221,13 +221,13 @@ def _tool_choice(choice: JSONValue) -> dict[str, Any] | None:
     return {"type": "tool", "name": name} if name else dict(choice)
 
 
-def _output_config(response_format: JSONValue) -> dict[str, Any]:
+def output_config(response_format: JSONValue) -> dict[str, Any]:
     """Convert a JSON schema; this protocol has no equivalent of `json_object`."""
     schema = member(response_format, "json_schema", "schema")
     return {"output_config": {"format": {"type": "json_schema", "schema": schema}}} if schema else {}
 
 
-def _merge_by_role(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
+def message_bodies(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
     """Merge adjacent messages of one role, so that parallel tool results become one message."""
     conversation: list[dict[str, Any]] = []
     for message in messages:

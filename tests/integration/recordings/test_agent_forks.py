@@ -78,15 +78,21 @@ SAME_TOOL = ("tool", "exact", "agent_ran")
 TOOL = ("tool", "simulated", "agent_ran")
 
 
-def test_changed_prompt_and_model_go_live_and_become_a_run(server: Server, models: ModelServer, run: str) -> None:
+def system_prompt(body: dict[str, Any]) -> Any:
+    return body.get("system") or body.get("instructions") or body["messages"][0]["content"]
+
+
+@pytest.mark.parametrize(("api", "mode"), [("chat", "plain"), ("responses", "stream"), ("anthropic", "stream")])
+def test_changed_prompt_and_model_go_live_and_become_a_run(
+    server: Server, models: ModelServer, api: str, mode: str
+) -> None:
+    run = run_of(record(server, AGENTS[api], mode))
     before = len(models.requests)
     options = ["--set-prompt", "Answer in verse.", "--set-model", "m2", "--live"]
-    result = rerun(server, run, AGENTS["chat"], "plain", options=options)
+    result = rerun(server, run, AGENTS[api], mode, options=options)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
-    bodies = [body for _, body in models.requests[before:]]
-    assert [(body["model"], body["messages"][0]) for body in bodies] == [
-        ("m2", {"role": "system", "content": "Answer in verse."})
-    ] * 3
+    requests = [(body["model"], system_prompt(body)) for _, body in new(models, before)]
+    assert requests == [("m2", "Answer in verse.")] * 3
     fork, diff = fork_of(server, result)
     steps = fork.steps(6)
     assert labels(steps) == [LIVE, TOOL, TOOL, LIVE, TOOL, LIVE]

@@ -1,0 +1,125 @@
+"""Overrides in requests of each API: what they change, and what stays as the agent wrote it."""
+
+from typing import Any
+
+import pytest
+
+from replay.overrides.edits import NO_EDITS, Edits
+from replay.overrides.profile import MessageEdit
+from replay.reruns.edited_requests import edit_request, replace_results
+from replay.reruns.request_formats import CannotEdit
+from traces.core.json_access import as_object, as_objects
+from traces.core.json_types import JSONObject
+from traces.importers.formats.tracing.client_calls import model_request
+
+CACHE_MARK: JSONObject = {"cache_control": {"type": "ephemeral"}}
+CHAT: JSONObject = {
+    "model": "m1",
+    "stream": True,
+    "messages": [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "Time?", "name": "ann"},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "clock"}}]},
+        {"role": "tool", "tool_call_id": "c1", "content": "noon"},
+    ],
+    "max_completion_tokens": 50,
+    "user": "u1",
+}
+RESPONSES: JSONObject = {
+    "model": "m1",
+    "input": [
+        {"role": "user", "content": "Time?"},
+        {"type": "function_call", "call_id": "c1", "name": "clock", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "noon"},
+    ],
+    "store": False,
+}
+MESSAGES: JSONObject = {
+    "model": "m1",
+    "max_tokens": 100,
+    "system": [{"type": "text", "text": "Be brief.", **CACHE_MARK}],
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "Time?", **CACHE_MARK}]},
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "clock", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "noon"}]},
+    ],
+}
+BODIES: dict[str, JSONObject] = {
+    "openai.chat": CHAT,
+    "openai.responses": RESPONSES,
+    "anthropic.messages": MESSAGES,
+}
+
+
+def edit(api: str, **edits: Any) -> JSONObject:
+    return edit_request(api, BODIES[api], step_input(api, BODIES[api]), Edits(**edits))
+
+
+def messages_of(api: str, body: JSONObject) -> list[JSONObject]:
+    """Return the messages as a step has them."""
+    return as_objects(step_input(api, body)["messages"])
+
+
+def step_input(api: str, body: JSONObject) -> JSONObject:
+    return as_object(model_request({"request": body, "api": api}))
+
+
+@pytest.mark.parametrize("api", BODIES)
+def test_system_prompt_is_what_the_model_reads(api: str) -> None:
+    body = edit(api, prompt={"system": "Answer in verse."})
+    before, after = messages_of(api, BODIES[api]), messages_of(api, body)
+    assert after[0] == {"role": "system", "content": "Answer in verse."}
+    assert after[-3:] == before[-3:]
+    assert messages_of(api, edit(api, prompt={"system": ""})) == before[-3:]
+
+
+@pytest.mark.parametrize("api", BODIES)
+def test_results_are_replaced_by_the_id_of_their_call(api: str) -> None:
+    body = replace_results(api, BODIES[api], {"c1": "midnight", "c2": "never"})
+    assert messages_of(api, body)[-1] == {"role": "tool", "tool_call_id": "c1", "content": "midnight"}
+    assert replace_results(api, BODIES[api], {"c2": "never"}) == BODIES[api]
+
+
+def test_settings_keep_the_spelling_of_the_request() -> None:
+    model = {"model": "m2", "max_tokens": 7, "stop": ["END"], "parameters": {"top_k": 3}, "unset": ["user"]}
+    chat = edit("openai.chat", model=model)
+    assert chat == {**without(CHAT, "user"), "model": "m2", "max_completion_tokens": 7, "stop": ["END"], "top_k": 3}
+    assert edit("openai.responses", model=model) == {
+        **RESPONSES,
+        **{"model": "m2", "max_output_tokens": 7, "stop": ["END"], "top_k": 3},
+    }
+    assert edit("anthropic.messages", model=model) == {
+        **MESSAGES,
+        **{"model": "m2", "max_tokens": 7, "stop_sequences": ["END"], "top_k": 3},
+    }
+
+
+def test_tools_are_offered_in_the_form_of_the_api() -> None:
+    tools = {"tools": [{"name": "clock", "parameters": {"type": "object"}}]}
+    assert edit("openai.chat", model=tools)["tools"] == [
+        {"type": "function", "function": {"name": "clock", "parameters": {"type": "object"}}}
+    ]
+    assert edit("openai.responses", model=tools)["tools"] == [
+        {"type": "function", "strict": False, "name": "clock", "parameters": {"type": "object"}}
+    ]
+    assert edit("anthropic.messages", model=tools)["tools"] == [{"name": "clock", "input_schema": {"type": "object"}}]
+
+
+@pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
+def test_messages_are_edited_in_place(api: str) -> None:
+    edits = (MessageEdit(op="replace", index=1, content="Date?"),)
+    before, after = messages_of(api, BODIES[api]), messages_of(api, edit(api, messages=edits))
+    assert after[1]["content"] in ("Date?", [{"type": "text", "text": "Date?"}])
+    assert (after[2:], len(after)) == (before[2:], len(before))
+
+
+def test_what_an_api_does_not_allow_is_refused() -> None:
+    with pytest.raises(CannotEdit):
+        edit("openai.responses", messages=(MessageEdit(op="delete", index=0),))
+    with pytest.raises(CannotEdit):
+        edit_request("google.generate_content", {}, {}, Edits(prompt={"system": "x"}))
+    assert edit_request("google.generate_content", {"contents": []}, {}, NO_EDITS) == {"contents": []}
+
+
+def without(body: JSONObject, name: str) -> JSONObject:
+    return {key: value for key, value in body.items() if key != name}
