@@ -8,12 +8,17 @@ Example::
 
     forkpoint.init(app="order-desk")  # records the calls of known client libraries
 
+
+    @forkpoint.tool  # and the tools of a plain loop, which a rerun answers from the recording
+    def get_order(id): ...
+
+
     with forkpoint.recorder.run("refund", input=question):  # and everything else by hand
-        with forkpoint.recorder.tool("get_order", {"id": 7}, call_id="c1") as tool:
-            tool.output = get_order(7)
+        with forkpoint.recorder.model("m1", messages=messages) as model:
+            model.record_response(ask(messages))
 """
 
 from forkpoint.recorder import Recorder, recorder
-from forkpoint.setup import flush, init, stats
+from forkpoint.setup import flush, init, is_replay, stats, tool
 
-__all__ = ["Recorder", "flush", "init", "recorder", "stats"]
+__all__ = ["Recorder", "flush", "init", "is_replay", "recorder", "stats", "tool"]

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
 from forkpoint.vocabulary import HookEvent, StepStatus, StepType
@@ -97,7 +98,12 @@ class ToolStep(StepScope):
         self.call_id = call_id
         self.version = version
         self.decision: Decision = {}
+        # The call changes nothing and reads nothing, so that a rerun makes it.
+        self.is_pure = False
         self._original_input: Any = None
+
+    def answer(self) -> Answer | None:
+        return None if self.is_pure else self.ask_session()
 
     def deny(self, message: str = "") -> None:
         """Record that the call was not made because a hook or a person denied it."""
@@ -149,6 +155,9 @@ class RetrievalStep(StepScope):
     """A search. Its output is a list of documents: `{id, content, score?, metadata?}`."""
 
     kind = "retrieval"
+
+    def answer(self) -> Answer | None:
+        return self.ask_session()
 
     def set_arguments(self, arguments: dict[str, Any]) -> None:
         self.input = {**arguments, **{key: value for key, value in (self.input or {}).items() if value is not None}}

@@ -13,7 +13,8 @@ from typing import Any, ParamSpec, TypeVar
 from forkpoint.encoding import Late, encode
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
-from forkpoint.scopes import RunScope, Scope
+from forkpoint.scopes import RunScope, Scope, Session
+from forkpoint.session import ReplaySession
 from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.server import ServerSink
@@ -57,6 +58,7 @@ class Recorder:
     def __init__(self, sink: str | Path | None = None, *, app: str = "", environment: str = "") -> None:
         self.current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("forkpoint_scope", default=None)
         self.hooks = Hooks()
+        self.session: Session | None = ReplaySession.from_environment()
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
@@ -93,6 +95,9 @@ class Recorder:
     def _make_writer(
         self, sink: str | Path | None, url: str | None, token: str | None, redact: Redact | None
     ) -> Writer | None:
+        if self.session is not None:
+            # The session records what the agent does.
+            return None
         folder = sink or (None if url else os.environ.get("FORKPOINT_TRACES"))
         server = url or os.environ.get("FORKPOINT_URL")
         if server and not folder:

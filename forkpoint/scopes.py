@@ -1,7 +1,6 @@
 """Scopes: the run and the steps being recorded. Each is a context manager and a decorator."""
 
 import contextvars
-import functools
 import inspect
 import itertools
 import os
@@ -11,8 +10,10 @@ import uuid
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
+from typing import Any, ParamSpec, Protocol, Self, TypeVar
 
+from forkpoint.answers import MAX_ITEMS, Answer
+from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
 from forkpoint.hooks import Decision, Hooks
 from forkpoint.vocabulary import HookEvent, RunStatus
@@ -21,8 +22,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 # The type of an event, and its payload.
 Event = tuple[str, dict[str, Any]]
-# A generator's output is recorded up to this many items.
-_MAX_ITEMS = 1000
+
+
+class Session(Protocol):
+    """The rerun that this process is a part of."""
+
+    def ask(self, type: str, name: str, arguments: Any) -> Answer | None: ...
 
 
 class Journal(Protocol):
@@ -30,6 +35,9 @@ class Journal(Protocol):
 
     current: "contextvars.ContextVar[Scope | None]"
     hooks: Hooks
+
+    @property
+    def session(self) -> Session | None: ...
 
     @property
     def dropped_events(self) -> int: ...
@@ -135,62 +143,29 @@ class Scope(AbstractContextManager["Scope"]):
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         """Record every call of a function, coroutine function, generator or async generator."""
-        if inspect.isasyncgenfunction(function):
-            wrapper: Any = self._async_items(function)
-        elif inspect.iscoroutinefunction(function):
-            wrapper = self._async_call(function)
-        elif inspect.isgeneratorfunction(function):
-            wrapper = self._items(function)
-        else:
-            wrapper = self._call(function)
-        return cast(Callable[P, R], functools.wraps(function)(wrapper))
-
-    def _call(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self._scope_for_call(function, args, kwargs) as scope:
-                scope.output = function(*args, **kwargs)
-                return scope.output
-
-        return wrapper
-
-    def _async_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self._scope_for_call(function, args, kwargs) as scope:
-                scope.output = await function(*args, **kwargs)
-                return scope.output
-
-        return wrapper
-
-    def _items(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self._scope_for_call(function, args, kwargs, generator=True) as scope:
-                for item in function(*args, **kwargs):
-                    scope.append_item(item)
-                    yield item
-
-        return wrapper
-
-    def _async_items(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        async def wrapper(*args: Any, **kwargs: Any) -> Any:
-            with self._scope_for_call(function, args, kwargs, generator=True) as scope:
-                async for item in function(*args, **kwargs):
-                    scope.append_item(item)
-                    yield item
-
-        return wrapper
+        return decorate(function, self._scope_for_call)
 
     def _scope_for_call(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, generator: bool = False
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], is_generator: bool
     ) -> "Scope":
         """Create the scope for one call of a decorated function."""
         scope = self._make()
         # What the consumer does between two items is not part of a generator's step.
-        scope._sets_context = not generator
-        scope.output = [] if generator else None
+        scope._sets_context = not is_generator
+        scope.output = [] if is_generator else None
         with self._recorder.suppress_errors():
             scope.name = scope.name or function.__name__
             scope.set_arguments(arguments_of(function, args, kwargs))
         return scope
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether this process is a rerun, which may answer the step from its recording."""
+        return self._recorder.session is not None
+
+    def answer(self) -> Answer | None:
+        """Return the outcome that a rerun gives the step; None if its code has to run."""
+        return None
 
     def record(self) -> Self:
         """Record the run or step at once, with its current values."""
@@ -200,7 +175,7 @@ class Scope(AbstractContextManager["Scope"]):
     def append_item(self, item: Any) -> None:
         """Append an item to a generator's output."""
         with self._recorder.suppress_errors():
-            if len(self.output) < _MAX_ITEMS:
+            if len(self.output) < MAX_ITEMS:
                 self.output.append(item)
 
     def set_arguments(self, arguments: dict[str, Any]) -> None:
@@ -339,6 +314,11 @@ class StepScope(Scope):
         """Declare that this step used the outputs of `steps`, where no id, message or text shows it."""
         self._links.extend(step.id for step in steps if step.id)
         return self
+
+    def ask_session(self) -> Answer | None:
+        """Ask the rerun, if there is one, about this call before it is made."""
+        session = self._recorder.session
+        return session.ask(self.kind, self.name, self.input) if session is not None else None
 
     def start_event(self) -> Event | None:
         """Return the event of the step's start; None for steps that are recorded by one event at their end."""

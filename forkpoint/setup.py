@@ -1,13 +1,18 @@
-"""`forkpoint.init`: one call that records an agent's runs."""
+"""`forkpoint.init`, which records an agent's runs in one call, and the other functions of the package."""
 
 import logging
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar, overload
 
 from forkpoint import instrumentations
 from forkpoint.recorder import Recorder, recorder
+from forkpoint.session import UNAVAILABLE, end_process
 from forkpoint.transport.writer import Redact
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _log = logging.getLogger("forkpoint")
 
 
@@ -38,9 +43,28 @@ def init(
         if instrument:
             instrumentations.install()
     except Exception as error:  # noqa: BLE001 - an agent runs whether it is recorded or not
+        if recorder.session is not None:
+            end_process(f"the rerun cannot start: {type(error).__name__}: {error}", UNAVAILABLE)
         _log.error("Nothing is recorded: %s: %s", type(error).__name__, error)
         recorder.configure(sink="off")
     return recorder
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def tool(name: str = "", /, *, version: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def tool(function: Any = "", /, *, version: str = "") -> Any:
+    """Record every call of a function as a tool step. A rerun gives the recorded outcome instead of making the call.
+
+    Examples: `@forkpoint.tool` and `@forkpoint.tool("get_order", version="2")`.
+    """
+    return recorder.tool()(function) if callable(function) else recorder.tool(function, version=version)
+
+
+def is_replay() -> bool:
+    """Return whether this process runs in a rerun, which answers its calls from a recording."""
+    return recorder.session is not None
 
 
 def flush(timeout_s: float = 5.0) -> bool:

@@ -1,6 +1,7 @@
 """REST endpoints that open and end sessions of the gateway."""
 
 import time
+from typing import Final
 from uuid import uuid4
 
 from drf_spectacular.utils import extend_schema
@@ -19,8 +20,8 @@ from cockpit.gateway.schemas import (
 )
 from cockpit.gateway.sessions import Session
 from replay.models import Rerun
-from replay.reruns import queries, services
-from replay.reruns.schemas import RerunView
+from replay.reruns import queries, services, tool_calls
+from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
 from replay.sessions import prepare
 from replay.sessions.schemas import ReplayRequest
 from traces.collectors.events import split
@@ -30,6 +31,9 @@ from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
+
+# The fields of a rerun that no other replay has.
+_OWN_FIELDS: Final = frozenset({"live", "allow_tools"})
 
 
 class GatewaySessionsView(APIView):
@@ -83,9 +87,9 @@ class RerunsView(APIView):
         """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
         body = parse_body(RerunRequest, request.data)
         if fork := _fork_request(body, request.data):
-            rerun = services.start_fork(fork, caller=caller_of(request))
+            rerun = services.start_fork(fork, tools_to_run=body.allow_tools, caller=caller_of(request))
         else:
-            rerun = services.start(body.run, caller=caller_of(request))
+            rerun = services.start(body.run, tools_to_run=body.allow_tools, caller=caller_of(request))
         return Response(_rerun_session(rerun), 201)
 
 
@@ -103,6 +107,13 @@ class RerunDetailView(APIView):
         return Response(queries.view(queries.find(id)))
 
 
+class RerunToolsView(APIView):
+    @extend_schema(operation_id="ask_rerun", request=ToolQuestion, responses={200: ToolAnswer, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Ask about a tool call or search before it is made: what it returned when recorded, or if it may run."""
+        return Response(tool_calls.answer(queries.find(id), parse_body(ToolQuestion, request.data)))
+
+
 class RerunEndView(APIView):
     @extend_schema(operation_id="end_rerun", request=GatewaySessionEnd, responses={200: RerunView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
@@ -115,7 +126,9 @@ def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | No
     """Return what a rerun changes; None if it only repeats its recording."""
     if body.overrides is None and body.fork_step is None and not body.live:
         return None
-    fields = {name: value for name, value in as_object(document).items() if name != "live" and value is not None}
+    fields = {
+        name: value for name, value in as_object(document).items() if name not in _OWN_FIELDS and value is not None
+    }
     return prepare.parse({**fields, "policy": {"allow": ["model"] if body.live else []}})
 
 

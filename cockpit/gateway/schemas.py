@@ -40,12 +40,14 @@ class RerunRequest(Schema):
 
     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
+    `allow_tools` may run where the recording has no such call, whatever their review says.
     """
 
     run: Annotated[str, Field(min_length=1, max_length=200)]
     overrides: OverrideProfile | str | None = None
     fork_step: StepRef | None = None
     live: bool = False
+    allow_tools: Annotated[list[str], Field(max_length=200)] = []
 
 
 class RerunSession(Schema):

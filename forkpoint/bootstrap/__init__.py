@@ -1,4 +1,4 @@
-"""Record a Python program without a change of its code: `forkpoint record -- python agent.py`."""
+"""Load the SDK into a Python program without a change of its code: `forkpoint record -- python agent.py`."""
 
 import os
 from collections.abc import Mapping
@@ -8,11 +8,12 @@ from typing import Final
 _FOLDER: Final = Path(__file__).parent / "path"
 
 
-def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program to record, in which Python loads our `sitecustomize` at its start."""
+def child_environment(environment: Mapping[str, str], *, rerun: str = "") -> dict[str, str]:
+    """Return the environment of a program to record or of a rerun, in which Python loads our `sitecustomize`."""
     places = [str(_FOLDER), environment.get("PYTHONPATH", "")]
     return {
         **environment,
-        "FORKPOINT_RECORD": "1",
+        "FORKPOINT_RECORD": "" if rerun else "1",
+        "FORKPOINT_RERUN": rerun,
         "PYTHONPATH": os.pathsep.join(place for place in places if place),
     }

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from forkpoint.bootstrap import child_environment
 from forkpoint.bootstrap.gateway import (
     BAD_INPUT,
     CannotRun,
@@ -48,8 +49,14 @@ def rerun(arguments: Sequence[str]) -> int:
     print(_text(report), file=sys.stderr)
     if report["is_fork"]:
         print(_links(server, report), file=sys.stderr)
-        return _CHANGE if report["misses"] else code
-    return _CHANGE if report["divergence"] or report["misses"] or report["unused_steps"] else code
+    return code if _is_as_expected(report) else _CHANGE
+
+
+def _is_as_expected(report: Any) -> bool:
+    """Return whether every call got an answer and, unless the rerun is a fork, all were those of the recording."""
+    if report["misses"] or any(tool["refusal"] for tool in report["tools"]):
+        return False
+    return bool(report["is_fork"]) or not (report["divergence"] or report["unused_steps"])
 
 
 def _run(
@@ -63,11 +70,11 @@ def _run(
     if options.resume:
         session = server.open(f"/reruns/{options.resume}/resume", {})
     else:
-        session = _open(server, {"run": options.run, **changes})
+        session = _open(server, {"run": options.run, "allow_tools": options.allow_tool, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
     variables = {**addresses(server, session), **placeholders(environment, session["placeholder_key"])}
-    code = run_program(words, {**environment, **variables})
+    code = run_program(words, {**child_environment(environment, rerun=session["id"]), **variables})
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
 
 
@@ -125,6 +132,7 @@ def _text(report: Any) -> str:
             lines[0] += f", {report[name]} {name}"
     if report["misses"]:
         lines[0] += f", {report['misses']} without an answer"
+    lines += [_tool_text(tool) for tool in report["tools"]]
     if report["divergence"]:
         difference = report["divergence"]
         lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
@@ -142,6 +150,12 @@ def _links(server: Server, report: Any) -> str:
     return "\n".join(lines + ([f"Diff: {server.url}/diffs/{report['diff']}"] if report["diff"] else []))
 
 
+def _tool_text(tool: Any) -> str:
+    counts = {"exact": tool["exact"], "cached": tool["cached"], "not recorded, so run": tool["run"]}
+    counts["refused"] = tool["refusal"]
+    return f"  {tool['name']}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
 def _value(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
@@ -152,11 +166,13 @@ def option_parser() -> argparse.ArgumentParser:
         prog="forkpoint rerun",
         usage="forkpoint rerun RUN [options] -- COMMAND...",
         description="Run an agent in any language again. Its model calls are answered from the recording of a run, and "
-        "no call reaches a provider. Its tools really run. With --set-prompt, --set-model, --override, --from or "
-        "--live, the rerun is a fork: what the agent does becomes another run, which is compared with the recording.",
+        "no call reaches a provider. So are the tools that the SDK knows in a Python agent; all others really run. "
+        "With --set-prompt, --set-model, --override, --from or --live, the rerun is a fork: what the agent does is "
+        "recorded as another run and compared with the first.",
         epilog="COMMAND is the program to run, with its arguments. "
-        "Exit code: 5 if a call got no answer or, unless the rerun is a fork, if a recorded call was not made, else "
-        "that of the program; 2 for wrong options, 6 if the server cannot be reached or opens no session.",
+        "Exit code: 5 if a call got no answer or a tool was refused or, unless the rerun is a fork, if a recorded "
+        "model call was not made, else that of the program; 2 for wrong options, 6 if the server cannot be reached or "
+        "opens no session.",
         allow_abbrev=False,
     )
     parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers.")
@@ -168,4 +184,11 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", metavar="RERUN", help="Start the agent of a fork again, with the same answers.")
     parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
+    parser.add_argument(
+        "--allow-tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Tool that may run where the recording has no such call, though it may have side effects. Repeatable.",
+    )
     return parser

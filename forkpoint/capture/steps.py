@@ -5,13 +5,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from forkpoint.answers import Answer
 from forkpoint.capture.places import find_place
+from forkpoint.decorators import answer_of
 from forkpoint.recorder import recorder
 from forkpoint.scopes import RunScope, Scope, StepScope
 
 # Makes the step of a call from its positional and keyword arguments; None if the call is no step.
 Describe = Callable[[tuple[Any, ...], dict[str, Any]], StepScope | None]
 Read = Callable[[Any], Any]
+# Returns what the call would return, from the call, its arguments and the recorded outcome.
+Substitute = Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any], Answer], Any]
 
 
 @contextmanager
@@ -34,30 +38,49 @@ def step_around(step: StepScope) -> Iterator[StepScope]:
             own_run.end()
 
 
-def record_calls(call: Callable[..., Any], describe: Describe, read: Read = lambda result: result) -> Any:
-    """Return a function that makes the call inside a step, with what `read` takes from the result as output."""
+def give_result(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Substitute the recorded output for a call that returns JSON."""
+    return answer.result()
+
+
+def record_calls(
+    call: Callable[..., Any],
+    describe: Describe,
+    read: Read = lambda result: result,
+    substitute: Substitute = give_result,
+) -> Any:
+    """Return a function that makes the call inside a step, with what `read` takes from the result as output.
+
+    In a rerun, `substitute` takes the call's place if the recording has its outcome.
+    """
     if inspect.iscoroutinefunction(call):
-        return _record_async(call, describe, read)
+        return _record_async(call, describe, read, substitute)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         step = make_step(describe, args, kwargs)
         if step is None:
             return call(*args, **kwargs)
         with step_around(step):
-            result = call(*args, **kwargs)
+            answer = step.answer()
+            result = call(*args, **kwargs) if answer is None else substitute(call, args, kwargs, answer)
             _read_output(step, read, result)
             return result
 
     return wrapper
 
 
-def _record_async(call: Callable[..., Any], describe: Describe, read: Read) -> Any:
+def _record_async(call: Callable[..., Any], describe: Describe, read: Read, substitute: Substitute) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         step = make_step(describe, args, kwargs)
         if step is None:
             return await call(*args, **kwargs)
         with step_around(step):
-            result = await call(*args, **kwargs)
+            answer = await answer_of(step)
+            if answer is None:
+                result = await call(*args, **kwargs)
+            else:
+                result = substitute(call, args, kwargs, answer)
+                result = await result if inspect.isawaitable(result) else result
             _read_output(step, read, result)
             return result
 

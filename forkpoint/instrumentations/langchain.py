@@ -4,10 +4,13 @@ The request of a model is recorded by the client below it, exactly as it is sent
 and tasks are copies, so what a tool or a graph calls finds its place.
 """
 
+import copy
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from forkpoint.answers import Answer
 from forkpoint.capture.model_calls import outer_call, start_model_call
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, record_calls
@@ -16,7 +19,7 @@ from forkpoint.recorder import recorder
 
 def patch_tools(module: ModuleType) -> None:
     for name in ("run", "arun"):
-        wrap(module.BaseTool, name, lambda call: record_calls(call, _describe_tool, _read_tool))
+        wrap(module.BaseTool, name, lambda call: record_calls(call, _describe_tool, _read_tool, _answer_tool))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -38,9 +41,30 @@ def _read_tool(result: Any) -> Any:
     return result.content if hasattr(result, "tool_call_id") else result
 
 
+def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Run a copy of the tool that returns the recorded output: LangChain makes the message and handles an error."""
+    tool = copy.copy(args[0])
+
+    def result(*_: Any, **__: Any) -> Any:
+        output = answer.result()
+        return (output, None) if tool.response_format == "content_and_artifact" else output
+
+    async def async_result(*_: Any, **__: Any) -> Any:
+        return result()
+
+    # Pydantic accepts no functions as fields.
+    object.__setattr__(tool, "_run", result)
+    object.__setattr__(tool, "_arun", async_result)
+    return run(tool, *args[1:], **kwargs)
+
+
 def patch_retrievers(module: ModuleType) -> None:
     for name in ("invoke", "ainvoke"):
-        wrap(module.BaseRetriever, name, lambda call: record_calls(call, _describe_search, _read_documents))
+        wrap(module.BaseRetriever, name, _record_search)
+
+
+def _record_search(call: Callable[..., Any]) -> Any:
+    return record_calls(call, _describe_search, _read_documents, _answer_search)
 
 
 def _describe_search(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -57,6 +81,14 @@ def _read_documents(documents: Any) -> Any:
     return [
         {"id": document.id or "", "content": document.page_content, "metadata": document.metadata}
         for document in documents
+    ]
+
+
+def _answer_search(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    document = importlib.import_module("langchain_core.documents").Document
+    return [
+        document(id=item.get("id") or None, page_content=item["content"], metadata=item.get("metadata") or {})
+        for item in answer.result()
     ]
 
 

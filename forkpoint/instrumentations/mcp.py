@@ -1,15 +1,18 @@
 """MCP client sessions: calls of a server's tools."""
 
+import importlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from forkpoint.answers import Answer
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, record_calls
 from forkpoint.recorder import recorder
 
 
 def patch(module: ModuleType) -> None:
-    wrap(module.ClientSession, "call_tool", lambda call: record_calls(call, _describe, _read))
+    wrap(module.ClientSession, "call_tool", lambda call: record_calls(call, _describe, _read, _answer))
 
 
 def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -17,6 +20,16 @@ def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments = args[2] if len(args) > 2 else kwargs.get("arguments")
     # A framework's tool of the same name is the same call, one layer above.
     return None if is_inside("tool", name) else recorder.tool(name, dict(arguments or {}))
+
+
+def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Return the recorded result; one that reported an error is known by its text."""
+    result = importlib.import_module("mcp.types").CallToolResult
+    if isinstance(answer.output, dict):
+        return result.model_validate(answer.output)
+    is_error = bool(answer.error) and answer.output is not None
+    text = answer.output if is_error else answer.result()
+    return result.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})
 
 
 def _read(result: Any) -> Any:

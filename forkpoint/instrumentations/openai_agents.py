@@ -1,11 +1,14 @@
 """OpenAI's Agents SDK: its agents by a trace processor, and its tools. Model calls are recorded by the client below."""
 
+import copy
 import importlib
 import json
+from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
+from forkpoint.answers import Answer
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.places import find_place
 from forkpoint.capture.steps import record_calls
@@ -18,7 +21,7 @@ _CONTAINERS = frozenset({"agent", "guardrail", "handoff", "custom"})
 
 def patch_tools(module: ModuleType) -> None:
     name = "_invoke_function_tool_with_metadata"
-    wrap(module, name, lambda call: record_calls(call, _describe_tool, lambda result: result.output))
+    wrap(module, name, lambda call: record_calls(call, _describe_tool, lambda result: result.output, _answer_tool))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -27,6 +30,17 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with suppress(ValueError):
         arguments = json.loads(arguments or "{}")
     return recorder.tool(kwargs["function_tool"].name, arguments, call_id=kwargs["context"].tool_call_id)
+
+
+def _answer_tool(invoke: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Invoke a copy of the tool that returns the recorded output."""
+    tool = copy.copy(kwargs["function_tool"])
+
+    async def result(*_: Any) -> Any:
+        return answer.result()
+
+    tool.on_invoke_tool = result
+    return invoke(*args, **{**kwargs, "function_tool": tool})
 
 
 def patch_tracing(module: ModuleType) -> None:

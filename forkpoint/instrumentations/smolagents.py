@@ -20,7 +20,10 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = values[0]
     else:
         arguments |= dict(zip(tool.inputs, values, strict=False))
-    return recorder.tool(tool.name, arguments)
+    step = recorder.tool(tool.name, arguments)
+    # It ends the agent with the model's own answer.
+    step.is_pure = tool.name == "final_answer"
+    return step
 
 
 def patch_agents(module: ModuleType) -> None:

@@ -122,3 +122,12 @@ class ProofStatus(Status):
     def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
         ends = {cls.COMPLETED, cls.CANCELLED, cls.FAILED}
         return {cls.PENDING: {cls.RUNNING} | ends, cls.RUNNING: ends}
+
+
+class RerunDecision(StrEnum):
+    """What becomes of a tool call in a rerun: its recorded outcome is given, it runs, or it is refused."""
+
+    EXACT = "exact"
+    CACHED = "cached"
+    RUN = "run"
+    REFUSAL = "refusal"

@@ -1,7 +1,7 @@
 """Database tables of replays."""
 
 from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
-from replay.models.reruns import Rerun, RerunCall
+from replay.models.reruns import Rerun, RerunCall, RerunToolCall
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
     Bisection,
@@ -32,6 +32,7 @@ __all__ = [
     "ReplaySession",
     "Rerun",
     "RerunCall",
+    "RerunToolCall",
     "SessionMessage",
     "TelemetryCount",
     "ToolDecision",

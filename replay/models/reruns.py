@@ -13,6 +13,7 @@ class Rerun(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     source_run = models.ForeignKey(Run, models.CASCADE, related_name="reruns")
     names = models.JSONField(default=list, help_text="[kind, old value, new value] of each volatile value")
+    tools_to_run = models.JSONField(default=list, help_text="names of tools that may run though they have side effects")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -47,3 +48,22 @@ class RerunCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.sequence_no} {self.label}"
+
+
+class RerunToolCall(models.Model):
+    """One call of a tool or retriever that the agent asked about before it made it."""
+
+    rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="tool_calls")
+    name = models.CharField(max_length=300)
+    sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
+    attempt = models.PositiveSmallIntegerField(default=1, help_text="the start of the agent in which it was made")
+    decision = models.CharField(max_length=7, help_text="a `RerunDecision`")
+    at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["rerun", "attempt", "sequence_no"], name="rerun_tool_call_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.decision}"

@@ -2,8 +2,11 @@
 
 from collections import Counter
 
-from replay.models import Rerun
-from replay.reruns.schemas import RerunDifference, RerunName, RerunView
+from django.db.models import QuerySet
+
+from replay.core.vocabulary import RerunDecision
+from replay.models import Rerun, RerunToolCall
+from replay.reruns.schemas import RerunDifference, RerunName, RerunTool, RerunView
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
@@ -19,7 +22,6 @@ def view(rerun: Rerun) -> RerunView:
     calls = [*rerun.calls.filter(attempt=rerun.attempt).defer("exchange").order_by("id")]
     labels = Counter(call.label for call in calls)
     numbers = {call.sequence_no for call in calls}
-    steps = Step.objects.filter(run_id=rerun.source_run_id, type=StepType.MODEL).order_by("sequence_no")
     difference = next((call.difference for call in calls if call.difference is not None), None)
     return RerunView(
         id=rerun.id,
@@ -36,6 +38,37 @@ def view(rerun: Rerun) -> RerunView:
         fork=rerun.run_id,
         diff=rerun.diff_id,
         divergence=None if difference is None else RerunDifference.model_validate(difference),
-        unused_steps=[no for no in steps.values_list("sequence_no", flat=True) if no not in numbers],
+        unused_steps=[no for no in _model_steps(rerun) if no not in numbers],
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
+        tools=_tools(rerun),
     )
+
+
+def _model_steps(rerun: Rerun) -> list[int]:
+    """Return the numbers of the recorded model calls, without those inside of tools whose outcome was given."""
+    answers = _tool_calls(rerun).filter(decision__in=(RerunDecision.EXACT, RerunDecision.CACHED))
+    hidden_numbers = set(answers.values_list("sequence_no", flat=True))
+    numbers: list[int] = []
+    steps = Step.objects.filter(run_id=rerun.source_run_id).order_by("sequence_no")
+    # A parent comes before what it contains.
+    for no, parent, type in steps.values_list("sequence_no", "parent_no", "type"):
+        if parent is not None and parent in hidden_numbers:
+            hidden_numbers.add(no)
+        elif type == StepType.MODEL:
+            numbers.append(no)
+    return numbers
+
+
+def _tools(rerun: Rerun) -> list[RerunTool]:
+    """Return the tools and retrievers in the order of their first calls."""
+    decisions: dict[str, Counter[str]] = {}
+    for name, decision in _tool_calls(rerun).order_by("id").values_list("name", "decision"):
+        decisions.setdefault(name, Counter())[decision] += 1
+    return [
+        RerunTool.model_validate({"name": name, **{item.value: counts[item] for item in RerunDecision}})
+        for name, counts in decisions.items()
+    ]
+
+
+def _tool_calls(rerun: Rerun) -> QuerySet[RerunToolCall]:
+    return rerun.tool_calls.filter(attempt=rerun.attempt)

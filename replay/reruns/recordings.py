@@ -10,7 +10,7 @@ from uuid import UUID
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
 from traces.core.json_access import as_list, as_object, as_text, is_integer
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 from traces.models import Step
 from traces.redaction.markers import kinds
@@ -20,6 +20,8 @@ from traces.storage import artifacts, bulk
 # The attribute of a model step with the headers that its answer depends on.
 REQUEST_HEADERS: Final = "request_headers"
 STREAM: Final = "text/event-stream"
+_TOOL_TYPES: Final = (StepType.TOOL, StepType.RETRIEVAL)
+_OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +45,14 @@ class RecordedRequests:
     has_headers: bool
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordedOutcome:
+    """What a tool or a search returned, or the error that it raised."""
+
+    output: JSONValue = None
+    error: str = ""
+
+
 @lru_cache(maxsize=4)
 def load_requests(run_id: UUID) -> RecordedRequests:
     """Return the requests of a sealed run in order. Those whose content is lost are left out."""
@@ -61,6 +71,38 @@ def load_requests(run_id: UUID) -> RecordedRequests:
                 strict: JSONObject = {"provider": provider, "model": model, **headers}
                 requests.append(RecordedRequest(no=no, request=as_object(inputs[input_ref]), strict=strict))
     return RecordedRequests(requests=requests, has_headers=has_headers)
+
+
+@lru_cache(maxsize=4)
+def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
+    """Return the tool calls and searches of a sealed run whose outcome is known, in order.
+
+    The arguments of a search that are no part of its query are among its attributes.
+    """
+    steps = Step.objects.filter(run_id=run_id, type__in=_TOOL_TYPES, status__in=_OUTCOMES).order_by("sequence_no")
+    calls: list[RecordedRequest] = []
+    for chunk in bulk.chunks([*steps.only("sequence_no", "type", "name", "tool_name", "input_ref", "attributes_ref")]):
+        values = artifacts.available(ref for step in chunk for ref in (step.input_ref, step.attributes_ref))
+        for step in chunk:
+            arguments = values.get(step.input_ref)
+            if step.type == StepType.RETRIEVAL:
+                arguments = {**as_object(values.get(step.attributes_ref)), **as_object(arguments)}
+            strict: JSONObject = {"type": step.type, "name": step.tool_name or step.name}
+            calls.append(RecordedRequest(no=step.sequence_no, request={"arguments": arguments}, strict=strict))
+    return calls
+
+
+def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
+    """Return how a tool call ended; None if its output is lost or redacted."""
+    step = Step.objects.get(run_id=run_id, sequence_no=no)
+    outputs = artifacts.available([step.output_ref])
+    output = outputs.get(step.output_ref)
+    is_lost = step.output_ref not in outputs and (step.output_ref != "" or step.status == StepStatus.OK)
+    if is_lost or [*kinds([output, step.error])]:
+        return None
+    if step.type == StepType.RETRIEVAL:
+        output = as_object(output).get("documents")
+    return RecordedOutcome(output=output, error="" if step.status == StepStatus.OK else step.error or "Exception")
 
 
 def load_response(run_id: UUID, no: int) -> RecordedResponse | None:

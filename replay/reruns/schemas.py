@@ -1,10 +1,15 @@
 """Schemas of reruns."""
 
 from datetime import datetime
+from typing import Annotated, Literal
 from uuid import UUID
 
+from pydantic import Field
+
+from replay.core.vocabulary import RerunDecision
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
+from traces.core.vocabulary import StepType
 
 
 class RerunDifference(Schema):
@@ -24,8 +29,40 @@ class RerunName(Schema):
     new: str
 
 
+class ToolQuestion(Schema):
+    """A call that the agent is about to make, with the arguments that the model sees."""
+
+    type: Literal[StepType.TOOL, StepType.RETRIEVAL]
+    name: Annotated[str, Field(min_length=1, max_length=300)]
+    arguments: JSONValue = None
+
+
+class ToolAnswer(Schema):
+    """What becomes of a call.
+
+    A call that is `exact` or `cached` has the recorded `output`, or raised the `error`. `is_text` says that the output
+    is the text that the model got, which may be JSON. `reason` says why a call is refused.
+    """
+
+    decision: RerunDecision
+    output: JSONValue = None
+    error: str = ""
+    is_text: bool = False
+    reason: str = ""
+
+
+class RerunTool(Schema):
+    """How often a tool or retriever was answered from the recording, ran, or was refused."""
+
+    name: str
+    exact: int
+    cached: int
+    run: int
+    refusal: int
+
+
 class RerunView(Schema):
-    """A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
+    """A rerun: how many model calls were answered exactly, after volatile values were renamed, or not at all.
 
     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
     comparison with the recording.
@@ -49,3 +86,4 @@ class RerunView(Schema):
     divergence: RerunDifference | None
     unused_steps: list[int]
     names: list[RerunName]
+    tools: list[RerunTool]

@@ -1,5 +1,6 @@
 """Start, resume and end reruns."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -19,15 +20,18 @@ from traces.runs import queries as runs
 logger = structlog.get_logger("replay")
 
 
-def start(ref: str, *, caller: str) -> Rerun:
-    """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer."""
+def start(ref: str, *, tools_to_run: Sequence[str], caller: str) -> Rerun:
+    """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer.
+
+    `tools_to_run` may run where the recording has no such call, whatever their review says.
+    """
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    return Rerun.objects.create(source_run=run, by=caller)
+    return Rerun.objects.create(source_run=run, tools_to_run=[*tools_to_run], by=caller)
 
 
-def start_fork(request: ReplayRequest, *, caller: str) -> Rerun:
+def start_fork(request: ReplayRequest, *, tools_to_run: Sequence[str], caller: str) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot."""
     source = Source(request.run, request.fork_step)
     if refusal := source_refusal(source.run):
@@ -35,6 +39,7 @@ def start_fork(request: ReplayRequest, *, caller: str) -> Rerun:
     forks.check(source.run.id, source.fork, request.overrides)
     return Rerun.objects.create(
         source_run=source.run,
+        tools_to_run=[*tools_to_run],
         by=caller,
         profile=library.store_profile(request.overrides),
         fork_sequence_no=source.fork,

@@ -66,3 +66,43 @@ while True:
 print(message.content[0].text)
 """,
 }
+
+# A plain loop whose tools the SDK knows. Each execution of one adds a line to the file that the first argument names.
+TOOL_AGENT = """
+import forkpoint, json, openai, sys
+
+class NoClock(Exception):
+    def __init__(self, city, reason):
+        super().__init__(f"{city}: {reason}")
+
+def note(name):
+    with open(sys.argv[1], "a") as file:
+        file.write(name + "\\n")
+
+@forkpoint.tool
+def get_weather(city: str) -> dict:
+    note("get_weather")
+    return {"city": city, "degrees": 21}
+
+@forkpoint.tool
+def get_time(city: str) -> str:
+    note("get_time")
+    raise NoClock(city, "no clock")
+
+client = openai.OpenAI()
+functions = {"get_weather": get_weather, "get_time": get_time}
+tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in functions]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    message = client.chat.completions.create(model="m1", messages=messages, tools=tools).choices[0].message
+    messages.append(json.loads(message.model_dump_json(exclude_none=True)))
+    if not message.tool_calls:
+        break
+    for call in message.tool_calls:
+        try:
+            content = json.dumps(functions[call.function.name](**json.loads(call.function.arguments)))
+        except NoClock as error:
+            content = str(error)
+        messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+print(message.content, forkpoint.is_replay())
+"""

@@ -61,13 +61,20 @@ def rerun(
     return run_agent(server, ["rerun", run, *options], program, *arguments)
 
 
-def run_agent(server: Server, words: list[str], program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+def run_agent(
+    server: Server, words: list[str], program: str, *arguments: str, **variables: str
+) -> "subprocess.CompletedProcess[str]":
     names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     command = [*COMMAND, *words, "--url", server.url, "--", sys.executable, "-c"]
     return subprocess.run(
         [*command, program, *arguments],
-        env={**environment, "NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(server.home.parent / "agent")},
+        env={
+            **environment,
+            **variables,
+            "NO_PROXY": "127.0.0.1",
+            "FORKPOINT_HOME": str(server.home.parent / "agent"),
+        },
         capture_output=True,
         text=True,
         timeout=patience_s(90),

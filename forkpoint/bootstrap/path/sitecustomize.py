@@ -1,4 +1,4 @@
-"""Start recording before the program's first line. Python loads this by its name, from its folder on PYTHONPATH."""
+"""Start the SDK before the program's first line. Python loads this by its name, from its folder on PYTHONPATH."""
 
 import importlib.machinery
 import importlib.util
@@ -17,7 +17,7 @@ def run_next_sitecustomize() -> None:
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
-def start_recording() -> None:
+def start() -> None:
     """Load this very SDK by its path: the packages beside it must not hide those of the program."""
     location = os.path.join(PACKAGE, "__init__.py")  # noqa: PTH118
     spec = importlib.util.spec_from_file_location("forkpoint", location, submodule_search_locations=[PACKAGE])
@@ -30,8 +30,12 @@ def start_recording() -> None:
 try:
     run_next_sitecustomize()
 finally:
-    if os.environ.get("FORKPOINT_RECORD"):
+    if os.environ.get("FORKPOINT_RECORD") or os.environ.get("FORKPOINT_RERUN"):
         try:
-            start_recording()
+            start()
         except Exception as error:  # noqa: BLE001 - the program runs whether it is recorded or not
+            if os.environ.get("FORKPOINT_RERUN"):
+                # Its tools would really run.
+                print(f"forkpoint: the rerun cannot start: {error!r}", file=sys.stderr, flush=True)  # noqa: T201
+                os._exit(6)
             print(f"forkpoint: nothing is recorded: {error!r}", file=sys.stderr)  # noqa: T201 - no logging is set up

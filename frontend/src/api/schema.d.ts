@@ -1137,6 +1137,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns/{id}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Ask about a tool call or search before it is made: what it returned when recorded, or if it may run. */
+        post: operations["ask_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/retention/audit": {
         parameters: {
             query?: never;
@@ -6496,6 +6513,12 @@ export interface components {
             policy: components["schemas"]["Policy"] | string;
         };
         /**
+         * RerunDecision
+         * @description What becomes of a tool call in a rerun: its recorded outcome is given, it runs, or it is refused.
+         * @enum {string}
+         */
+        RerunDecision: "exact" | "cached" | "run" | "refusal";
+        /**
          * RerunDifference
          * @description The first difference of a call from the nearest recorded one: a pointer into the request, and both values.
          */
@@ -6525,6 +6548,7 @@ export interface components {
          *
          *     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
          *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
+         *     `allow_tools` may run where the recording has no such call, whatever their review says.
          */
         RerunRequest: {
             /** Run */
@@ -6544,6 +6568,11 @@ export interface components {
              * @default false
              */
             live: boolean;
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
         };
         /**
          * RerunSession
@@ -6560,8 +6589,24 @@ export interface components {
             placeholder_key: string;
         };
         /**
+         * RerunTool
+         * @description How often a tool or retriever was answered from the recording, ran, or was refused.
+         */
+        RerunTool: {
+            /** Name */
+            name: string;
+            /** Exact */
+            exact: number;
+            /** Cached */
+            cached: number;
+            /** Run */
+            run: number;
+            /** Refusal */
+            refusal: number;
+        };
+        /**
          * RerunView
-         * @description A rerun: how many calls were answered exactly, after volatile values were renamed, or not at all.
+         * @description A rerun: how many model calls were answered exactly, after volatile values were renamed, or not at all.
          *
          *     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
          *     comparison with the recording.
@@ -6609,6 +6654,8 @@ export interface components {
             unused_steps: number[];
             /** Names */
             names: components["schemas"]["RerunName"][];
+            /** Tools */
+            tools: components["schemas"]["RerunTool"][];
         };
         /**
          * RestoredRun
@@ -8253,6 +8300,33 @@ export interface components {
             unused: number;
         };
         /**
+         * ToolAnswer
+         * @description What becomes of a call.
+         *
+         *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`. `is_text` says that the output
+         *     is the text that the model got, which may be JSON. `reason` says why a call is refused.
+         */
+        ToolAnswer: {
+            decision: components["schemas"]["RerunDecision"];
+            /** @default null */
+            output: components["schemas"]["JSONValue"];
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Is Text
+             * @default false
+             */
+            is_text: boolean;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
          * ToolCheck
          * @description A tool was called, or was not. The name may contain globs; each of `arguments` must be equal.
          */
@@ -8328,6 +8402,21 @@ export interface components {
              * @enum {string}
              */
             status: "ok" | "error" | "timeout" | "partial" | "denied";
+        };
+        /**
+         * ToolQuestion
+         * @description A call that the agent is about to make, with the arguments that the model sees.
+         */
+        ToolQuestion: {
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "tool" | "retrieval";
+            /** Name */
+            name: string;
+            /** @default null */
+            arguments: components["schemas"]["JSONValue"];
         };
         /**
          * ToolRules
@@ -9031,10 +9120,12 @@ export type RefusedRun = components['schemas']['RefusedRun'];
 export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
+export type RerunDecision = components['schemas']['RerunDecision'];
 export type RerunDifference = components['schemas']['RerunDifference'];
 export type RerunName = components['schemas']['RerunName'];
 export type RerunRequest = components['schemas']['RerunRequest'];
 export type RerunSession = components['schemas']['RerunSession'];
+export type RerunTool = components['schemas']['RerunTool'];
 export type RerunView = components['schemas']['RerunView'];
 export type RestoredRun = components['schemas']['RestoredRun'];
 export type RetentionEffect = components['schemas']['RetentionEffect'];
@@ -9118,12 +9209,14 @@ export type TokenList = components['schemas']['TokenList'];
 export type TokenRequest = components['schemas']['TokenRequest'];
 export type TokenView = components['schemas']['TokenView'];
 export type ToolAccuracy = components['schemas']['ToolAccuracy'];
+export type ToolAnswer = components['schemas']['ToolAnswer'];
 export type ToolCheck = components['schemas']['ToolCheck'];
 export type ToolChoice = components['schemas']['ToolChoice'];
 export type ToolChoices = components['schemas']['ToolChoices'];
 export type ToolDecisionView = components['schemas']['ToolDecisionView'];
 export type ToolList = components['schemas']['ToolList'];
 export type ToolOverride = components['schemas']['ToolOverride'];
+export type ToolQuestion = components['schemas']['ToolQuestion'];
 export type ToolRules = components['schemas']['ToolRules'];
 export type ToolSetting = components['schemas']['ToolSetting'];
 export type ToolSuggestion = components['schemas']['ToolSuggestion'];
@@ -11690,6 +11783,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RerunSession"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    ask_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ToolQuestion"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolAnswer"];
                 };
             };
             default: {

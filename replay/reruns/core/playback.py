@@ -44,7 +44,7 @@ def rename_body(body: bytes, renaming: Renaming) -> bytes:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
         return body
-    result = _rename(document, renaming)
+    result = rename(document, renaming)
     return body if result == document else orjson.dumps(result)
 
 
@@ -52,12 +52,13 @@ def _is_stream(body: bytes) -> bool:
     return body.startswith((_DATA, b"event:", b":"))
 
 
-def _rename(value: JSONValue, renaming: Renaming) -> JSONValue:
+def rename(value: JSONValue, renaming: Renaming) -> JSONValue:
+    """Return a value of the recording with the new values."""
     if isinstance(value, str):
         return renaming.rewrite(value)
     if isinstance(value, list):
-        return [_rename(item, renaming) for item in value]
-    return {name: _rename(item, renaming) for name, item in value.items()} if isinstance(value, dict) else value
+        return [rename(item, renaming) for item in value]
+    return {name: rename(item, renaming) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def _rename_stream(body: bytes, renaming: Renaming) -> bytes:

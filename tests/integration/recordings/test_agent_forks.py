@@ -12,9 +12,9 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_agents import AGENTS, TOOL_AGENT
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent, run_of
-from tests.support.patience import patience_s
+from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
 
@@ -162,3 +162,41 @@ def test_agent_that_was_killed_gets_the_same_answers_again(
     fork, _ = fork_of(server, result)
     assert labels(fork.steps(6)) == [LIVE, TOOL, TOOL, LIVE, TOOL, LIVE]
     assert run_agent(server, ["rerun", "--resume", id], program, "stream").returncode == 6
+
+
+def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    log = tmp_path / "executions"
+    variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
+    first = run_agent(server, ["record", "--app", "tools"], TOOL_AGENT, str(log), **variables)
+    assert (first.returncode, first.stdout) == (0, f"{ANSWER} False\n"), first.stderr
+    [run] = wait_until(lambda: runs_of(server, "tools"), 30)
+    executions, requests = log.read_text(), len(models.requests)
+    assert executions.split() == ["get_weather", "get_time", "get_weather"]
+    again = rerun(server, run, TOOL_AGENT, str(log))
+    assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
+    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
+    assert (log.read_text(), len(models.requests)) == (executions, requests)
+    other = TOOL_AGENT.replace("client =", "get_weather('Bern')\nclient =")
+    refusal = rerun(server, run, other, str(log))
+    assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
+    assert "this call of get_weather is not in the recording" in refusal.stderr
+    assert log.read_text() == executions
+    allowance = rerun(server, run, other, str(log), options=["--allow-tool", "get_weather"])
+    assert (allowance.returncode, allowance.stdout) == (0, f"{ANSWER} True\n"), allowance.stderr
+    assert log.read_text() == executions + "get_weather\n"
+    assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
+    review = {"decisions": [{"name": "get_time", "safe": True}]}
+    assert httpx2.put(f"{server.url}/api/v1/tools", json=review, trust_env=False).status_code == 200
+    assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
+
+
+def runs_of(server: Server, app: str) -> list[str]:
+    return [run["id"] for run in get(server, f"/runs?app={app}")["runs"] if run["status"] != "running"]
+
+
+def decision(server: Server, run: str, tool: str) -> str:
+    """Return what becomes of a call that is not in the recording."""
+    reruns = f"{server.url}/api/v1/reruns"
+    id = httpx2.post(reruns, json={"run": run}, trust_env=False).json()["id"]
+    question = {"type": "tool", "name": tool, "arguments": {"city": "Bern"}}
+    return str(httpx2.post(f"{reruns}/{id}/tools", json=question, trust_env=False).json()["decision"])

@@ -1,0 +1,78 @@
+"""The rerun that this process is a part of: it answers tools and searches from its recording.
+
+Whatever goes wrong here ends the process: an exception would reach the model as the tool's error, and the agent would
+go on with it.
+"""
+
+import importlib
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any, Final, NoReturn
+from urllib.parse import quote
+
+from forkpoint.answers import Answer
+from forkpoint.encoding import encode, without_long_integers
+
+# Exit codes, as those of `forkpoint rerun`.
+REFUSAL: Final = 5
+UNAVAILABLE: Final = 6
+_TIMEOUT_S: Final = 60.0
+
+
+class ReplaySession:
+    """The session of a rerun, and the server that has it."""
+
+    def __init__(self, id: str, url: str, token: str) -> None:
+        self.id = id
+        self._address = f"{url.rstrip('/')}/api/v1/reruns/{quote(id, safe='')}/tools"
+        self._token = token
+
+    @classmethod
+    def from_environment(cls) -> "ReplaySession | None":
+        """Return the session that `forkpoint rerun` names in its program's environment."""
+        id = os.environ.get("FORKPOINT_RERUN")
+        if not id:
+            return None
+        return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
+
+    def ask(self, type: str, name: str, arguments: Any) -> Answer | None:
+        """Return the recorded outcome of a call; None if the call may be made. A refusal ends the process."""
+        question = without_long_integers(encode({"type": type, "name": name, "arguments": arguments}))
+        try:
+            reply = self._post(question.encode("utf-8", "replace"))
+            decision = reply["decision"]
+        except Exception as error:  # noqa: BLE001 - without an answer nothing may go on
+            end_process(f"rerun {self.id} gave no answer about {name}: {_reason(error)}", UNAVAILABLE)
+        if decision == "run":
+            return None
+        if decision == "refusal":
+            end_process(f"rerun {self.id}: {reply['reason']}", REFUSAL)
+        return Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
+
+    def _post(self, body: bytes) -> Any:
+        # Loaded at the first question: urllib takes longer to import than a start may.
+        http = importlib.import_module("forkpoint.transport.http")
+        headers = {"Content-Type": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        request = http.Request(self._address, data=body, headers=headers, method="POST")
+        with http.open_request(request, timeout_s=_TIMEOUT_S) as response:
+            return json.loads(response.read())
+
+
+def end_process(reason: str, code: int) -> NoReturn:
+    """End the process at once, whatever catches exceptions around the call."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os.write(2, f"forkpoint: {reason}\n".encode("utf-8", "replace"))
+    os._exit(code)
+
+
+def _reason(error: Exception) -> str:
+    """Return the detail of an error response, or the error."""
+    with suppress(Exception):
+        return str(json.loads(error.read())["detail"])  # type: ignore[attr-defined]  # only responses have a body
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,103 @@
+"""Answer the tool calls and searches that a running agent asks about before it makes them."""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from django.db import transaction
+
+from replay.core.errors import SessionConflict
+from replay.core.vocabulary import RerunDecision
+from replay.execution.session_redaction import SessionRedaction
+from replay.models import Rerun, RerunToolCall
+from replay.reruns import recordings
+from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest
+from replay.reruns.core.playback import rename
+from replay.reruns.core.renaming import Renaming
+from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from replay.tool_review.queries import safety
+from traces.core.json_access import as_object, text_or_json
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
+
+_QUERY: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
+# Characters of a value in a reason.
+_SHORT: Final = 100
+
+
+def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
+    """Decide about a call that the agent is about to make; raise `SessionConflict` if the rerun has ended.
+
+    The recording contains what its app's policy allows, so the call is compared as it would be stored.
+    """
+    arguments = SessionRedaction(rerun.source_run.app).field(question.type, "input", question.arguments)
+    strict: JSONObject = {"type": question.type, "name": question.name}
+    calls = _calls_of(rerun.source_run_id, strict, arguments)
+    with transaction.atomic():
+        rerun = Rerun.objects.select_for_update().get(id=rerun.id)
+        if rerun.ended_at is not None:
+            raise SessionConflict(f"rerun {rerun.id} has ended")
+        calls_before = rerun.tool_calls.filter(attempt=rerun.attempt)
+        used_numbers = {no for no in calls_before.values_list("sequence_no", flat=True) if no is not None}
+        matcher = Matcher(calls=calls, used_numbers=used_numbers, renaming=Renaming.from_pairs(rerun.names))
+        result = matcher.match({"arguments": arguments}, strict)
+        if isinstance(result, Match):
+            answer = _recorded_answer(rerun.source_run_id, question.type, result, matcher.renaming)
+        else:
+            answer = _answer_without_recording(rerun, question, result)
+        no = result.call.no if isinstance(result, Match) else None
+        RerunToolCall.objects.create(
+            rerun=rerun, attempt=rerun.attempt, name=question.name, sequence_no=no, decision=answer.decision
+        )
+        if isinstance(result, Match) and result.renames:
+            Rerun.objects.filter(id=rerun.id).update(names=matcher.renaming.pairs())
+    return answer
+
+
+def _calls_of(run_id: UUID, strict: JSONObject, arguments: JSONValue) -> Sequence[RecordedRequest]:
+    """Return the recorded calls of a tool or retriever; a search has only the arguments that this one could have."""
+    calls = [call for call in recordings.load_tool_calls(run_id) if call.strict == strict]
+    if strict["type"] != StepType.RETRIEVAL:
+        return calls
+    names = _QUERY | as_object(arguments).keys()
+    return [
+        RecordedRequest(no=call.no, request={"arguments": _part(call.request["arguments"], names)}, strict=strict)
+        for call in calls
+    ]
+
+
+def _part(value: JSONValue, names: frozenset[str]) -> JSONObject:
+    return {name: item for name, item in as_object(value).items() if name in names}
+
+
+def _recorded_answer(run_id: UUID, type: StepType, match: Match, renaming: Renaming) -> ToolAnswer:
+    outcome = recordings.load_outcome(run_id, match.call.no)
+    if outcome is None:
+        reason = f"the recorded output of step {match.call.no} is lost or redacted"
+        return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
+    return ToolAnswer(
+        decision=RerunDecision.EXACT if match.is_exact else RerunDecision.CACHED,
+        output=rename(outcome.output, renaming),
+        error=renaming.rewrite(outcome.error),
+        # The gateway knows only what the agent sent back to the model.
+        is_text=type == StepType.TOOL and recordings.load_requests(run_id).has_headers,
+    )
+
+
+def _answer_without_recording(rerun: Rerun, question: ToolQuestion, divergence: Divergence) -> ToolAnswer:
+    """Let a call run that changes nothing or that the user allowed, and refuse any other."""
+    is_search = question.type == StepType.RETRIEVAL
+    if is_search or question.name in rerun.tools_to_run or safety(question.name) is True:
+        return ToolAnswer(decision=RerunDecision.RUN)
+    reason = (
+        f"this call of {question.name} is not in the recording of run {rerun.source_run_id}{_difference(divergence)}. "
+        f"It may have side effects: review the tool as safe, or allow it with --allow-tool {question.name}"
+    )
+    return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
+
+
+def _difference(divergence: Divergence) -> str:
+    if divergence.nearest is None or divergence.difference is None:
+        return ""
+    new, old = (text_or_json(value)[:_SHORT] for value in (divergence.difference.new, divergence.difference.old))
+    return f": at {divergence.difference.path} it has {new}, and step {divergence.nearest.no} has {old}"

@@ -1,0 +1,152 @@
+"""Calls in a rerun: answered from the recording, run, or the end of the process."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any, NoReturn
+
+import pytest
+
+from forkpoint import Recorder
+from forkpoint.answers import Answer, RecordedError, exception
+
+
+class Session:
+    """A rerun that gives one answer to everything."""
+
+    def __init__(self, answer: Answer | None) -> None:
+        self.questions: list[tuple[str, str, Any]] = []
+        self._answer = answer
+
+    def ask(self, type: str, name: str, arguments: Any) -> Answer | None:
+        self.questions.append((type, name, arguments))
+        return self._answer
+
+
+class OutOfStock(Exception):
+    def __init__(self, item: str, *, count: int) -> None:
+        super().__init__(f"{item}: {count} left")
+
+
+def rerun(answer: Answer | None) -> tuple[Recorder, Session]:
+    recorder, session = Recorder("off"), Session(answer)
+    recorder.session = session
+    return recorder, session
+
+
+def never(*_: Any, **__: Any) -> NoReturn:
+    raise AssertionError("this call is made")
+
+
+def test_function_is_not_called_if_the_recording_answers() -> None:
+    recorder, session = rerun(Answer(output={"id": 7}))
+
+    @recorder.tool()
+    def get_order(id: int, *, full: bool = False) -> Any:
+        never()
+
+    @recorder.retrieval("policies")
+    def search(query: str) -> Any:
+        never()
+
+    assert get_order(7, full=True) == {"id": 7}
+    search("refunds")
+    assert session.questions == [
+        ("tool", "get_order", {"id": 7, "full": True}),
+        ("retrieval", "policies", {"query": "refunds"}),
+    ]
+
+
+def test_function_is_called_if_the_session_says_so() -> None:
+    recorder, session = rerun(None)
+    assert recorder.tool("double")(lambda number: 2 * number)(4) == 8
+    assert session.questions == [("tool", "double", {"number": 4})]
+
+
+def test_agents_models_and_checks_are_not_asked_about() -> None:
+    recorder, session = rerun(Answer(output="recorded"))
+    for step in (recorder.agent("desk"), recorder.validator("check"), recorder.prompt("p"), recorder.model("m1")):
+        assert step(lambda: "run")() == "run"
+    assert session.questions == []
+
+
+def test_coroutines_and_generators_are_answered() -> None:
+    recorder, _ = rerun(Answer(output=[1, 2]))
+
+    @recorder.tool()
+    async def numbers() -> Any:
+        never()
+
+    @recorder.tool()
+    def items() -> Iterator[int]:
+        yield never()
+
+    @recorder.tool()
+    async def async_items() -> AsyncIterator[int]:
+        yield never()
+
+    async def main() -> tuple[Any, list[int]]:
+        return await numbers(), [item async for item in async_items()]
+
+    assert asyncio.run(main()) == ([1, 2], [1, 2])
+    assert [*items()] == [1, 2]
+
+
+def _dict_function() -> dict[str, int]:
+    never()
+
+
+def _text_function() -> str:
+    never()
+
+
+@pytest.mark.parametrize(
+    ("function", "output", "result"),
+    [(_dict_function, '{"a": 1}', {"a": 1}), (_text_function, '{"a": 1}', '{"a": 1}'), (_dict_function, "no", "no")],
+)
+def test_text_that_a_model_got_becomes_what_the_function_returns(
+    function: Callable[[], Any], output: str, result: Any
+) -> None:
+    recorder, _ = rerun(Answer(output=output, is_text=True))
+    assert recorder.tool()(function)() == result
+
+
+def test_recorded_error_is_raised_again() -> None:
+    recorder, _ = rerun(Answer(error="OutOfStock: chair: 0 left"))
+    with pytest.raises(OutOfStock, match=r"^chair: 0 left$"):
+        recorder.tool()(never)()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "message"),
+    [
+        ("ValueError: no stock: none", ValueError, "no stock: none"),
+        ("KeyError: 'id'", KeyError, "'id'"),
+        ("TimeoutError", TimeoutError, ""),
+        ("GoneWithItsModule: x", RecordedError, "x"),
+        ("the server reported an error", RecordedError, "the server reported an error"),
+    ],
+)
+def test_class_and_text_of_a_recorded_error(text: str, kind: type[Exception], message: str) -> None:
+    error = exception(text)
+    assert isinstance(error, kind)
+    assert str(error) == message
+    assert type(error).__name__ == (text.partition(":")[0] if kind is not RecordedError else type(error).__name__)
+
+
+def test_failed_question_ends_the_process() -> None:
+    code = """
+import forkpoint
+try:
+    forkpoint.tool(lambda: print("run"))()
+finally:
+    print("caught")
+"""
+    # The discard port: nothing listens there.
+    variables = {"FORKPOINT_RERUN": "r1", "FORKPOINT_URL": "http://127.0.0.1:9"}
+    process = subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (process.returncode, process.stdout) == (6, "")
+    assert "forkpoint: rerun r1 gave no answer about <lambda>: URLError" in process.stderr
