@@ -19,7 +19,7 @@ from cockpit.http import auth  # isort: skip
 from cockpit.http.transfer import slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
-from cockpit.process import assembly, indexing, recovery  # isort: skip
+from cockpit.process import recovery  # isort: skip
 from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
 
@@ -27,32 +27,26 @@ log = structlog.get_logger("cockpit.lifespan")
 HTTP_THREADS = 8
 
 
-class _Workers:
-    """The workers of the embedded mode: replays and other tasks, recordings that arrive, and the search index."""
+class _Worker:
+    """The worker of the embedded mode. Its threads also assemble the recordings that arrive, and index runs."""
 
     def __init__(self) -> None:
         self._tasks = embedded_worker.EmbeddedWorker()
-        self._assembler = assembly.AssemblerThread()
-        self._indexer = indexing.IndexerThread()
 
     def start(self) -> None:
         """Start, then resume the unfinished work of earlier processes."""
+        assembler.release_leases()
+        indexer.release_leases()
         self._tasks.start()
         recovery.at_start()
-        assembler.release_leases()
-        self._assembler.start()
-        indexer.release_leases()
-        self._indexer.start()
 
     def stop(self) -> None:
-        self._indexer.stop()
-        self._assembler.stop()
         if not self._tasks.stop():
             log.warning("worker_still_busy", consequence="its replays continue at the next start")
 
 
 async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:
-    workers = _Workers() if settings.EMBEDDED else None
+    worker = _Worker() if settings.EMBEDDED else None
     listener = otlp_grpc.GrpcListener()
     while True:
         message = await receive()
@@ -62,15 +56,15 @@ async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, sen
             except otlp_grpc.CannotListen as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
-            if workers is not None:
-                await asyncio.to_thread(workers.start)
+            if worker is not None:
+                await asyncio.to_thread(worker.start)
             await send({"type": "lifespan.startup.complete"})
         else:
             await asyncio.to_thread(listener.stop)
             await gateway.close()
             # In a thread, because finishing tasks still send wake-ups through this loop.
-            if workers is not None:
-                await asyncio.to_thread(workers.stop)
+            if worker is not None:
+                await asyncio.to_thread(worker.stop)
             await send({"type": "lifespan.shutdown.complete"})
             return
 

@@ -46,6 +46,7 @@ class Gateway:
         self._application = application
         self._journal = Journal()
         self._client: Any = None
+        self._upstreams: dict[str, upstreams.Upstream] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not scope.get("path", "").startswith(PREFIX):
@@ -76,7 +77,7 @@ class Gateway:
             if scope["method"] == "HEAD":
                 await _respond(send, 200, _JSON, b"")
             elif scope["method"] == "GET" and route.lists_models:
-                await _respond(send, 200, _JSON, model_list(route.provider, _upstream(route).models))
+                await _respond(send, 200, _JSON, model_list(route.provider, self._upstream(route.provider).models))
             elif scope["method"] == "POST" and route.operation is not None:
                 request = _Request(scope, route, session, route.operation)
                 await (self._play if session.is_rerun else self._forward)(request, receive, send)
@@ -124,7 +125,7 @@ class Gateway:
 
     async def _exchange(self, request: "_Request", body: bytes, answer: "_Answer") -> str:
         """Pass a body to the provider and its answer on; return why the answer did not arrive, or not all of it."""
-        upstream = _upstream(request.route)
+        upstream = self._upstream(request.route.provider)
         try:
             async with self._provider().post(
                 request.url(upstream.base_url),
@@ -141,6 +142,15 @@ class Gateway:
             log.warning("gateway_upstream_failed", provider=request.route.provider, error=error)
             return error
         return ""
+
+    def _upstream(self, provider: str) -> upstreams.Upstream:
+        """Return where the calls of a provider go. The configuration does not change while the server runs."""
+        if provider not in self._upstreams:
+            try:
+                self._upstreams[provider] = upstreams.find(provider)
+            except ImproperlyConfigured as error:
+                raise Refusal(status=400, reason=str(error)) from error
+        return self._upstreams[provider]
 
     def _provider(self) -> Any:
         """Return the client of all providers. Its connections belong to the loop that serves."""
@@ -292,13 +302,6 @@ def _session(route: Route) -> sessions.Session:
         ) from error
 
 
-def _upstream(route: Route) -> upstreams.Upstream:
-    try:
-        return upstreams.find(route.provider)
-    except ImproperlyConfigured as error:
-        raise Refusal(status=400, reason=str(error)) from error
-
-
 async def _read_body(receive: Receive) -> bytes:
     pieces: list[bytes] = []
     size = 0
@@ -315,8 +318,10 @@ async def _read_body(receive: Receive) -> bytes:
 
 
 async def _respond(send: Send, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-    length = [] if not body else [(b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": [*headers, *length]})
+    """Send a whole response. The length that a provider stated is that of its own framing."""
+    own_headers = [(name, value) for name, value in headers if name != b"content-length"]
+    length = [(b"content-length", str(len(body)).encode())] if body else []
+    await send({"type": "http.response.start", "status": status, "headers": [*own_headers, *length]})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -37,7 +37,14 @@ _CONNECTION_HEADERS: Final = frozenset(
         "upgrade",
     }
 )
-_ANSWER_HEADERS: Final = _CONNECTION_HEADERS | {"set-cookie", "date", "server", "alt-svc", "strict-transport-security"}
+# The length stays: a client that knows it does not wait for the end of the response.
+_ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
+    "alt-svc",
+    "date",
+    "server",
+    "set-cookie",
+    "strict-transport-security",
+}
 Headers = list[tuple[str, str]]
 
 
@@ -70,7 +77,7 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
 
 
 def answer_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of an answer to pass on. The server frames the body itself."""
+    """Return the headers of an answer to pass on."""
     return [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in headers

@@ -28,7 +28,7 @@ from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
 from tests.bench.browser.cases import BROWSER_CASES
 from tests.bench.case import Case
-from tests.bench.gateway import gateway_overhead_ms
+from tests.bench.gateway import gateway_overhead_ms, memory_growth_mb, open_calls_overhead_ms
 from tests.bench.ingest.cases import INGEST_CASES
 from tests.bench.ingest.stored_bytes import share_of_arriving_runs, share_of_imported_runs, stored_bytes
 from tests.bench.recordings import answers_in_prose, desk, questions, search_text, searches
@@ -292,6 +292,8 @@ CASES = (
     Case("semantic match of a call, 10,000 recorded", 10, "at_most", "ms", semantic_match_ms),
     Case("live answers, intent and outcome stored", None, "at_least", "calls/s", live_calls_per_second),
     Case("gateway, added to a call at the median", 1.5, "at_most", "ms", gateway_overhead_ms),
+    Case("gateway, added to one of 100 open calls", 5, "at_most", "ms", open_calls_overhead_ms),
+    Case("gateway, memory growth in 10,000 calls", 50, "at_most", "MB", memory_growth_mb, True),
     Case("workers killed without a loss", 100, "at_least", "kills", kills_without_a_loss, True),
     Case("diff of two 10,000-step runs", 0.4, "at_most", "s", lambda: _diff_seconds(3334)),
     Case("embedded diff of two 1,000-step runs", 5, "at_most", "s", embedded_diff_seconds, embeds=True),

@@ -142,6 +142,9 @@ def patience() -> Patience:
 
 def _claim() -> list[_Job]:
     """Lease the recordings that are due, oldest first, up to the size of a batch."""
+    # Arrivals wake the assembler before they are due, and this takes no lock.
+    if not is_busy():
+        return []
     now = datetime.now(UTC)
     free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
     with transaction.atomic():
@@ -274,10 +277,11 @@ def _write(jobs: Sequence[_Job]) -> None:
             for job, run in runs
         ]
     )
-    for job, _ in runs:
-        job.cost += timedelta(seconds=time.thread_time() - start) / len(runs)
     with transaction.atomic():
-        for (job, _), outcome in zip(runs, growing_runs.write(prepared_states), strict=True):
+        outcomes = growing_runs.write(prepared_states)
+        cost = timedelta(seconds=time.thread_time() - start) / max(1, len(runs))
+        for (job, _), outcome in zip(runs, outcomes, strict=True):
+            job.cost += cost
             if isinstance(outcome, ProblemError):
                 job.problem = f"{outcome.detail} {outcome.where}".strip()[:_LONGEST_PROBLEM]
             else:
