@@ -124,7 +124,11 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     payload |= _result(call, outcome, limit)
     if outcome.status and (body := _content(outcome, limit)) is not None:
         payload[RAW_RESPONSE] = raw_response(
-            status=outcome.status, headers=outcome.headers, body=body, marks=outcome.marks
+            api=call.operation.api,
+            status=outcome.status,
+            headers=outcome.headers,
+            body=body,
+            marks=outcome.marks,
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

@@ -18,10 +18,12 @@ from replay.reruns.forks import EditedRequest
 from replay.reruns.recordings import RecordedRequests, RecordedResponse
 from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
+from replay.store import call_cache
 from traces.core.json_access import as_object, as_text, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.importers.formats.tracing.client_calls import model_request
+from traces.signatures.call_signatures import signature
 
 # Characters of a value in an error of a client.
 _SHORT = 200
@@ -78,7 +80,7 @@ def resolve(id: UUID, request: AgentRequest) -> Resolution:
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
-        resolver = _Resolver(rerun, recording, redaction)
+        resolver = _Resolver(rerun, source.app, recording, redaction)
         result = resolver.match(request)
         try:
             edited_request = resolver.edit(request, result)
@@ -95,8 +97,9 @@ def resolve(id: UUID, request: AgentRequest) -> Resolution:
 class _Resolver:
     """Answers one call of a rerun whose row is locked."""
 
-    def __init__(self, rerun: Rerun, recording: RecordedRequests, redaction: SessionRedaction) -> None:
+    def __init__(self, rerun: Rerun, app: str, recording: RecordedRequests, redaction: SessionRedaction) -> None:
         self._rerun = rerun
+        self._app = app
         self._recording = recording
         self._redaction = redaction
         self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
@@ -131,7 +134,8 @@ class _Resolver:
             return self._recorded_answer(request, result)
         if self._fork is None or self._place(result) < self._fork.start:
             return _Answer(refusal=self._explanation(result))
-        return self._repeated_answer(_with_body(request, edited_request.body)) or self._live_answer(result)
+        request = _with_body(request, edited_request.body)
+        return self._repeated_answer(request) or self._cached_answer(request) or self._live_answer(result)
 
     def _place(self, result: Match | Divergence) -> int:
         """Return the number of the recorded step that a call is, or in whose place it stands."""
@@ -172,6 +176,22 @@ class _Resolver:
         response = replace(exchange.response, body=rename_body(exchange.response.body, names))
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
 
+    def _cached_answer(self, request: AgentRequest) -> _Answer | None:
+        """Give the recorded answer of the same call in another run of the app."""
+        input, _ = self._comparable(request, has_headers=False)
+        key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
+        hit = call_cache.lookup(self._app, key)
+        if hit is None:
+            return None
+        run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
+        if not recordings.has_headers(recordings.load_attributes(run_id, no), request.headers):
+            return None
+        response = self._response(run_id, no, request)
+        detail: JSONObject = {"matched": hit.location}
+        if response is None:
+            return None
+        return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
+
     def _live_answer(self, result: Match | Divergence) -> _Answer:
         if not self._rerun.is_live:
             return _Answer(refusal=f"{self._explanation(result)}; `live` allows calls of the provider")
@@ -180,8 +200,8 @@ class _Resolver:
 
     def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
         """Return the response as it came, or one with the same content in the form that the agent asks for."""
-        response = recordings.load_response(run_id, no)
-        if response is None or (response.status < 400 and response.is_stream != request.is_streamed):
+        response = recordings.read_response(recordings.load_attributes(run_id, no))
+        if response is None or not _has_form(response, request):
             answer = recordings.load_answer(run_id, no)
             response = None if answer is None else _build(request, answer)
         return response and replace(response, body=rename_body(response.body, self._renaming))
@@ -240,6 +260,12 @@ def _build(request: AgentRequest, answer: StepAnswer) -> RecordedResponse | None
         return None
     media_type = recordings.STREAM if request.is_streamed else "application/json"
     return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)
+
+
+def _has_form(response: RecordedResponse, request: AgentRequest) -> bool:
+    """Return whether a response as it came is what the agent's client reads."""
+    is_error = response.status >= 400
+    return response.api in {"", request.api} and (is_error or response.is_stream == request.is_streamed)
 
 
 def _form_refusal(subject: str, request: AgentRequest) -> str:

@@ -26,9 +26,10 @@ _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedResponse:
-    """A response as it came from the provider."""
+    """A response as it came from the provider; `api` is empty in recordings that lack it."""
 
     status: int
+    api: str = ""
     headers: Sequence[tuple[str, str]]
     body: bytes
 
@@ -105,10 +106,15 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     return RecordedOutcome(output=output, error="" if step.status == StepStatus.OK else step.error or "Exception")
 
 
-def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
-    """Return the response of a step; None if it is not stored as it came."""
+def load_attributes(run_id: UUID, no: int) -> JSONObject:
+    """Return the attributes of a step; none if they are lost."""
     ref = Step.objects.values_list("attributes_ref", flat=True).get(run_id=run_id, sequence_no=no)
-    return read_response(as_object(artifacts.available([ref]).get(ref)))
+    return as_object(artifacts.available([ref]).get(ref))
+
+
+def has_headers(attributes: JSONObject, headers: JSONObject) -> bool:
+    """Return whether a step was recorded with these headers, or without any because the gateway did not see it."""
+    return as_object(attributes.get(REQUEST_HEADERS)) == headers or not {RAW_RESPONSE, REQUEST_HEADERS} & {*attributes}
 
 
 def read_response(attributes: JSONObject) -> RecordedResponse | None:
@@ -120,6 +126,7 @@ def read_response(attributes: JSONObject) -> RecordedResponse | None:
     pairs = [as_list(header) for header in as_list(raw.get("headers"))]
     return RecordedResponse(
         status=status,
+        api=as_text(raw.get("api")),
         headers=[(as_text(name), as_text(value)) for name, value in pairs],
         body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
     )

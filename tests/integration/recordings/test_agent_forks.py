@@ -73,6 +73,7 @@ def new(models: ModelServer, before: int) -> list[tuple[str, dict[str, Any]]]:
 
 
 LIVE = ("model", "simulated", "live_model_call")
+CACHED = ("model", "cached", "cache_hit_signature_match")
 EXACT = ("model", "exact", "source_output_reused")
 SAME_TOOL = ("tool", "exact", "agent_ran")
 TOOL = ("tool", "simulated", "agent_ran")
@@ -103,6 +104,10 @@ def test_changed_prompt_and_model_go_live_and_become_a_run(
     assert fork.id in {node["id"] for node in get(server, f"/runs/{run}/tree")["runs"]}
     report = get(server, f"/diffs/{diff}")
     assert (report["base"]["id"], report["candidate"]["id"]) == (run, fork.id)
+    again = rerun(server, run, AGENTS[api], mode, options=options[:-1])
+    assert (again.returncode, again.stdout.strip(), len(new(models, before))) == (0, ANSWER, 3), again.stderr
+    first, *_ = fork_of(server, again)[0].steps(6)
+    assert (labels([first]), first["detail"]["matched"]["run"]) == ([CACHED], fork.id)
 
 
 def test_override_of_a_result_keeps_everything_before_it(

@@ -153,6 +153,7 @@ def test_raw_response_is_kept_with_its_timing() -> None:
     )
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
     assert step.attributes[RAW_RESPONSE] == {
+        "api": "openai.chat",
         "status": 200,
         "headers": [["content-type", "text/event-stream"], ["x-request-id", "r-1"]],
         "text": body.decode(),
@@ -164,7 +165,13 @@ def test_raw_response_that_is_no_text_is_kept() -> None:
     outcome = Outcome(end=2, status=200, body=b"\xff\x00")
     call = make_call({"model": "m1", "messages": []})
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
-    assert step.attributes[RAW_RESPONSE] == {"status": 200, "headers": [], "base64": "/wA=", "marks": []}
+    assert step.attributes[RAW_RESPONSE] == {
+        "api": "openai.chat",
+        "status": 200,
+        "headers": [],
+        "base64": "/wA=",
+        "marks": [],
+    }
 
 
 @pytest.mark.parametrize("redact", ["records", "run"])
