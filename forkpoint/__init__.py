@@ -18,7 +18,8 @@ Example::
             model.record_response(ask(messages))
 """
 
+from forkpoint.capture.values import now, random, uuid
 from forkpoint.recorder import Recorder, recorder
 from forkpoint.setup import flush, init, is_replay, stats, tool
 
-__all__ = ["Recorder", "flush", "init", "is_replay", "recorder", "stats", "tool"]
+__all__ = ["Recorder", "flush", "init", "is_replay", "now", "random", "recorder", "stats", "tool", "uuid"]

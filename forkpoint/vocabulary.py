@@ -49,3 +49,11 @@ class HookEvent(StrEnum):
 
 
 TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
+
+
+class ValueTool(StrEnum):
+    """The tool steps of `forkpoint.now()`, `.random()` and `.uuid()`. They change nothing."""
+
+    NOW = "forkpoint.now"
+    RANDOM = "forkpoint.random"
+    UUID = "forkpoint.uuid"

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from forkpoint.vocabulary import ValueTool
 from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
 from replay.execution.session_redaction import SessionRedaction
@@ -21,6 +22,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
 _QUERY: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
+_VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
 # Characters of a value in a reason.
 _SHORT: Final = 100
 
@@ -86,8 +88,8 @@ def _recorded_answer(run_id: UUID, type: StepType, match: Match, renaming: Renam
 
 def _answer_without_recording(rerun: Rerun, question: ToolQuestion, divergence: Divergence) -> ToolAnswer:
     """Let a call run that changes nothing or that the user allowed, and refuse any other."""
-    is_search = question.type == StepType.RETRIEVAL
-    if is_search or question.name in rerun.tools_to_run or safety(question.name) is True:
+    is_read = question.type == StepType.RETRIEVAL or question.name in _VALUE_TOOLS
+    if is_read or question.name in rerun.tools_to_run or safety(question.name) is True:
         return ToolAnswer(decision=RerunDecision.RUN)
     reason = (
         f"this call of {question.name} is not in the recording of run {rerun.source_run_id}{_difference(divergence)}. "

@@ -92,7 +92,8 @@ def get_time(city: str) -> str:
 client = openai.OpenAI()
 functions = {"get_weather": get_weather, "get_time": get_time}
 tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in functions]
-messages = [{"role": "user", "content": "Weather and time?"}]
+text = f"Weather and time? {forkpoint.now():%c} {forkpoint.random()} {forkpoint.uuid()}"
+messages = [{"role": "user", "content": text}]
 while True:
     message = client.chat.completions.create(model="m1", messages=messages, tools=tools).choices[0].message
     messages.append(json.loads(message.model_dump_json(exclude_none=True)))

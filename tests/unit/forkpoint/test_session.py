@@ -4,10 +4,13 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, NoReturn
+from uuid import UUID
 
 import pytest
 
+import forkpoint
 from forkpoint import Recorder
 from forkpoint.answers import Answer, RecordedError, exception
 
@@ -150,3 +153,24 @@ finally:
     )
     assert (process.returncode, process.stdout) == (6, "")
     assert "forkpoint: rerun r1 gave no answer about <lambda>: URLError" in process.stderr
+
+
+def test_values_are_new_outside_of_a_rerun() -> None:
+    assert abs(datetime.now(UTC) - forkpoint.now()) < timedelta(minutes=1)
+    assert 0 <= forkpoint.random() < 1
+    assert forkpoint.uuid() != forkpoint.uuid()
+
+
+@pytest.mark.parametrize(
+    ("read", "output", "value"),
+    [
+        (forkpoint.now, "2026-03-01T10:00:00+00:00", datetime(2026, 3, 1, 10, tzinfo=UTC)),
+        (forkpoint.random, 0.25, 0.25),
+        (forkpoint.uuid, "7cde93eb-b711-46c0-ac50-709226bda13b", UUID("7cde93eb-b711-46c0-ac50-709226bda13b")),
+    ],
+)
+def test_values_of_a_rerun_are_recorded_ones(
+    monkeypatch: pytest.MonkeyPatch, read: Callable[[], Any], output: Any, value: Any
+) -> None:
+    monkeypatch.setattr(forkpoint.recorder, "session", Session(Answer(output=output)))
+    assert read() == value
