@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request
 
+from forkpoint.bootstrap import clients
 from forkpoint.transport.http import open_request
 
 BAD_INPUT: Final = 2
@@ -19,16 +20,6 @@ UNAVAILABLE: Final = 6
 _TIMEOUT_S: Final = 10.0
 # A run appears a moment after its first call.
 _APPEARANCE_S: Final = 5.0
-# The variables that clients read, and the paths below the session that they expect.
-_ADDRESSES: Final = {
-    "OPENAI_BASE_URL": "/openai/v1",
-    "OPENAI_API_BASE": "/openai/v1",
-    "ANTHROPIC_BASE_URL": "/anthropic",
-    "ANTHROPIC_API_URL": "/anthropic",
-    "ANTHROPIC_API_BASE": "/anthropic",
-    "GOOGLE_GEMINI_BASE_URL": "/gemini",
-    "GEMINI_API_BASE": "/gemini",
-}
 _KEYS: Final = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -92,12 +83,14 @@ def _explanation(body: bytes) -> tuple[str, str]:
     return body.decode("utf-8", "replace")[:500], ""
 
 
-def record(words: Sequence[str], environment: Mapping[str, str]) -> int:
+def record(words: Sequence[str], environment: Mapping[str, str], client: str = "") -> int:
     """Run a program with its model calls through the gateway, and return its exit code."""
     server = Server.from_environment(environment)
     try:
         session = _open(server, words, environment)
-        code = run_program(words, {**environment, **_variables(server, session, environment)})
+        # A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
+        keys = placeholders(environment, session["placeholder_key"], session["keys"])
+        code = run_client(words, {**environment, **keys}, server.url + session["path"], client)
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.code
@@ -113,28 +106,14 @@ def _open(server: Server, words: Sequence[str], environment: Mapping[str, str]) 
     return server.open("/gateway/sessions", facts)
 
 
-def _variables(server: Server, session: Any, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that send a program's calls through the gateway.
-
-    A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
-    """
-    keys, placeholder = session["keys"], session["placeholder_key"]
-    return {**addresses(server, session), **placeholders(environment, placeholder, keys)}
-
-
 def refuse_addresses(environment: Mapping[str, str]) -> None:
     """Raise `CannotRun` if the program's key is meant for another address than the server's provider."""
-    if variable := next((name for name in _ADDRESSES if environment.get(name)), None):
+    if variable := next((name for name in clients.ADDRESSES if environment.get(name)), None):
         raise CannotRun(
             f"{variable} is set, and the gateway would replace it: unset it, and configure its address as a provider "
             "of the server instead",
             BAD_INPUT,
         )
-
-
-def addresses(server: Server, session: Any) -> dict[str, str]:
-    """Return the variables with the address of a session for each client."""
-    return {name: server.url + session["path"] + path for name, path in _ADDRESSES.items()}
 
 
 def placeholders(
@@ -148,7 +127,12 @@ def placeholders(
     }
 
 
-def run_program(words: Sequence[str], environment: Mapping[str, str]) -> int:
+def run_client(words: Sequence[str], environment: Mapping[str, str], url: str, client: str) -> int:
+    """Run a program with its model calls through the session at this address, and return its exit code."""
+    return _run_program(clients.command(words, url, client), {**environment, **clients.variables(environment, url)})
+
+
+def _run_program(words: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
     try:
         process = subprocess.Popen(words, env=environment)

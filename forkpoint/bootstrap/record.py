@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from forkpoint.bootstrap import child_environment
+from forkpoint.bootstrap.clients import CLIENT_HELP, CLIENTS
 
 _BAD_INPUT: Final = 2
 
@@ -23,7 +24,7 @@ def record(arguments: Sequence[str]) -> int:
     if options.gateway:
         from forkpoint.bootstrap import gateway  # noqa: PLC0415 - urllib takes longer to import than a start may
 
-        return gateway.record(words, environment)
+        return gateway.record(words, environment, options.client)
     try:
         process = subprocess.run(words, env=child_environment(environment), check=False)
     except OSError as error:
@@ -54,6 +55,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--gateway", action="store_true", help="Record the model calls through the server's gateway, in any language."
     )
+    parser.add_argument("--client", choices=CLIENTS, default="", help=f"With --gateway: {CLIENT_HELP}")
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="-- COMMAND...", help="Program to run, with its arguments."
     )

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from forkpoint.bootstrap import child_environment
+from forkpoint.bootstrap.clients import CLIENT_HELP, CLIENTS
 from forkpoint.bootstrap.gateway import (
     BAD_INPUT,
     CannotRun,
     Server,
-    addresses,
     placeholders,
     refuse_addresses,
-    run_program,
+    run_client,
 )
 
 # The agent does not do what its recording says.
@@ -73,8 +73,9 @@ def _run(
         session = _open(server, {"run": options.run, "allow_tools": options.allow_tool, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
-    variables = {**addresses(server, session), **placeholders(environment, session["placeholder_key"])}
-    code = run_program(words, {**child_environment(environment, rerun=session["id"]), **variables})
+    variables = child_environment(environment, rerun=session["id"])
+    variables |= placeholders(environment, session["placeholder_key"])
+    code = run_client(words, variables, server.url + session["path"], options.client)
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
 
 
@@ -182,6 +183,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
     parser.add_argument("--live", action="store_true", help="Send calls that nothing else answers to the provider.")
     parser.add_argument("--resume", metavar="RERUN", help="Start the agent of a fork again, with the same answers.")
+    parser.add_argument("--client", choices=CLIENTS, default="", help=CLIENT_HELP)
     parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
     parser.add_argument(
