@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from replay.reruns.core.renaming import Trial
-from replay.reruns.core.volatile_tokens import tokens
+from replay.reruns.core.volatile_tokens import are_times, tokens
 from traces.core.canonical import escape_pointer
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
@@ -37,6 +37,8 @@ def first_difference(old: JSONValue, new: JSONValue, trial: Trial, path: str = "
     if isinstance(old, str) and isinstance(new, str):
         return _texts(old, new, trial, path)
     is_same = old == new and isinstance(old, bool) == isinstance(new, bool)
+    if are_times(path.rpartition("/")[2], old, new):
+        is_same = trial.accept("time", str(old), str(new))
     return None if is_same else Difference(path=path, old=old, new=new)
 
 

@@ -1,12 +1,15 @@
 """Volatile tokens in texts: what differs between two executions of the same code. Pure.
 
 Dates, times, ids, temporary paths, local ports, and durations with their unit. A plain number or a word is never
-volatile: an amount or a name that differs changes the request.
+volatile: an amount or a name that differs changes the request. A number is a time only if its field says so.
 """
 
 import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
+
+from traces.core.json_access import is_number
+from traces.core.json_types import JSONValue
 
 Kind = Literal["time", "date", "id", "hex", "duration", "path", "port"]
 
@@ -28,6 +31,13 @@ _PATTERNS: Final[dict[str, str]] = {
 }
 _TOKEN: Final = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _PATTERNS.items()))
 _LAST_PART: Final = re.compile(r"[A-Za-z0-9]*$")
+# Of a field with a time since 1970, such as `created`, `startedAt` or `turn_started_at_unix_ms`.
+_TIME_NAME: Final = re.compile(
+    r"(?:^|_)(?:at|created|time|timestamp)(?:_(?:unix|s|ms))*$|[a-z](?:At|Time|Timestamp)(?:S|Ms)?$"
+)
+# From 2015 to 2100.
+_EARLIEST_S: Final = 1_420_070_400
+_LATEST_S: Final = 4_102_444_800
 # Measured anew each time, so that equal values mean nothing.
 MEASURED_KINDS: Final = frozenset({"duration"})
 # Equal dates at two places need not be the same fact.
@@ -54,6 +64,13 @@ def tokens(text: str) -> Iterator[Token]:
         yield Token("", text[at:])
 
 
+def are_times(name: str, *values: JSONValue) -> bool:
+    """Return whether the values of a field are times, in seconds or milliseconds since 1970."""
+    return _TIME_NAME.search(name) is not None and (
+        all(_is_between(value, 1) for value in values) or all(_is_between(value, 1_000) for value in values)
+    )
+
+
 def may_replace(kind: Kind, old: str, new: str) -> bool:
     """Return whether two tokens of a kind can be the same value of two executions.
 
@@ -69,6 +86,10 @@ def may_replace(kind: Kind, old: str, new: str) -> bool:
         same_place = _suffix(name) == _suffix(other_name) and folder.count("/") == other_folder.count("/")
         return same_place and (_is_generated(name) or _is_generated(other_name))
     return True
+
+
+def _is_between(value: JSONValue, units: int) -> bool:
+    return is_number(value) and _EARLIEST_S * units <= value < _LATEST_S * units
 
 
 def _is_mixed(text: str) -> bool:

@@ -118,6 +118,24 @@ def test_numbers_and_words_are_never_volatile(old: str, new: str) -> None:
     assert difference(ask(recording([say(old)]), [say(new)])) == ("/messages/0/content", old, new)
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "is_volatile"),
+    [
+        ("turn_started_at_unix_ms", 1_795_514_016_092, 1_795_514_018_434, True),
+        ("create_time", 1_795_514_016.25, 1_795_514_018.5, True),
+        ("createdAt", 1_795_514_016, 1_795_514_018, True),
+        ("created", 1_795_514_016, 1_795_514_018_434, False),
+        ("amount", 1_795_514_016, 1_795_514_018, False),
+        ("expires_at", 3_600, 7_200, False),
+        ("wait_time", 1_795_514_016, None, False),
+        ("time", True, False, False),
+    ],
+)
+def test_number_is_a_time_if_its_field_says_so(name: str, old: Any, new: Any, is_volatile: bool) -> None:
+    answer = ask(recording([say(json.dumps({name: old}))]), [say(json.dumps({name: new}))])
+    assert isinstance(answer, Match) == is_volatile
+
+
 def test_a_value_has_one_name_for_the_whole_run() -> None:
     first, second, third = (f"/tmp/tmp{index}abc123" for index in range(3))
     matcher = recording([say(f"in {first}/a")], [say(f"and {first}/b")])
