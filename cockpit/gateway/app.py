@@ -20,6 +20,7 @@ from cockpit.gateway import events, playback, sessions, upstreams
 from cockpit.gateway.journal import Journal
 from cockpit.gateway.refusals import Refusal, model_list
 from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_route
+from replay.reruns.answers import CallInFlight, Resolution
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -45,6 +46,7 @@ class Gateway:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._journal = Journal()
+        self._live_calls: dict[int, asyncio.Task[events.Outcome]] = {}
         self._client: Any = None
         self._upstreams: dict[str, upstreams.Upstream] = {}
 
@@ -88,25 +90,47 @@ class Gateway:
 
     async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Answer a request from a recording, or live where a fork allows it."""
-        limit = settings.MAX_BODY_BYTES
         call = request.call(await _read_body(receive), time.time())
-        resolution = await asyncio.to_thread(playback.resolve, call, limit=limit)
-        outcome = playback.outcome_of(resolution)
-        if outcome is None or resolution.call_id is not None:
-            call = playback.edited_call(call, resolution)
-        if outcome is None:
-            outcome = await self._ask(request, call)
+        resolution = await self._resolve(call)
         if resolution.call_id is not None:
-            await asyncio.to_thread(playback.store, call, outcome, resolution.call_id, limit=limit)
+            call = playback.edited_call(call, resolution)
+        outcome = playback.outcome_of(resolution)
+        if outcome is None:
+            outcome = await self._live_outcome(request, call, resolution.call_id)
+        elif resolution.call_id is not None:
+            await asyncio.to_thread(playback.store, call, outcome, resolution.call_id, limit=settings.MAX_BODY_BYTES)
         if not outcome.status or outcome.error:
             raise _no_answer(outcome.error)
         await _respond(send, outcome.status, upstreams.answer_headers(outcome.headers), outcome.body)
 
-    async def _ask(self, request: "_Request", call: events.Call) -> events.Outcome:
-        """Send a call of a fork to its provider, and read the whole answer: the agent gets what is stored."""
+    async def _resolve(self, call: events.Call) -> Resolution:
+        """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
+        while True:
+            calls = frozenset(self._live_calls)
+            try:
+                return await asyncio.to_thread(playback.resolve, call, in_flight=calls, limit=settings.MAX_BODY_BYTES)
+            except CallInFlight as wait:
+                if task := self._live_calls.get(wait.call_id):
+                    await asyncio.wait([task])
+
+    async def _live_outcome(self, request: "_Request", call: events.Call, call_id: int | None) -> events.Outcome:
+        """Return the outcome of a live call, which goes on if the agent hangs up."""
+        if call_id is None:
+            raise RuntimeError("a live call without a row")
+        task = asyncio.create_task(self._ask(request, call, call_id))
+        self._live_calls[call_id] = task
+        task.add_done_callback(lambda _: self._live_calls.pop(call_id, None))
+        return await asyncio.shield(task)
+
+    async def _ask(self, request: "_Request", call: events.Call, call_id: int) -> events.Outcome:
+        """Send a call to its provider and read the whole answer. Both are stored before the agent gets it."""
+        limit = settings.MAX_BODY_BYTES
+        await asyncio.to_thread(playback.store, call, None, call_id, limit=limit)
         answer = _Answer(_discard, call.start)
         error = await self._exchange(request, call.body, answer)
-        return answer.outcome(error)
+        outcome = answer.outcome(error)
+        await asyncio.to_thread(playback.store, call, outcome, call_id, limit=limit)
+        return outcome
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Send a request to its provider, pass the answer on, and record both."""

@@ -1,7 +1,7 @@
 """Answers calls of an agent that runs again: from the recording of a run, or as the fork that it is demands."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from uuid import UUID
@@ -21,15 +21,15 @@ from traces.errors import ProblemError
 from traces.importers.formats.tracing.client_calls import model_request
 
 
-def resolve(call: Call, *, limit: int) -> Resolution:
-    """Decide how a call is answered; raise `Refusal` if nothing may answer it."""
+def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution:
+    """Decide how a call is answered; raise `Refusal` if nothing may answer it, and `CallInFlight`."""
     if not call.operation.api:
         raise Refusal(
             status=400, reason=f"rerun {call.run_id}: {call.operation.path} is not recorded, so it is refused"
         )
     try:
         with _connection():
-            return answers.resolve(UUID(call.run_id), _request(call, limit))
+            return answers.resolve(UUID(call.run_id), _request(call, limit), in_flight=in_flight)
     except ProblemError as problem:
         raise Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}") from problem
 
@@ -39,9 +39,11 @@ def edited_call(call: Call, resolution: Resolution) -> Call:
     return replace(call, body=orjson.dumps(resolution.body), encoding="")
 
 
-def store(call: Call, outcome: Outcome, call_id: int, *, limit: int) -> None:
-    """Store a call and its outcome, before the agent gets it."""
-    lines = events.start_lines(call, limit=limit) + events.end_line(call, outcome, limit=limit)
+def store(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:
+    """Store a call before it is made, or with its outcome before the agent gets it."""
+    lines = events.start_lines(call, limit=limit)
+    if outcome is not None:
+        lines += events.end_line(call, outcome, limit=limit)
     with _connection():
         app = Rerun.objects.values_list("source_run__app", flat=True).get(id=call.run_id)
         exchanges.store(call_id, lines, app=app)

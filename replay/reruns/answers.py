@@ -1,5 +1,6 @@
 """How a running agent's model calls are answered: as recorded, by an override, by an equal call, or live."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -69,9 +70,18 @@ class _Answer:
     call: RerunCall | None = None
 
 
-def resolve(id: UUID, request: AgentRequest) -> Resolution:
+class CallInFlight(Exception):
+    """The same call was made live before the agent was started again, and its answer has not arrived."""
+
+    def __init__(self, call_id: int) -> None:
+        super().__init__(call_id)
+        self.call_id = call_id
+
+
+def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ()) -> Resolution:
     """Decide how a call is answered; raise `SessionConflict` if nothing may answer it.
 
+    Raise `CallInFlight`, and store nothing, if its answer is that of a live call among those `in_flight`.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = Rerun.objects.select_related("source_run").get(id=id).source_run
@@ -80,7 +90,7 @@ def resolve(id: UUID, request: AgentRequest) -> Resolution:
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
-        resolver = _Resolver(rerun, source.app, recording, redaction)
+        resolver = _Resolver(rerun, source.app, recording, redaction, in_flight)
         result = resolver.match(request)
         try:
             edited_request = resolver.edit(request, result)
@@ -90,18 +100,26 @@ def resolve(id: UUID, request: AgentRequest) -> Resolution:
         call = _save(rerun, result, answer, edited_request)
     if answer.refusal:
         raise SessionConflict(answer.refusal)
-    needs_storing = rerun.profile_id is not None and call.exchange is None
+    needs_storing = rerun.profile_id is not None and (answer.response is None or call.exchange is None)
     return Resolution(response=answer.response, body=edited_request.body, call_id=call.id if needs_storing else None)
 
 
 class _Resolver:
     """Answers one call of a rerun whose row is locked."""
 
-    def __init__(self, rerun: Rerun, app: str, recording: RecordedRequests, redaction: SessionRedaction) -> None:
+    def __init__(
+        self,
+        rerun: Rerun,
+        app: str,
+        recording: RecordedRequests,
+        redaction: SessionRedaction,
+        in_flight: Collection[int],
+    ) -> None:
         self._rerun = rerun
         self._app = app
         self._recording = recording
         self._redaction = redaction
+        self._in_flight = in_flight
         self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
         self._renaming = Renaming.from_pairs(rerun.names)
 
@@ -164,17 +182,25 @@ class _Resolver:
         """Give the answer that the same call got live before the agent was started again."""
         calls = self._rerun.calls.filter(reason=Reason.LIVE_MODEL, attempt__lt=self._rerun.attempt)
         exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
-        exchanges = [exchange for exchange in exchanges if exchange.has_answer]
+        exchanges = [exchange for exchange in exchanges if exchange.has_answer or not exchange.is_complete]
         names = Renaming()
         matcher = Matcher(calls=[exchange.request for exchange in exchanges], renaming=names)
         result = matcher.match(*self._comparable(request, has_headers=True))
         if isinstance(result, Divergence):
             return None
         exchange = next(exchange for exchange in exchanges if exchange.call.id == result.call.no)
+        if not exchange.is_complete:
+            return self._unfinished_call(exchange.call)
         if exchange.response is None:
             return _Answer(refusal="its answer was redacted when it was stored, so that it cannot be given again")
         response = replace(exchange.response, body=rename_body(exchange.response.body, names))
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
+
+    def _unfinished_call(self, call: RerunCall) -> _Answer:
+        """Wait for the answer of a call, or make it once more if the server that made it is gone."""
+        if call.id in self._in_flight:
+            raise CallInFlight(call.id)
+        return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=call.detail, call=call)
 
     def _cached_answer(self, request: AgentRequest) -> _Answer | None:
         """Give the recorded answer of the same call in another run of the app."""

@@ -18,14 +18,14 @@ from traces.storage.compression import compress, decompress
 
 
 def store(call_id: int, lines: bytes, *, app: str) -> None:
-    """Store the events of a call as the app's policy allows; its answer must not be given before that."""
+    """Store the events of a call as the app's policy allows, before the call is made and before its answer is given."""
     data = segment_redaction.redact_data(lines, policies.redaction_of(app)).data
     RerunCall.objects.filter(id=call_id).update(exchange=compress(data))
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A stored call with its request and its answer."""
+    """A stored call with its request and, from its end on, its answer."""
 
     call: RerunCall
 
@@ -47,6 +47,11 @@ class Exchange:
             **as_object(payload.get(REQUEST_HEADERS)),
         }
         return RecordedRequest(no=self.call.id, request=as_object(model_request(payload)), strict=strict)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the outcome of the call is known."""
+        return bool(self._answer)
 
     @property
     def has_answer(self) -> bool:

@@ -5,11 +5,13 @@ depend on the turn only.
 """
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from tests.support.patience import patience_s
 from tests.support.servers.provider_server import Exchange, provider_server
 
 ANSWER: Final = "It is 21 °C in Zürich and noon."
@@ -22,15 +24,17 @@ _CUT: Final = 7
 
 @dataclass
 class ModelServer:
-    """The address, and each request body with its path, in the order of arrival."""
+    """The address, and each request body with its path, in the order of arrival. It answers while `is_open` is set."""
 
     url: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    is_open: threading.Event = field(default_factory=threading.Event)
 
 
 @contextmanager
 def model_server() -> Iterator[ModelServer]:
     server = ModelServer()
+    server.is_open.set()
 
     def respond(exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
@@ -38,6 +42,7 @@ def model_server() -> Iterator[ModelServer]:
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
+        server.is_open.wait(patience_s(30))
         if "please fail" in json.dumps(exchange.body):
             error = {"message": "this fails", "type": "invalid_request_error", "code": 400, "status": "INVALID"}
             exchange.status(400, {"type": "error", "error": error})

@@ -1,11 +1,14 @@
 """Forks in which the agent itself runs again: overrides on requests, live calls, and the run that becomes of it."""
 
 import json
+import socket
 import subprocess
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 import pytest
@@ -205,3 +208,38 @@ def decision(server: Server, run: str, tool: str) -> str:
     id = httpx2.post(reruns, json={"run": run}, trust_env=False).json()["id"]
     question = {"type": "tool", "name": tool, "arguments": {"city": "Bern"}}
     return str(httpx2.post(f"{reruns}/{id}/tools", json=question, trust_env=False).json()["decision"])
+
+
+def test_agent_killed_during_a_live_call_gets_its_answer(server: Server, models: ModelServer, run: str) -> None:
+    changes = {"overrides": {"overrides": [{"match": {"type": "model"}, "model": {"model": "m3"}}]}, "live": True}
+    session = post(server, "/api/v1/reruns", {"run": run, **changes})
+    path = f"{session['path']}/openai/v1/chat/completions"
+    first, second = ({"model": "m1", "messages": [{"role": "user", "content": text}]} for text in ("Time?", "Date?"))
+    before = len(models.requests)
+    models.is_open.clear()
+    with ThreadPoolExecutor() as pool:
+        try:
+            hang_up(server, path, first, lambda: new(models, before))
+            post(server, f"/api/v1/reruns/{session['id']}/resume", {})
+            answers = [pool.submit(post, server, path, question) for question in (first, second)]
+            wait_until(lambda: len(new(models, before)) > 1, 30)
+        finally:
+            models.is_open.set()
+        messages = [answer.result()["choices"][0]["message"]["content"] for answer in answers]
+    assert messages == [ANSWER, ANSWER]
+    assert [body["messages"] for _, body in new(models, before)] == [first["messages"], second["messages"]]
+
+
+def hang_up(server: Server, path: str, body: Any, has_arrived: Callable[[], Any]) -> None:
+    """Send a request, and close the connection when it has reached the provider."""
+    address, content = urlsplit(server.url), json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nhost: {address.netloc}\r\ncontent-length: {len(content)}\r\n\r\n"
+    with socket.create_connection((str(address.hostname), int(address.port or 0))) as agent:
+        agent.sendall(head.encode() + content)
+        wait_until(has_arrived, 30)
+
+
+def post(server: Server, path: str, body: Any) -> Any:
+    response = httpx2.post(server.url + path, json=body, timeout=patience_s(60), trust_env=False)
+    assert response.is_success, response.text
+    return response.json()
