@@ -1,7 +1,8 @@
-"""Comments in the browser: on a step, on a line of a diff by the keyboard, and by a visitor of a shared page."""
+"""Comments in the browser: on a step, on a line of a diff by the keyboard, on its cause, and by a visitor."""
 
 from playwright.sync_api import expect
 
+from tests.browser.cockpit import Cockpit
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 
@@ -32,23 +33,33 @@ def test_visitor_replies_to_a_comment_on_a_line(open_cockpit: OpenCockpit, demo:
     difference.focus()
     difference.press("ArrowDown")
     cockpit.page.keyboard.press("Enter")
-    field = cockpit.page.get_by_role("textbox", name="Comment on this line")
-    expect(field).to_be_focused()
-    field.fill("Is this needed?")
-    field.press("Control+Enter")
-    expect(cockpit.page.get_by_role("article", name="Comment by You")).to_be_visible()
+    _write(cockpit, "Comment on this line", "Is this needed?")
+    cockpit.button("Comment on the cause").click()
+    _write(cockpit, "Comment on the cause", "Add it to all desks.")
 
     terms = {"kind": "diff", "subject": demo.session["diff"], "allows_comments": True}
     token = demo.ask("/shares", terms)["url"].rpartition("/")[2]
     visitor = open_cockpit(f"/share/{token}", scheme="dark")
-    visitor.button("1 comment").click()
-    visitor.button("Reply").click()
-    visitor.page.get_by_label("Your name").fill("Vera")
-    visitor.page.get_by_role("textbox", name="Reply").fill("It is.")
-    visitor.page.get_by_role("textbox", name="Reply").press("Control+Enter")
-    expect(visitor.page.get_by_role("article", name="Comment by You")).to_contain_text("It is.")
-    expect(visitor.page.get_by_role("article", name="Comment by The owner")).to_be_visible()
+    cause = visitor.page.get_by_role("region", name="From cause to effect")
+    cause.get_by_role("button", name="1 comment").click()
+    expect(cause.get_by_role("article", name="Comment by The owner")).to_contain_text("Add it to all desks.")
+    line = visitor.page.get_by_role("group", name="Text difference").first
+    line.get_by_role("button", name="1 comment").click()
+    line.get_by_role("button", name="Reply").click()
+    line.get_by_label("Your name").fill("Vera")
+    line.get_by_role("textbox", name="Reply").fill("It is.")
+    line.get_by_role("textbox", name="Reply").press("Control+Enter")
+    expect(line.get_by_role("article", name="Comment by You")).to_contain_text("It is.")
+    expect(line.get_by_role("article", name="Comment by The owner")).to_be_visible()
     assert visitor.serious_accessibility_problems() == []
 
     expect(cockpit.page.get_by_role("article", name="Comment by Vera")).to_contain_text("visitor")
     assert cockpit.serious_accessibility_problems() == []
+
+
+def _write(cockpit: Cockpit, field_name: str, text: str) -> None:
+    field = cockpit.page.get_by_role("textbox", name=field_name)
+    expect(field).to_be_focused()
+    field.fill(text)
+    field.press("Control+Enter")
+    expect(cockpit.page.get_by_role("article", name="Comment by You").filter(has_text=text)).to_be_visible()

@@ -16,10 +16,10 @@ export default function ConnectGuide(): ReactElement {
   const needsToken = access?.login_required ?? false;
   return (
     <div className={classes.guide}>
-      <Tabs defaultValue={CLIENTS[0]?.id} variant="pills" className={classes.tabs}>
+      <Tabs defaultValue={CLIENTS[0]?.id} className={classes.tabs}>
         <Tabs.List aria-label="Client">
           {CLIENTS.map((client) => (
-            <Tabs.Tab key={client.id} value={client.id} className={classes.tab}>
+            <Tabs.Tab key={client.id} value={client.id}>
               {client.name}
             </Tabs.Tab>
           ))}

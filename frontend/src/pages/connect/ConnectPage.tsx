@@ -11,14 +11,16 @@ export function ConnectPage(): ReactElement {
   useDocumentTitle("Connect an agent");
   return (
     <Page>
-      <PageHeader
-        crumbs={[<Link {...paths.runs()}>Runs</Link>]}
-        title="Connect an agent"
-        note="Point your agent's tracing at this server. Runs appear here while they are recorded."
-      />
-      <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
-        <ConnectGuide />
-      </section>
+      <div className={classes.column}>
+        <PageHeader
+          crumbs={[<Link {...paths.runs()}>Runs</Link>]}
+          title="Connect an agent"
+          note="Point your agent's tracing at this server. Runs appear here while they are recorded."
+        />
+        <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
+          <ConnectGuide />
+        </section>
+      </div>
     </Page>
   );
 }

@@ -27,7 +27,7 @@ interface Props {
 
 /** Levels that a name is indented at most. */
 const MAX_INDENT = 8;
-const FIGURES = ["ARS", "Checks", "Tokens", "Started"];
+const FIGURES = ["Similarity", "Checks", "Tokens", "Started"];
 
 /** One row per run, forks below their source, each with its line over the steps. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
@@ -140,14 +140,14 @@ function Name({ run, branches, isCurrent }: NameProps): ReactElement {
 
 function Figures({ run }: { run: TreeRun }): ReactElement {
   const parts = [
+    "Overall similarity to its source (ARS)",
     run.output_similarity !== null && `output ${score(run.output_similarity)}`,
     run.tool_accuracy !== null && `tools ${score(run.tool_accuracy)}`,
-  ];
+  ].filter(Boolean);
   return (
     <>
-      <td data-label="ARS" className={list.figure}>
+      <td data-label="Similarity" className={list.figure} title={run.ars === null ? undefined : parts.join(" · ")}>
         {run.ars === null ? "–" : score(run.ars)}
-        <span className={list.sub}>{parts.filter(Boolean).join(" · ")}</span>
       </td>
       <td data-label="Checks" className={list.figure}>
         <CheckSummary checks={run.checks} />

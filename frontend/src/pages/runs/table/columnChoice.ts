@@ -2,16 +2,16 @@
 
 /** Columns that can be hidden, in the order of the table, with their widths. */
 const OPTIONAL = {
-  app: 112,
+  app: 96,
   source: 84,
-  model: 128,
-  labels: 100,
-  started: 96,
-  duration: 84,
+  model: 116,
+  labels: 92,
+  started: 88,
+  duration: 76,
   steps: 52,
   errors: 52,
-  tokens: 76,
-  cost: 72,
+  tokens: 70,
+  cost: 64,
 } as const;
 
 export type OptionalColumn = keyof typeof OPTIONAL;
@@ -44,7 +44,7 @@ const OUTCOME = 116;
 const MENU = 28;
 const PADDING = 22;
 /** Below this width, the name would tell too little. */
-const LEAST_NAME = 330;
+const LEAST_NAME = 360;
 
 /** The chosen columns that leave enough space for the name, in the order of the table. */
 export function fittingColumns(choice: readonly OptionalColumn[], width: number): OptionalColumn[] {

@@ -80,7 +80,7 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
   const isDefault = active !== undefined && active.query === defaultQuery;
   return (
     <>
-      <Menu position="bottom-end" shadow="md" width={300}>
+      <Menu position="bottom-start" shadow="md" width={300}>
         <Menu.Target>
           <button type="button" className={filterClasses.quiet} aria-label={active ? `View: ${active.name}` : "Views"}>
             <IconBookmark size={15} aria-hidden /> <span className="ellipsis">{active?.name ?? "Views"}</span>
@@ -91,7 +91,9 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
           {views.map((view) => (
             <Menu.Item
               key={view.id}
-              leftSection={view === active ? <IconCheck size={15} aria-label="Shown" /> : <span />}
+              leftSection={
+                <IconCheck size={15} aria-label="Shown" visibility={view === active ? "visible" : "hidden"} />
+              }
               rightSection={view.query === defaultQuery && <small className="muted">default</small>}
               onClick={() => onChange(parseViewQuery(view.query))}
             >
