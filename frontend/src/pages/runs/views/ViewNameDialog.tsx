@@ -10,8 +10,8 @@ interface Props {
   onClose: () => void;
 }
 
-/** Ask for the name of a view. */
-export function ViewNameDialog({ title, initialName, onSave, onClose }: Props): ReactElement {
+/** Ask for the name of a view. It loads when it is needed. */
+export default function ViewNameDialog({ title, initialName, onSave, onClose }: Props): ReactElement {
   const [name, setName] = useState(initialName);
   const save = useMutation({ mutationFn: () => onSave(name.trim()), onSuccess: onClose });
   const submit = (event: SubmitEvent) => {

@@ -11,16 +11,18 @@ import {
 } from "@tabler/icons-react";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState, type ReactElement } from "react";
+import { lazy, Suspense, useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
+import { loadPart } from "@/api/connection/loadPart";
 import { createRunView, deleteRunView, renameRunView, runViewsQuery, updateRunView } from "@/api/runs/views";
 import type { RunView } from "@/api/schema";
 import { offerUndo } from "@/ui/offerUndo";
 import filterClasses from "../filters/Filters.module.css";
 import type { RunsSearch } from "../search";
 import { defaultViewQuery, storeDefaultView } from "./defaultView";
-import { ViewNameDialog } from "./ViewNameDialog";
 import { formatViewQuery, parseViewQuery } from "./viewQuery";
+
+const ViewNameDialog = lazy(() => loadPart(() => import("./ViewNameDialog")));
 
 interface Props {
   /** What the list shows, with its columns. */
@@ -149,26 +151,28 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
           )}
         </Menu.Dropdown>
       </Menu>
-      {dialog === "new" && (
-        <ViewNameDialog
-          title="Save this view"
-          initialName=""
-          onClose={() => setDialog(null)}
-          onSave={async (name) => {
-            await createRunView({ name, query });
-            onChange(search);
-            await reload();
-          }}
-        />
-      )}
-      {dialog === "rename" && active && (
-        <ViewNameDialog
-          title="Rename the view"
-          initialName={active.name}
-          onClose={() => setDialog(null)}
-          onSave={(name) => renameRunView(active, name).then(reload)}
-        />
-      )}
+      <Suspense>
+        {dialog === "new" && (
+          <ViewNameDialog
+            title="Save this view"
+            initialName=""
+            onClose={() => setDialog(null)}
+            onSave={async (name) => {
+              await createRunView({ name, query });
+              onChange(search);
+              await reload();
+            }}
+          />
+        )}
+        {dialog === "rename" && active && (
+          <ViewNameDialog
+            title="Rename the view"
+            initialName={active.name}
+            onClose={() => setDialog(null)}
+            onSave={(name) => renameRunView(active, name).then(reload)}
+          />
+        )}
+      </Suspense>
     </>
   );
 }
