@@ -45,7 +45,9 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module")
 def run(server: Server) -> str:
-    return run_of(record(server, AGENTS["chat"], "plain"))
+    run = run_of(record(server, AGENTS["chat"], "plain"))
+    wait_until(lambda: get(server, f"/runs/{run}")["sealed"], 30)
+    return run
 
 
 def fork_of(server: Server, result: "subprocess.CompletedProcess[str]") -> tuple[GatewaySession, str]:
