@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from replay.core.calls import label_key
+from replay.core.vocabulary import RerunDecision
 from replay.execution.derived_run.step_rows import reused_row
 from replay.execution.session_redaction import source_note
 from replay.models import Rerun, RerunCall
@@ -72,27 +74,32 @@ def _change(rerun: Rerun) -> ForkChange:
 
 @dataclass(kw_only=True)
 class _SourceSteps:
-    """The recorded steps: models by number, tools by name and call id."""
+    """The recorded steps: models by number, tools by name."""
 
     models: Mapping[int, Step]
-    tools: dict[tuple[str, str], list[Step]]
+    tools: dict[str, list[Step]]
 
     @classmethod
     def load(cls, run: Run) -> "_SourceSteps":
         steps = Step.objects.filter(run=run, type__in=(StepType.MODEL, StepType.TOOL)).order_by("sequence_no")
         models: dict[int, Step] = {}
-        tools: dict[tuple[str, str], list[Step]] = {}
+        tools: dict[str, list[Step]] = {}
         for step in steps:
             if step.type == StepType.MODEL:
                 models[step.sequence_no] = step
             else:
-                tools.setdefault((step.tool_name, step.call_id), []).append(step)
+                tools.setdefault(step.tool_name or step.name, []).append(step)
         return cls(models=models, tools=tools)
 
     def take_tool(self, row: StepRow) -> Step | None:
-        """Return the next recorded call of the same tool with the same id."""
-        steps = self.tools.get((row.tool_name, row.call_id))
-        return steps.pop(0) if steps else None
+        """Return the next recorded call of the same tool with the same id, else with the same arguments."""
+        steps = self.tools.get(row.tool_name, [])
+        same_ids = (step for step in steps if step.call_id and step.call_id == row.call_id)
+        same_arguments = (step for step in steps if step.input_ref == row.input_ref)
+        source = next(chain(same_ids, same_arguments), None)
+        if source is not None:
+            steps.remove(source)
+        return source
 
 
 class _Labels:
@@ -102,6 +109,8 @@ class _Labels:
         self._calls: dict[str, RerunCall] = {exchange.key: exchange.call for exchange in exchanges}
         self._results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
         self._source = _SourceSteps.load(rerun.source_run)
+        answers = rerun.tool_calls.filter(attempt=rerun.attempt, sequence_no__isnull=False)
+        self._decisions = dict(answers.values_list("sequence_no", "decision"))
         # A tool of the agent may depend on every answer before it.
         self._is_exact_so_far = True
 
@@ -125,12 +134,18 @@ class _Labels:
 
     def _tool(self, row: StepRow) -> StepRow:
         source = self._source.take_tool(row)
-        is_same = source is not None and (source.input_ref, source.output_ref) == (row.input_ref, row.output_ref)
         is_override = row.call_id in self._results
-        return replace(
-            row,
-            label=Label.EXACT if is_same and self._is_exact_so_far and not is_override else Label.SIMULATED,
-            reason=Reason.OPERATOR_OVERRIDE if is_override else Reason.AGENT_RAN,
-            detail=label_key(),
-            source_step=None if source is None else source.id,
-        )
+        if source is not None and not is_override and self._decisions.get(source.sequence_no) == RerunDecision.EXACT:
+            # It was not run, and the conversation contains only a text of what it returned.
+            return reused_row(source, row.sequence_no, None)
+        label, reason = self._tool_label(row, source)
+        source_step = None if source is None else source.id
+        return replace(row, label=label, reason=reason, detail=label_key(), source_step=source_step)
+
+    def _tool_label(self, row: StepRow, source: Step | None) -> tuple[Label, Reason]:
+        is_same = source is not None and (source.input_ref, source.output_ref) == (row.input_ref, row.output_ref)
+        if row.call_id in self._results:
+            return Label.SIMULATED, Reason.OPERATOR_OVERRIDE
+        if source is not None and self._decisions.get(source.sequence_no) == RerunDecision.CACHED:
+            return Label.CACHED, Reason.CACHE_NORMALISED
+        return Label.EXACT if is_same and self._is_exact_so_far else Label.SIMULATED, Reason.AGENT_RAN

@@ -80,6 +80,7 @@ def new(models: ModelServer, before: int) -> list[tuple[str, dict[str, Any]]]:
 LIVE = ("model", "simulated", "live_model_call")
 CACHED = ("model", "cached", "cache_hit_signature_match")
 EXACT = ("model", "exact", "source_output_reused")
+ANSWERED_TOOL = ("tool", "exact", "source_output_reused")
 SAME_TOOL = ("tool", "exact", "agent_ran")
 TOOL = ("tool", "simulated", "agent_ran")
 
@@ -191,9 +192,12 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
     assert "this call of get_weather is not in the recording" in refusal.stderr
     assert log.read_text() == executions
-    allowance = rerun(server, run, other, str(log), options=["--allow-tool", "get_weather"])
+    options = ["--allow-tool", "get_weather", "--set-model", "m2", "--live"]
+    allowance = rerun(server, run, other, str(log), options=options)
     assert (allowance.returncode, allowance.stdout) == (0, f"{ANSWER} True\n"), allowance.stderr
     assert log.read_text() == executions + "get_weather\n"
+    fork, _ = fork_of(server, allowance)
+    assert labels(fork.steps(6)) == [LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
     review = {"decisions": [{"name": "get_time", "safe": True}]}
     assert httpx2.put(f"{server.url}/api/v1/tools", json=review, trust_env=False).status_code == 200
