@@ -138,6 +138,7 @@ def _rerun_session(rerun: Rerun) -> RerunSession:
     return RerunSession(
         id=str(rerun.id),
         run=str(rerun.source_run_id),
+        started_at=rerun.source_run.started_at or rerun.source_run.created_at,
         path=PREFIX + sessions.sign(session),
         placeholder_key=upstreams.PLACEHOLDER_KEY,
     )

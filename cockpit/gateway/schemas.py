@@ -1,5 +1,6 @@
 """Schemas of the gateway's REST endpoints."""
 
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import Field
@@ -51,9 +52,13 @@ class RerunRequest(Schema):
 
 
 class RerunSession(Schema):
-    """An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name."""
+    """An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
+
+    `started_at` is the start of the recording.
+    """
 
     id: str
     run: str
+    started_at: datetime
     path: str
     placeholder_key: str

@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from forkpoint.bootstrap import child_environment
 from forkpoint.bootstrap.clients import CLIENT_HELP, CLIENTS
@@ -19,6 +20,7 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
+from forkpoint.bootstrap.network import Host
 
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
@@ -74,9 +76,31 @@ def _run(
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
     variables = child_environment(environment, rerun=session["id"])
-    variables |= placeholders(environment, session["placeholder_key"])
+    variables |= placeholders(environment, session["placeholder_key"]) | _confinement(server, options, session)
     code = run_client(words, variables, server.url + session["path"], options.client)
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
+
+
+def _confinement(server: Server, options: argparse.Namespace, session: Any) -> dict[str, str]:
+    """Return the variables that name the hosts, the clock and the random numbers of a Python program."""
+    variables: dict[str, str] = {}
+    if options.network == "listed":
+        address = urlsplit(server.url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
+        variables["FORKPOINT_HOSTS"] = ",".join([f"{host}:{port}", *options.allow_host])
+    if options.freeze:
+        variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
+    return variables
+
+
+def _host(text: str) -> str:
+    """Return a host as it is written; raise `ArgumentTypeError`."""
+    try:
+        Host.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:
@@ -192,5 +216,25 @@ def option_parser() -> argparse.ArgumentParser:
         default=[],
         metavar="NAME",
         help="Tool that may run where the recording has no such call, though it may have side effects. Repeatable.",
+    )
+    parser.add_argument(
+        "--network",
+        choices=["listed", "open"],
+        default="listed",
+        help="Hosts to which a Python agent may connect: the server and those of --allow-host, or all. [listed]",
+    )
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        type=_host,
+        metavar="HOST[:PORT]",
+        help="Host to which a Python agent may connect. Repeatable.",
+    )
+    parser.add_argument(
+        "--freeze",
+        action="store_true",
+        help="Start a Python agent's clock when the recording started, and seed its random numbers and ids. "
+        "Needs forkpoint[freeze] in its environment.",
     )
     return parser

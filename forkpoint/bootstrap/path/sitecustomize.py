@@ -1,5 +1,6 @@
 """Start the SDK before the program's first line. Python loads this by its name, from its folder on PYTHONPATH."""
 
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -25,6 +26,10 @@ def start() -> None:
         forkpoint = sys.modules["forkpoint"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(forkpoint)
         forkpoint.init()
+        if text := os.environ.get("FORKPOINT_HOSTS"):
+            importlib.import_module("forkpoint.bootstrap.network").guard_network(text)
+        if text := os.environ.get("FORKPOINT_FREEZE"):
+            importlib.import_module("forkpoint.bootstrap.clock").freeze(text)
 
 
 try:

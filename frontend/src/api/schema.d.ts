@@ -6577,12 +6577,19 @@ export interface components {
         /**
          * RerunSession
          * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
+         *
+         *     `started_at` is the start of the recording.
          */
         RerunSession: {
             /** Id */
             id: string;
             /** Run */
             run: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
             /** Path */
             path: string;
             /** Placeholder Key */
