@@ -6,7 +6,6 @@ import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent,
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
-import { pluralize } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
@@ -69,9 +68,7 @@ export function ForkPanel({
         <IconGitFork size={16} aria-hidden />
         <h2>Fork from step {forkStep}</h2>
         <span className="grow" />
-        {draft.overrides.length > 0 && (
-          <span className="chip accent">{pluralize(draft.overrides.length, "override")}</span>
-        )}
+        {hasFrame && <SavedProfiles draft={draft} onChange={change} />}
         <Tooltip label={asJson ? "Edit in the form" : "Edit as JSON"}>
           <ActionIcon
             variant={asJson ? "light" : "subtle"}
@@ -91,7 +88,6 @@ export function ForkPanel({
           onRemove={(index) => change(removeEntry(draft, index))}
           onSelect={onSelect}
         />
-        {hasFrame && <SavedProfiles draft={draft} onChange={change} />}
         {replayChanges.error && (
           <p className="failed" role="alert">
             The replay's changes could not be loaded: {replayChanges.error.message}
