@@ -13,7 +13,7 @@ from replay.checks.schemas import CheckResult
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import ExperimentRequest
 from replay.fork_tree.core.schemas import Origin, RunTree, TreeRun
-from replay.models import Attempt, BisectionProbe, ExperimentRow, ProofProbe, ReplaySession, UnchangedReplay
+from replay.models import Attempt, BisectionProbe, ExperimentRow, ProofProbe, ReplaySession, Rerun, UnchangedReplay
 from replay.sessions.queries import change_of
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import LabelCounts
@@ -37,8 +37,9 @@ class _Purpose:
 class _TreeData:
     """Data on the runs of a tree that is not in their rows."""
 
-    # By derived run.
+    # By derived run; a run of a session or of a rerun has a diff with its source.
     sessions: Mapping[UUID, ReplaySession]
+    diffs: Mapping[UUID | None, UUID]
     purposes: Mapping[UUID, _Purpose]
     # By diff.
     scores: Mapping[UUID, tuple[float | None, ...]]
@@ -103,16 +104,24 @@ def _load_data(runs: Collection[Run]) -> _TreeData:
     rows = ReplaySession.objects.filter(run__in=runs).select_related("profile").defer("plan", "planned")
     sessions = {row.run_id: row for row in rows if row.run_id is not None}
     ids = [row.id for row in sessions.values()]
-    diffs = [row.diff_id for row in sessions.values() if row.diff_id is not None]
+    diffs = {row.run_id: row.diff_id for row in sessions.values() if row.diff_id is not None} | _rerun_diffs(runs)
     columns = ("id", "ars", "output_similarity", "tool_accuracy")
+    reports = DiffReport.objects.filter(id__in=diffs.values())
     latencies = Attempt.objects.filter(session__in=ids).values_list("session").annotate(Sum("duration_ms"))
     return _TreeData(
         sessions=sessions,
+        diffs=diffs,
         purposes=_purposes(ids),
         latencies=dict(latencies),
         captions=captions_of(runs),
-        scores={id: tuple(scores) for id, *scores in DiffReport.objects.filter(id__in=diffs).values_list(*columns)},
+        scores={id: tuple(scores) for id, *scores in reports.values_list(*columns)},
     )
+
+
+def _rerun_diffs(runs: Collection[Run]) -> dict[UUID | None, UUID]:
+    """Diff with its source of each run that an agent made."""
+    reruns = Rerun.objects.filter(run__in=runs).values_list("run_id", "diff_id")
+    return {run_id: diff_id for run_id, diff_id in reruns if diff_id is not None}
 
 
 def _purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
@@ -174,7 +183,8 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         if session
         else _Purpose(origin="recorded" if run.id == root.id else "fork")
     )
-    ars, output, tools = data.scores.get(session.diff_id, (None,) * 3) if session and session.diff_id else (None,) * 3
+    diff = data.diffs.get(run.id)
+    ars, output, tools = data.scores.get(diff, (None,) * 3) if diff else (None,) * 3
     counts = {"exact": run.exact_count, "cached": run.cached_count, "simulated": run.simulated_count}
     caption = data.captions[run.id].caption
     if session and caption.change is None:
@@ -199,7 +209,7 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         origin_name=purpose.name,
         session=session.id if session else run.session_id,
         session_status=session.status if session else None,
-        diff=session.diff_id if session else None,
+        diff=diff,
         ars=ars,
         output_similarity=output,
         tool_accuracy=tools,

@@ -107,7 +107,7 @@ def test_changed_prompt_and_model_go_live_and_become_a_run(
     assert {step["model"] for step in steps if step["type"] == "model"} == {"m2"}
     view = get(server, f"/runs/{fork.id}")
     assert (view["source_run"], view["fork_sequence_no"], view["status"]) == (run, 1, "completed")
-    assert fork.id in {node["id"] for node in get(server, f"/runs/{run}/tree")["runs"]}
+    assert {node["id"]: node["diff"] for node in get(server, f"/runs/{run}/tree")["runs"]} == {run: None, fork.id: diff}
     report = get(server, f"/diffs/{diff}")
     assert (report["base"]["id"], report["candidate"]["id"]) == (run, fork.id)
     again = rerun(server, run, AGENTS[api], mode, options=options[:-1])
