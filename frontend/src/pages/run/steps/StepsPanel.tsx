@@ -12,7 +12,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { useVisit } from "@/features/share/visit";
 import type { SelectedRef } from "../selection";
 import type { StepPlans } from "../stepPlans";
-import { flatRows, stepAtOffset, transcriptRows } from "../transcript/rows";
+import { flatRows, numbersOf, stepAtOffset, transcriptRows } from "../transcript/rows";
 import { TranscriptView } from "../transcript/TranscriptView";
 import type { StepPanelState } from "../useStepPanel";
 import { isRunView, type RunView } from "../views";
@@ -72,6 +72,7 @@ export function StepsPanel(props: Props): ReactElement {
     () => (view !== "transcript" ? [] : isFiltered ? flatRows(rows) : transcriptRows(index)),
     [view, isFiltered, rows, index],
   );
+  const turnNumbers = useMemo(() => numbersOf(turnRows), [turnRows]);
   const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
 
   const goToStep = (sequenceNo: number | null | undefined) => {
@@ -81,7 +82,7 @@ export function StepsPanel(props: Props): ReactElement {
   };
   const move = (offset: number) => {
     if (view === "transcript") {
-      goToStep(stepAtOffset(turnRows, selectedRef.current, offset));
+      goToStep(stepAtOffset(turnNumbers, selectedRef.current, offset));
       return;
     }
     const current = rows.findIndex((row) => row.step.sequence_no === selectedRef.current);

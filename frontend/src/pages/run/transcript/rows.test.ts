@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { StepSummary, StepType } from "@/api/schema";
 import { aStep } from "@/testing/factories";
 import { indexSteps } from "../steps/tree";
-import { stepAtOffset, transcriptRows } from "./rows";
+import { numbersOf, stepAtOffset, transcriptRows } from "./rows";
 
 const step = (sequence_no: number, type: StepType, parent: number | null, rest: Partial<StepSummary> = {}) =>
   aStep({ sequence_no, type, parent, ...rest });
@@ -55,11 +55,12 @@ test("moves over steps, not over rows, and from a step without a row", () => {
       step(5, "tool", 2),
     ]),
   );
-  expect(stepAtOffset(rows, 3, 1)).toBe(4);
-  expect(stepAtOffset(rows, 3, -1)).toBe(3);
-  expect(stepAtOffset(rows, 5, 1)).toBe(5);
-  expect(stepAtOffset(rows, 2, 1)).toBe(3);
-  expect(stepAtOffset(rows, 2, -1)).toBe(3);
-  expect(stepAtOffset(rows, null, 1)).toBe(3);
+  const numbers = numbersOf(rows);
+  expect(stepAtOffset(numbers, 3, 1)).toBe(4);
+  expect(stepAtOffset(numbers, 3, -1)).toBe(3);
+  expect(stepAtOffset(numbers, 5, 1)).toBe(5);
+  expect(stepAtOffset(numbers, 2, 1)).toBe(3);
+  expect(stepAtOffset(numbers, 2, -1)).toBe(3);
+  expect(stepAtOffset(numbers, null, 1)).toBe(3);
   expect(stepAtOffset([], 3, 1)).toBeNull();
 });

@@ -65,15 +65,20 @@ function containersWithModel({ bySequence }: StepIndex): Set<number> {
   return numbers;
 }
 
-/** The step that `offset` rows from the selected one shows. A step without a row counts as before the next one. */
-export function stepAtOffset(
-  rows: readonly TranscriptRow[],
-  selectedNumber: number | null,
-  offset: number,
-): number | null {
-  const numbers = [...new Set(rows.map(({ step }) => step.sequence_no))];
+/** The steps that have a row, once each. */
+export const numbersOf = (rows: readonly TranscriptRow[]): number[] => [
+  ...new Set(rows.map(({ step }) => step.sequence_no)),
+];
+
+/** The step that is `offset` steps from the selected one. A step without a row counts as before the next one. */
+export function stepAtOffset(numbers: readonly number[], selectedNumber: number | null, offset: number): number | null {
   const index = numbers.indexOf(selectedNumber ?? 0);
-  const next = numbers.findIndex((number) => number > (selectedNumber ?? 0));
-  const start = index >= 0 ? index : (next < 0 ? numbers.length : next) - (offset > 0 ? 1 : 0);
+  const start = index >= 0 ? index : firstAfter(numbers, selectedNumber ?? 0) - (offset > 0 ? 1 : 0);
   return numbers[Math.max(0, Math.min(numbers.length - 1, start + offset))] ?? null;
+}
+
+/** The index of the first number above a limit, or the count if there is none. */
+function firstAfter(numbers: readonly number[], limit: number): number {
+  const index = numbers.findIndex((number) => number > limit);
+  return index < 0 ? numbers.length : index;
 }
