@@ -147,7 +147,8 @@ def _open(server: Server, request: Mapping[str, Any]) -> Any:
 
 def _text(report: Any) -> str:
     """Return what the agent did, in a few lines."""
-    lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} calls exact"]
+    calls = "call" if report["exact"] == 1 else "calls"
+    lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} {calls} exact"]
     if report["cached"]:
         names = ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5])
         lines[0] += f", {report['cached']} cached"

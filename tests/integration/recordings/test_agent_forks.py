@@ -141,7 +141,7 @@ def test_without_live_calls_a_changed_call_is_refused(
     result = rerun(server, run, AGENTS["chat"], "plain", options=["--set-prompt", "Be brief.", "--from", "4"])
     assert result.returncode == 5
     assert "`live` allows calls of the provider" in result.stderr, result.stderr
-    assert ": 1 calls exact, 1 without an answer" in result.stderr
+    assert ": 1 call exact, 1 without an answer" in result.stderr
     answer = profile(tmp_path, {"match": {"step": 4}, "output": "Noon."})
     result = rerun(server, run, AGENTS["chat"], "plain", options=["--override", answer])
     assert (result.returncode, result.stdout.strip(), new(models, before)) == (0, "Noon.", []), result.stderr
