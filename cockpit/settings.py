@@ -31,7 +31,7 @@ HOST = env.str("FORKPOINT_HOST", default="127.0.0.1")
 def _port() -> int:
     text = env.str("FORKPOINT_PORT", default="8700")
     if not text.isdecimal() or not 0 <= int(text) < 65536:
-        raise ImproperlyConfigured(f"FORKPOINT_PORT is {text!r}: set it to a port number from 0 to 65535.")
+        raise ImproperlyConfigured(f"FORKPOINT_PORT is “{text}”: set it to a port number from 0 to 65535.")
     return int(text)
 
 
@@ -42,7 +42,7 @@ def _otlp_grpc_port() -> int | None:
         return None
     if not text.isdecimal() or not 0 < int(text) < 65536 or int(text) == PORT:
         raise ImproperlyConfigured(
-            f"FORKPOINT_OTLP_GRPC_PORT is {text!r}: set it to a port number from 1 to 65535 other than FORKPOINT_PORT; "
+            f"FORKPOINT_OTLP_GRPC_PORT is “{text}”: set it to a port number from 1 to 65535 other than FORKPOINT_PORT; "
             "4317 is usual."
         )
     if not find_spec("grpc"):
@@ -61,7 +61,7 @@ def _takeover_s() -> float:
     # NaN fails this comparison.
     if not 1 <= seconds <= 3600:
         raise ImproperlyConfigured(
-            f"FORKPOINT_TAKEOVER_S is {text!r}: set it to the seconds without a heartbeat, from 1 to 3600, after "
+            f"FORKPOINT_TAKEOVER_S is “{text}”: set it to the seconds without a heartbeat, from 1 to 3600, after "
             "which a worker counts as dead."
         )
     return seconds
@@ -74,7 +74,7 @@ def _seconds(name: str, *, default: str, least: float, most: float) -> float:
     except ValueError:
         seconds = math.nan
     if not least <= seconds <= most:
-        raise ImproperlyConfigured(f"{name} is {text!r}: set it to seconds from {least:g} to {most:g}.")
+        raise ImproperlyConfigured(f"{name} is “{text}”: set it to seconds from {least:g} to {most:g}.")
     return seconds
 
 
@@ -209,7 +209,7 @@ def broker_url() -> str:
 def _log_level() -> str:
     level: str = env.str("FORKPOINT_LOG_LEVEL", default="WARNING").upper()
     if level not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
-        raise ImproperlyConfigured(f"FORKPOINT_LOG_LEVEL is {level!r}: set it to debug, info, warning or error.")
+        raise ImproperlyConfigured(f"FORKPOINT_LOG_LEVEL is “{level}”: set it to debug, info, warning or error.")
     return level
 
 
@@ -227,7 +227,7 @@ def public_url() -> str:
     parts = urlsplit(text)
     if text and (parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment):
         raise ImproperlyConfigured(
-            f"FORKPOINT_URL is {text!r}: set it to an address like https://forkpoint.example.com."
+            f"FORKPOINT_URL is “{text}”: set it to an address like https://forkpoint.example.com."
         )
     return text
 
@@ -235,7 +235,7 @@ def public_url() -> str:
 def _switch(name: str) -> bool:
     text = env.str(name, default="on").lower()
     if text not in {"on", "off"}:
-        raise ImproperlyConfigured(f"{name} is {text!r}: set it to on or off.")
+        raise ImproperlyConfigured(f"{name} is “{text}”: set it to on or off.")
     return bool(text == "on")
 
 

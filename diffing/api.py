@@ -66,7 +66,7 @@ class DiffsView(APIView):
         request=DiffRequest,
         responses={
             200: Report,
-            202: OpenApiResponse(DiffPending, "A worker makes the report; ask for it at `/diffs/{id}`."),
+            202: OpenApiResponse(DiffPending, "A worker computes the report; poll `/diffs/{id}` for it."),
             **PROBLEMS,
         },
     )
@@ -99,7 +99,7 @@ class DiffView(APIView):
             (200, "application/json"): Report,
             (200, "text/markdown"): OpenApiTypes.STR,
             (200, "text/html"): OpenApiTypes.STR,
-            202: OpenApiResponse(DiffPending, "Not there yet: ask again, or wait for the `diff` socket to wake."),
+            202: OpenApiResponse(DiffPending, "Not ready yet: try again, or wait for a message on the `diff` socket."),
             **PROBLEMS,
         },
     )
@@ -113,7 +113,7 @@ def format_name(request: Request) -> str:
     """The format that a request asks for; raise `InvalidQuery`."""
     form = request.query_params.get("format", "json")
     if form not in _FORMAT_NAMES:
-        raise InvalidQuery(f"unknown format {form!r}; use one of {', '.join(_FORMAT_NAMES)}", where="/format")
+        raise InvalidQuery(f"unknown format “{form}”; use one of {', '.join(_FORMAT_NAMES)}", where="/format")
     return form
 
 

@@ -114,7 +114,7 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str) -> Di
         if run_id not in runs:
             raise NotFound(f"there is no run {run_id}", where=location)
         if runs[run_id].sealed_at is None:
-            raise NotSealed(f"run {run_id} is still being recorded; compare it when it has ended", where=location)
+            raise NotSealed(f"run {run_id} is still being recorded; compare it once it has ended", where=location)
     ignore_list = queries.list_for(runs[base_id], runs[candidate_id])
     options_json = options.model_dump(mode="json")
     method = "embeddings" if uses_embeddings(options) else "lexical"

@@ -13,5 +13,7 @@ def compute(diff_id: str) -> None:
     try:
         reports.compute(UUID(diff_id))
     except Exception as error:
-        reports.give_up(UUID(diff_id), f"{type(error).__name__}: {error}")
+        reports.give_up(
+            UUID(diff_id), f"internal error: {error or type(error).__name__}; the server log has the details"
+        )
         raise

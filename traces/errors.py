@@ -41,7 +41,7 @@ class Ambiguous(ProblemError):
     """A short reference that matches several runs."""
 
     def __init__(self, ref: str, matches: Sequence[str]) -> None:
-        super().__init__(f"{ref!r} is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.")
+        super().__init__(f"“{ref}” is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.")
         self.matches = matches
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
 from cockpit.cli.groups.management import bundles, exports, tokens
 from cockpit.cli.groups.profiles import commands
@@ -24,7 +25,7 @@ from cockpit.cli.options import (
     Url,
 )
 
-app = typer.Typer(
+app = CommandGroup(
     name="forkpoint",
     help="Fork recorded agent runs, replay them with changes, and find what caused the difference.",
     no_args_is_help=True,
@@ -63,7 +64,7 @@ def _options(
 # The SDK's command, so that the help lists it.
 @app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
-    """Run a Python program and record its model and tool calls, without a change of its code."""
+    """Run a Python program and record its model and tool calls, without changing its code."""
     from forkpoint.bootstrap import record as recording
 
     raise typer.Exit(recording.record(arguments or []))
@@ -79,8 +80,12 @@ def rerun(arguments: Annotated[list[str] | None, typer.Argument(metavar="RUN -- 
 
 @app.command()
 def serve(
-    host: Annotated[str | None, typer.Option(help="Address to listen on. [env: FORKPOINT_HOST]")] = None,
-    port: Annotated[int | None, typer.Option(help="Port; 0 selects a free one. [env: FORKPOINT_PORT]")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. [env: FORKPOINT_HOST]")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="PORT", help="Port; 0 selects a free one. [env: FORKPOINT_PORT]")
+    ] = None,
     demo: Annotated[
         bool | None,
         typer.Option(
@@ -99,10 +104,12 @@ def serve(
 @app.command("import")
 def import_(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Files and folders; folders are searched recursively.")
+        list[Path], typer.Argument(metavar="PATH", help="Files and folders; folders are searched recursively.")
     ],
-    app: Annotated[str | None, typer.Option(help="App to which the runs belong.")] = None,
-    format: Annotated[str | None, typer.Option(help="Format; by default detected from the content.")] = None,
+    app: Annotated[str | None, typer.Option(metavar="APP", help="App to which the runs belong.")] = None,
+    format: Annotated[
+        str | None, typer.Option(metavar="FORMAT", help="Format; by default detected from the content.")
+    ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -117,10 +124,12 @@ def import_(
 def watch(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[PATH...]", help="Folders of sessions; by default those of Claude Code and Codex."),
+        typer.Argument(metavar="PATH", help="Folders of sessions; by default those of Claude Code and Codex."),
     ] = None,
-    days: Annotated[float, typer.Option(min=0, help="Only sessions that were written in the last days.")] = 1,
-    single_pass: Annotated[bool, typer.Option("--once", help="Send what there is, and exit.")] = False,
+    days: Annotated[
+        float, typer.Option(min=0, metavar="DAYS", help="Only sessions that changed in the last DAYS days.")
+    ] = 1,
+    single_pass: Annotated[bool, typer.Option("--once", help="Send what has been written so far, and exit.")] = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
@@ -132,9 +141,15 @@ def watch(
 
 @app.command()
 def runs(
-    limit: Annotated[int, typer.Option(min=1, help="Number of runs, newest first.")] = 20,
-    app: Annotated[str | None, typer.Option(help="Only runs of this app.")] = None,
-    outcome: Annotated[str | None, typer.Option(help="Only these outcomes, comma-separated.")] = None,
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="Number of runs, newest first.")] = 20,
+    app: Annotated[str | None, typer.Option(metavar="APP", help="Only runs of this app.")] = None,
+    outcome: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUTCOMES",
+            help="Only runs with these outcomes: passed, failed, unverified, unknown; comma-separated.",
+        ),
+    ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -148,11 +163,11 @@ def runs(
 @app.command()
 def judge(
     run: Run,
-    kind: Annotated[str, typer.Argument(help="pass, fail, score or note.")],
-    name: Annotated[str, typer.Option(help="Name of the judgement.")] = "verdict",
-    value: Annotated[float | None, typer.Option(help="Value of a score.")] = None,
-    text: Annotated[str, typer.Option(help="The note, or a comment.")] = "",
-    step: Annotated[int | None, typer.Option(min=1, help="Judge this step instead of the run.")] = None,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="pass, fail, score or note.")],
+    name: Annotated[str, typer.Option(metavar="NAME", help="Name of the judgement.")] = "verdict",
+    value: Annotated[float | None, typer.Option(metavar="NUMBER", help="Value of a score.")] = None,
+    text: Annotated[str, typer.Option(metavar="TEXT", help="The note, or a comment on the judgement.")] = "",
+    step: Annotated[int | None, typer.Option(min=1, metavar="N", help="Judge this step instead of the run.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -168,13 +183,13 @@ def judge(
 def tag(
     run: Run,
     changes: Annotated[
-        list[str] | None, typer.Argument(metavar="[+TAG|-TAG...]", help="Tags to add (+) and to remove (-).")
+        list[str] | None, typer.Argument(metavar="+TAG|-TAG", help="Tags to add (+) and to remove (-).")
     ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Add and remove tags of a run, and print its tags."""
+    """Add or remove tags of a run, and print its tags."""
     from cockpit.cli.commands import naming
 
     naming.tag(run, changes or [], json=json, url=url, token=token)
@@ -183,8 +198,10 @@ def tag(
 @app.command()
 def rename(
     run: Run,
-    name: Annotated[str | None, typer.Argument(help="The new name; '' restores the recorded one.")] = None,
-    note: Annotated[str | None, typer.Option(help="A note; '' removes it.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The new name; '' restores the recorded one.")
+    ] = None,
+    note: Annotated[str | None, typer.Option(metavar="TEXT", help="A note; '' removes it.")] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -221,9 +238,13 @@ def replay(
     policy: Document = None,
     preview: Annotated[bool, typer.Option("--preview", help="Show the plan without running it.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail if any step would be simulated.")] = False,
-    model: Annotated[str | None, typer.Option(help="Model for every model step.")] = None,
-    temperature: Annotated[float | None, typer.Option(min=0, max=2)] = None,
-    max_tokens: Annotated[int | None, typer.Option(min=0)] = None,
+    model: Annotated[str | None, typer.Option(metavar="MODEL", help="Model for every model step.")] = None,
+    temperature: Annotated[
+        float | None, typer.Option(min=0, max=2, metavar="NUMBER", help="Temperature for every model step.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Token limit for every model step.")
+    ] = None,
     system_prompt: Annotated[
         str | None, typer.Option(metavar="TEXT", help="System prompt for every model step.")
     ] = None,
@@ -251,8 +272,12 @@ def replay(
 def gate(
     base: Base,
     candidate: Candidate,
-    min_ars: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum regression score (ARS).")] = None,
-    min_similarity: Annotated[float | None, typer.Option(min=0, max=1, help="Minimum answer similarity.")] = None,
+    min_ars: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="NUMBER", help="Minimum overall similarity (ARS).")
+    ] = None,
+    min_similarity: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="NUMBER", help="Minimum answer similarity.")
+    ] = None,
     min_tool_accuracy: Score = None,
     json: Json = False,
     url: Url = None,
@@ -272,7 +297,7 @@ def tools(
     source: Annotated[
         Path | None, typer.Option("--import", metavar="FILE", help="Import the reviews of a side_effects.yaml.")
     ] = None,
-    target: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.")] = None,
+    target: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.")] = None,
     url: Url = None,
     token: Token = None,
 ) -> None:
@@ -287,12 +312,14 @@ def diff(
     base: Base,
     candidate: Original = None,
     format: Annotated[str | None, typer.Option(metavar="json|md|html", help="Print the report in this format.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the report to a file.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report to a file.")
+    ] = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Compare two runs: changes and their cause. A single replay is compared with its source run."""
+    """Compare two runs: what changed, and why. A single replay is compared with its source run."""
     from cockpit.cli.commands import diff as diff_command
 
     diff_command.diff(base, candidate, form=format, target=output, json=json, url=url, token=token)
@@ -317,13 +344,15 @@ def tree(run: Run, json: Json = False, url: Url = None, token: Token = None) -> 
 @app.command()
 def share(
     diff: Annotated[str, typer.Argument(metavar="DIFF", help="Diff id, a unique prefix, or `last`.")],
-    expires: Annotated[str | None, typer.Option(metavar="7d", help="Lifetime of the link: 30m, 12h, 7d, 2w.")] = None,
+    expires: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Lifetime of the link, such as 30m, 12h, 7d or 2w.")
+    ] = None,
     people: Annotated[
-        list[str] | None, typer.Option("--for", metavar="NAME", help="Only for this person; repeatable.")
+        list[str] | None, typer.Option("--for", metavar="NAME", help="Only for this person. Repeatable.")
     ] = None,
     signed_in: Annotated[bool, typer.Option("--signed-in", help="Only for signed-in users.")] = False,
-    views: Annotated[int | None, typer.Option(min=1, help="Maximum number of views.")] = None,
-    comments: Annotated[bool, typer.Option("--comments", help="Visitors can comment.")] = False,
+    views: Annotated[int | None, typer.Option(min=1, metavar="N", help="Maximum number of views.")] = None,
+    comments: Annotated[bool, typer.Option("--comments", help="Allow visitors to comment.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -342,7 +371,7 @@ def check(
     artifacts: Annotated[
         bool, typer.Option("--artifacts", help="Also verify the hash of every stored artifact.")
     ] = False,
-    totals: Annotated[bool, typer.Option("--totals", help="Also compare the usage totals with all steps.")] = False,
+    totals: Annotated[bool, typer.Option("--totals", help="Also compare the usage totals with the steps.")] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -7,6 +7,7 @@ replays.
 import contextlib
 import gzip
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from cockpit.cli.errors import Exit, Failure, failure_from_problem
 from traces.core.json_access import as_object
 
 _TIMEOUT = httpx2.Timeout(300, connect=10)
+# The beginning of an operating system error.
+_ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
 
 class Api:
@@ -116,7 +119,8 @@ class Api:
         raise failure_from_problem(as_object(problem), response.status_code)
 
     def _unreachable(self, error: httpx2.HTTPError) -> Failure:
-        detail = f"cannot reach {self._http.base_url}: {error or type(error).__name__}"
+        reason = _ERROR_NUMBER.sub("", str(error)) or "the connection failed"
+        detail = f"cannot reach {self._http.base_url}: {reason}"
         return Failure(detail, exit=Exit.UNAVAILABLE, code="dependency_unavailable")
 
 
@@ -134,7 +138,7 @@ def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iter
         return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Failure(f"{url!r} is not a server address: use http://host:port", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{url}” is not a server address: use http://host:port", exit=Exit.BAD_INPUT)
     with httpx2.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
 

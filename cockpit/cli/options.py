@@ -11,19 +11,22 @@ Run = Annotated[str, typer.Argument(metavar="RUN", help=RUN)]
 Base = Annotated[str, typer.Argument(metavar="BASE", help=RUN)]
 Candidate = Annotated[str, typer.Argument(metavar="CANDIDATE", help=RUN)]
 Original = Annotated[
-    str | None, typer.Argument(metavar="[CANDIDATE]", help="Second run; can be omitted if BASE is a replay.")
+    str | None, typer.Argument(metavar="CANDIDATE", help="Second run; can be omitted if BASE is a replay.")
 ]
 Document = Annotated[str | None, typer.Option(metavar="FILE|NAME|DIGEST", help=DOCUMENT)]
 
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON document to standard output.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output.")]
 Url = Annotated[
-    str | None, typer.Option("--url", help="Use this server instead of the local store. [env: FORKPOINT_URL]")
+    str | None,
+    typer.Option("--url", metavar="URL", help="Use this server instead of the local store. [env: FORKPOINT_URL]"),
 ]
-Token = Annotated[str | None, typer.Option("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")]
+Token = Annotated[
+    str | None, typer.Option("--token", metavar="TOKEN", help="API token of the server. [env: FORKPOINT_TOKEN]")
+]
 
-MaxCost = Annotated[float | None, typer.Option(min=0, help="Maximum cost in dollars.")]
+MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="Maximum cost in US dollars.")]
 Preview = Annotated[bool, typer.Option("--preview", help="Show the plan and its cost without running it.")]
-Score = Annotated[float | None, typer.Option(min=0, max=1)]
+Score = Annotated[float | None, typer.Option(min=0, max=1, metavar="NUMBER", help="Minimum tool accuracy.")]
 
 # `bisect`
 FailedChecks = Annotated[
@@ -37,8 +40,8 @@ FailedChecks = Annotated[
     ),
 ]
 FirstStep = Annotated[str | None, typer.Option("--from", metavar="STEP", help="Do not fork before this step.")]
-Samples = Annotated[int | None, typer.Option(min=1, help="Samples per step. [default: 3]")]
-MaxCalls = Annotated[int | None, typer.Option(min=1, help="Maximum number of live calls.")]
+Samples = Annotated[int | None, typer.Option(min=1, metavar="N", help="Samples per step. [default: 3]")]
+MaxCalls = Annotated[int | None, typer.Option(min=1, metavar="N", help="Maximum number of live calls.")]
 
 # `prove`
 Question = Annotated[
@@ -54,14 +57,14 @@ PassQuestion = Annotated[
     typer.Option(
         "--question",
         metavar="WHAT",
-        help="What passes a run: check (all checks), outcome (the app's outcome rule), judgement.",
+        help="What decides whether a run passes: check (all checks), outcome (the app's outcome rule), judgement.",
     ),
 ]
 Judgement = Annotated[
     str | None, typer.Option(metavar="NAME", help="The judgement that decides, for example `reward`.")
 ]
-AtLeast = Annotated[float | None, typer.Option(help="Lowest score with which the judgement passes.")]
-AtMost = Annotated[float | None, typer.Option(help="Highest score with which the judgement passes.")]
+AtLeast = Annotated[float | None, typer.Option(metavar="NUMBER", help="Lowest score with which the judgement passes.")]
+AtMost = Annotated[float | None, typer.Option(metavar="NUMBER", help="Highest score with which the judgement passes.")]
 Checks = Annotated[
     list[str] | None,
     typer.Option(
@@ -70,12 +73,12 @@ Checks = Annotated[
         help="Checks, as in `bisect`; for `outcome` and `judgement`, NAME=KIND:WHAT stands in for a judgement.",
     ),
 ]
-LiveCalls = Annotated[int, typer.Option(min=0, help="Maximum number of live calls.")]
-Probes = Annotated[int, typer.Option(min=1, help="Maximum number of counterfactual replays.")]
-Repeats = Annotated[int, typer.Option(min=0, help="Maximum number of unchanged repeats of each run.")]
+LiveCalls = Annotated[int, typer.Option(min=0, metavar="N", help="Maximum number of live calls.")]
+Probes = Annotated[int, typer.Option(min=1, metavar="N", help="Maximum number of replays that test changes.")]
+Repeats = Annotated[int, typer.Option(min=0, metavar="N", help="Maximum number of unchanged repeats of each run.")]
 Parts = Annotated[bool, typer.Option("--parts/--no-parts", help="Narrow the cause down to its parts.")]
 Mediators = Annotated[bool, typer.Option("--mediators/--no-mediators", help="Find the steps that carried the effect.")]
-Require = Annotated[str | None, typer.Option(metavar="low|medium|high", help="Exit with 5 below this confidence.")]
+Require = Annotated[str | None, typer.Option(metavar="low|medium|high", help="Exit with 5 if the confidence is lower.")]
 
 
 class Kind(NamedTuple):

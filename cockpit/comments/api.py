@@ -74,9 +74,9 @@ def requested_subject(request: Request) -> CommentSubject:
     """Return the subject that the query names; raise `InvalidQuery` or `NotFound`."""
     kind, ref = (request.query_params.get(name, "") for name in ("kind", "subject"))
     if kind not in list(CommentKind):
-        raise InvalidQuery(f"unknown kind {kind!r}; use one of {', '.join(CommentKind)}", where="/kind")
+        raise InvalidQuery(f"unknown kind “{kind}”; use one of {', '.join(CommentKind)}", where="/kind")
     if (id := as_uuid(ref)) is None:
-        raise InvalidQuery(f"subject is {ref!r}: it must be an id", where="/subject")
+        raise InvalidQuery(f"subject is “{ref}”: it must be an id", where="/subject")
     return find_subject(CommentKind(kind), id)
 
 

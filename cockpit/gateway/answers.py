@@ -35,7 +35,7 @@ def decode(body: bytes, encoding: str, *, limit: int) -> bytes:
     if encoding in {"", "identity"}:
         return body
     if encoding not in {"gzip", "x-gzip", "deflate"}:
-        raise UnreadableBody(f"it is encoded as {encoding[:40]!r}")
+        raise UnreadableBody(f"it is encoded as “{encoding[:40]}”")
     window = zlib.MAX_WBITS if encoding == "deflate" else zlib.MAX_WBITS | 16
     reader = zlib.decompressobj(window)
     try:

@@ -84,7 +84,7 @@ class Gateway:
                 request = _Request(scope, route, session, route.operation)
                 await (self._play if session.is_rerun else self._forward)(request, receive, send)
             else:
-                raise Refusal(status=404, reason=f"there is no {scope['method']} {scope['path'][-200:]!r} here")
+                raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{scope['path'][-200:]}”")
         except Refusal as refusal:
             await _respond(send, refusal.status, refusal.headers(), refusal.body(route.provider if route else ""))
 

@@ -141,7 +141,7 @@ def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
         value = read_json(decode(call.body, call.encoding, limit=limit))
     except UnreadableBody as problem:
         return {}, f"{problem}: {call.body[:_LONGEST_TEXT].decode(errors='replace')}"
-    return as_object(value), "" if isinstance(value, dict) else "it is no JSON object"
+    return as_object(value), "" if isinstance(value, dict) else "it is not a JSON object"
 
 
 def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:

@@ -43,5 +43,5 @@ class TokenRevokeView(APIView):
     def delete(self, request: Request, id: UUID) -> Response:
         """Revoke a token."""
         if not tokens.revoke(id):
-            raise NotFound("There is no such token, or it is revoked already.")
+            raise NotFound("This token does not exist or was already revoked.")
         return Response(status=204)

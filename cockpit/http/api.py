@@ -46,7 +46,7 @@ def _outcome(name: str, *, with_details: bool) -> str:
         _CHECKS[name]()
     except Exception as error:  # noqa: BLE001  # any error of a dependency is the result
         log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
-        return f"{type(error).__name__}: {error}" if with_details else "unavailable; see the server log"
+        return f"{error or type(error).__name__}" if with_details else "unavailable; see the server log"
     return "ok"
 
 

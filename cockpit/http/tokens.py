@@ -50,7 +50,7 @@ def issue(request: TokenRequest, key: Key | None = None) -> TokenView:
             with transaction.atomic():
                 return str(ApiToken.objects.create(name=name, role=request.role, digest=_digest(secret)).id)
         except IntegrityError as error:
-            detail = f"A token named {name!r} is in use: choose another name, or revoke that token first."
+            detail = f"A token named “{name}” is in use: choose another name, or revoke that token first."
             raise NameTaken(detail, where="/name") from error
 
     return _view(ApiToken.objects.get(id=make_once(_KIND, key, content, make)), secret)

@@ -78,7 +78,7 @@ def _require_token() -> None:
     if settings.LOGIN_REQUIRED and not tokens.any_in_force():
         raise ServeError(
             f"{settings.HOST} can be reached by others and there is no token to sign in with. "
-            "Make one with `forkpoint token create NAME --role admin`, or serve on 127.0.0.1."
+            "Create one with `forkpoint token create NAME --role admin`, or serve on 127.0.0.1."
         )
 
 

@@ -78,7 +78,7 @@ def _create(request: Request, subject: Subject, terms: ShareRequest) -> Response
 def _subject_of(request: Request) -> Subject:
     kind, ref = (request.query_params.get(name, "") for name in ("kind", "subject"))
     if kind not in list(ShareKind):
-        raise InvalidQuery(f"unknown kind {kind!r}; use one of {', '.join(ShareKind)}", where="/kind")
+        raise InvalidQuery(f"unknown kind “{kind}”; use one of {', '.join(ShareKind)}", where="/kind")
     if (id := as_uuid(ref)) is None:
-        raise InvalidQuery(f"subject is {ref!r}: it must be an id", where="/subject")
+        raise InvalidQuery(f"subject is “{ref}”: it must be an id", where="/subject")
     return find_subject(ShareKind(kind), id)

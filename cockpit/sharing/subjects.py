@@ -40,7 +40,7 @@ def find_subject(kind: ShareKind, id: UUID) -> Subject:
 def check_complete(subject: Subject) -> None:
     """Raise an error for a replay or a report without a result."""
     if subject.kind == ShareKind.REPLAY and replays.find_session(subject.id).status not in FINAL_STATUSES:
-        raise NotEnded("the replay has not ended; share it when it has")
+        raise NotEnded("the replay has not ended; share it once it has")
     if subject.kind == ShareKind.DIFF:
         reports = DiffReport.objects.filter(id=subject.id, status=DiffStatus.READY)
         if not reports.exists():

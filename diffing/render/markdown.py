@@ -182,7 +182,8 @@ def _section(section: Section, unstable: Collection[UUID]) -> Iterator[str]:
 
 
 def _item(item: SectionItem) -> Iterator[str]:
-    yield f"\n### {escape_text(item.kind.capitalize())}: {escape_text(shorten(item.title, 160))}\n"
+    kind = f"{item.kind.capitalize()}: "
+    yield f"\n### {escape_text(kind + shorten(item.title.removeprefix(kind), 160))}\n"
     if item.text:
         yield _text(item.text)
     for change in item.values:

@@ -21,7 +21,7 @@ from diffing.sequences.json_diff import value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import Label, StepType
 
 Compare = Callable[[str, str], Likeness]
 _NOUNS: Final = {StepType.TOOL: "call", StepType.MODEL: "model call", StepType.RETRIEVAL: "retrieval"}
@@ -53,7 +53,7 @@ def totals(comparison: Comparison) -> list[SectionItem]:
     groups: dict[str, tuple[JSONObject, JSONObject]] = {
         "status": ({"status": base.status}, {"status": candidate.status}),
         "totals": (_totals(comparison.base), _totals(comparison.candidate)),
-        "labels": (dict(base.labels), dict(candidate.labels)),
+        "labels": (_labels(base), _labels(candidate)),
     }
     # The metadata of a replay always differs from its source's.
     if not comparison.derived:
@@ -82,6 +82,11 @@ def _totals(side: Side) -> JSONObject:
         "cost in USD": run.cost_usd,
         "duration in ms": duration,
     }
+
+
+def _labels(run: RunFacts) -> JSONObject:
+    """Number of steps per label. A step that no replay made is called recorded, as everywhere for readers."""
+    return {"recorded" if label == Label.LIVE else label: count for label, count in run.labels.items()}
 
 
 def _metadata(run: RunFacts) -> JSONObject:

@@ -242,7 +242,7 @@ def replays_used(counts: str) -> str:
 
 def open_proof(rule: str) -> str:
     """Why replays leave the cause open."""
-    return f"The replays were inconclusive: {rule}"
+    return f"The replays were inconclusive: {inside_sentence(rule)}"
 
 
 def separate_recordings(*, is_first: bool, earlier_step: int) -> str:

@@ -137,7 +137,7 @@ def clamp_replay(step: int, repeats: int) -> str:
 
 def change_replay(side: RunSide, titles: Sequence[str], repeats: int) -> str:
     """A replay of one side with exactly these changes."""
-    changes = f"only: {'; '.join(titles)}" if titles else "none of the changes"
+    changes = f"only: {'; '.join(map(inside_sentence, titles))}" if titles else "none of the changes"
     return f"{_times(repeats)}the {side} with {changes}"
 
 

@@ -17,8 +17,8 @@ TERMS: Final = (
     (
         "exact, cached, simulated",
         "How a replayed step got its output: recorded for this very call; recorded for the same call in another run; "
-        "or made during the replay, by a model, by the person who changed it, or as a placeholder. “live” is an "
-        "original recording.",
+        "or made during the replay, by a model, by the person who changed it, or as a placeholder. "
+        "Recorded (`live` in JSON) is an original recording.",
     ),
     (
         "inferred, tested",

@@ -102,19 +102,19 @@ class Figure:
 
 
 DELTA_NOTE: Final = "candidate minus base"
-ARS: Final = "Similarity (ARS)"
-ANSWERS: Final = "Answers"
+ARS: Final = "Overall similarity (ARS)"
+ANSWERS: Final = "Answer similarity"
 TOOLS: Final = "Tools"
 
 
 def ars_note(reading: str) -> str:
     """The meaning of the Agent Regression Score."""
-    return f"{reading}; 1 is the same. Agent Regression Score: 0.7 × answers + 0.3 × tools"
+    return f"{reading}; 1 is the same. Agent Regression Score: 0.7 × answer similarity + 0.3 × tool accuracy"
 
 
 def answers_note(method: str) -> str:
     """The meaning of the answers' similarity."""
-    return f"average similarity of the answers of all turns, {METHODS[method]}"
+    return f"average similarity of the answers of all turns ({METHODS[method]})"
 
 
 def tools_note(tools: ToolAccuracy) -> str:

@@ -29,7 +29,7 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     RuleKind.WITHIN_CHANCE: "Unchanged repeats of each run vary as much as the two runs differ.",
     RuleKind.NO_CHANGE: "No recorded change separates the two runs.",
     RuleKind.SAME_OUTCOME: "The outcome is the same in both runs.",
-    RuleKind.BUDGET: "The budget ran out before the search was complete.",
+    RuleKind.BUDGET: "The budget was used up before the search was complete.",
     RuleKind.OBSERVATION: "Observation only: no probe separates the changes.",
     RuleKind.CHANCE_OPEN: "Chance could not be ruled out: {reason}.",
     RuleKind.RECORDED_ANSWERS: "Replays show that it is sufficient and necessary. This holds for these two recorded "
@@ -59,7 +59,7 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     RuleKind.OTHERS_UNTESTED: f"{_BOTH_WAYS} not every other change could be tried alone; one of them may also be "
     "sufficient.",
     RuleKind.UNLIKELY: "Repeats make chance unlikely (p = {p:.3g} < {alpha:g}).",
-    RuleKind.SINGLE_SAMPLE: f"{_BOTH_WAYS} with new model answers that were drawn only once.",
+    RuleKind.SINGLE_SAMPLE: f"{_BOTH_WAYS} with new model answers that were sampled only once.",
 }
 _ASSUMPTIONS: Final[Mapping[AssumptionKind, str]] = {
     AssumptionKind.THIS_RUN: "This holds for this run: answers that no change reaches are the recorded ones, not new "
@@ -159,11 +159,14 @@ def plan_warning(facts: PlanWarning) -> str:
         case WarningKind.SAME_OUTCOME:
             return "Both runs have the same outcome, so there is nothing to prove."
         case WarningKind.CHANCE:
-            return f"No probe is needed, chance is the answer: {facts.reason}. Repeats would show how often."
+            return (
+                f"No probe is needed, because the difference is chance: {facts.reason}. "
+                "Repeats would show how often it happens."
+            )
         case WarningKind.NO_LIVE_CALLS:
             return (
-                "Answers were drawn from a model. Without live calls, chance cannot be ruled out; only stored repeats "
-                "count."
+                "Answers were sampled from a model. Without live calls, chance cannot be ruled out; only stored "
+                "repeats count."
             )
         case WarningKind.FEW_REPEATS:
             return f"Fewer than {facts.count} repeats of each side cannot rule out chance."
@@ -229,14 +232,14 @@ def conclusion(facts: Conclusion) -> str:
     """The finding in one sentence, preceded by the models that answered instead of the recorded ones."""
     text = _conclusion(facts)
     if facts.chance_open:
-        text = f"{text.removesuffix('.')}; chance alone may also have made it."
+        text = f"{text.removesuffix('.')}; chance alone may also explain it."
     more = [f"{facts.more_models} more"] if facts.more_models else []
     return f"{OTHER_MODELS}{_enumerate([*facts.models, *more])}. {text}" if facts.models else text
 
 
 _FIXED_TEXTS: Final[Mapping[ConclusionKind, str]] = {
     ConclusionKind.NO_EFFECT: "Both runs have the same outcome, so there is no effect to explain.",
-    ConclusionKind.CHANCE: "Chance made the difference: {reason}.",
+    ConclusionKind.CHANCE: "The difference is chance: {reason}.",
     ConclusionKind.UNTESTABLE: "The outcomes differ, and no recorded change could be tested by a replay.",
     ConclusionKind.NO_PROOF: "Nothing was proved: {reason}.",
     ConclusionKind.WORDING: "Unchanged repeats of each run all differ, and none matches the other run. The comparison "

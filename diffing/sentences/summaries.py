@@ -228,10 +228,10 @@ def lost_part(part: str, digest: str) -> str:
 class Recordable(StrEnum):
     """Content of a step that a recording may lack."""
 
-    SYSTEM_PROMPT = "system prompt"
+    SYSTEM_PROMPT = "the system prompt"
     INPUT = "the input"
     OUTPUT = "the output"
-    MODEL_NAME = "the name of the model"
+    MODEL_NAME = "the model name"
 
 
 def unrecorded_content(content: Recordable, step_type: str, count: int) -> Gap:

@@ -1,4 +1,4 @@
-"""Load the SDK into a Python program without a change of its code: `forkpoint record -- python agent.py`."""
+"""Load the SDK into a Python program without changing its code: `forkpoint record -- python agent.py`."""
 
 import os
 from collections.abc import Mapping

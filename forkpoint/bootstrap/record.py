@@ -42,7 +42,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="forkpoint record",
         usage="forkpoint record [options] -- COMMAND...",
-        description="Run a program and record its model and tool calls, without a change of its code. Python programs "
+        description="Run a program and record its model and tool calls, without changing its code. Python programs "
         "are recorded from inside; with --gateway, programs in any language through the server.",
         allow_abbrev=False,
     )

@@ -201,13 +201,13 @@ def option_parser() -> argparse.ArgumentParser:
         "opens no session.",
         allow_abbrev=False,
     )
-    parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers.")
+    parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers the calls.")
     parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call.")
     parser.add_argument("--set-model", metavar="NAME", help="Model for every model call.")
     parser.add_argument("--override", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
     parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
-    parser.add_argument("--live", action="store_true", help="Send calls that nothing else answers to the provider.")
-    parser.add_argument("--resume", metavar="RERUN", help="Start the agent of a fork again, with the same answers.")
+    parser.add_argument("--live", action="store_true", help="Send calls that no recording answers to the provider.")
+    parser.add_argument("--resume", metavar="RERUN", help="Restart the agent of a fork, with the same answers.")
     parser.add_argument("--client", choices=CLIENTS, default="", help=CLIENT_HELP)
     parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")

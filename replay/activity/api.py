@@ -73,7 +73,7 @@ def _choices(request: Request, name: str, options: Sequence[_Choice]) -> list[_C
     names = [text for text in request.query_params.get(name, "").split(",") if text]
     unknown = next((text for text in names if text not in options), None)
     if unknown is not None:
-        raise InvalidQuery(f"there is no {name} {unknown!r}: use {', '.join(options)}", where=f"/{name}")
+        raise InvalidQuery(f"there is no {name} “{unknown}”: use {', '.join(options)}", where=f"/{name}")
     return [option for option in options if option in names]
 
 
@@ -81,5 +81,5 @@ def _place(request: Request) -> UUID | None:
     text = request.query_params.get("cursor", "")
     place = as_uuid(text) if text else None
     if text and place is None:
-        raise InvalidQuery(f"cursor is {text!r}: it must be `next` of a page", where="/cursor")
+        raise InvalidQuery(f"cursor is “{text}”: it must be `next` of a page", where="/cursor")
     return place

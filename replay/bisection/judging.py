@@ -53,7 +53,7 @@ def judge(run_id: UUID, request: BisectRequest, rule: PassRule | None) -> RunRes
     passes = conclusion.outcome is Outcome.PASSED
     verdict = CheckResult(name=rule.title, passed=passes, detail=conclusion.reason)
     is_clear = is_decided(conclusion)
-    reason = conclusion.reason or "nothing judges it"
+    reason = conclusion.reason or "no check or rule decides it"
     return RunResult(
         checks=[verdict, *results] if is_clear else results,
         answer=outcome.answer,

@@ -98,8 +98,8 @@ def problem(rule: PassRule, run: str, recording: Conclusion, replay: Conclusion)
         return _unproducible_problem(rule, run, recording, replay)
     if replay.outcome is not recording.outcome:
         return (
-            f"replays would say that the {run} {replay.outcome} ({replay.reason}), but it {recording.outcome} "
-            f"({recording.reason}): use checks that agree with the recorded judgement"
+            f"under these checks the {run} {replay.outcome} ({replay.reason}), but by its recording it "
+            f"{recording.outcome} ({recording.reason}): use checks that agree with the recorded judgement"
         )
     return ""
 
@@ -117,7 +117,7 @@ def _undecided_problem(rule: PassRule, run: str, recording: Conclusion) -> str:
 def _unproducible_problem(rule: PassRule, run: str, recording: Conclusion, replay: Conclusion) -> str:
     name = rule.judgement or recording.name
     if not name:
-        return f"the {run} {recording.outcome} by its status, which replays cannot find out: choose checks"
+        return f"the {run} {recording.outcome} by its status, which replays cannot determine: choose checks"
     source = "judgement" if recording.basis is None else _UNPRODUCIBLE.get(recording.basis, str(recording.basis))
     reason = f" ({replay.reason})" if replay.reason else ""
     return (

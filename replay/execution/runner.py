@@ -127,7 +127,7 @@ def _run(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> bool
             owner,
             SessionStatus.FAILED_EXECUTION,
             code="internal_error",
-            error=f"{type(error).__name__}: {error}",
+            error=f"internal error: {error or type(error).__name__}; the server log has the details",
         )
         raise
     return False

@@ -59,7 +59,7 @@ def _call_http(http: HttpPlace, envelope: JSONObject, timeout_s: float) -> JSONV
         ):
             response = client.post(str(http.url), json=envelope, headers=headers(http, envelope))
     except (httpx2.HTTPError, egress.EgressRefusal, egress.EndlessAnswer) as error:
-        raise HookFailure(f"{http.host} could not be called: {type(error).__name__}: {error}") from error
+        raise HookFailure(f"{http.host} could not be reached: {error or type(error).__name__}") from error
     if not response.is_success:
         raise HookFailure(f"{http.host} answered {response.status_code}")
     if len(response.content) > _MOST_BYTES:

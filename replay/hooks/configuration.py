@@ -110,7 +110,7 @@ class TelemetryEntry(Schema):
     @classmethod
     def _check_events(cls, value: list[str]) -> list[str]:
         if unknown := sorted(set(value) - TELEMETRY_EVENTS):
-            raise ValueError(f"{unknown[0]!r} is not an event: use some of {', '.join(sorted(TELEMETRY_EVENTS))}")
+            raise ValueError(f"“{unknown[0]}” is not an event: use some of {', '.join(sorted(TELEMETRY_EVENTS))}")
         return value
 
     @model_validator(mode="after")
@@ -137,8 +137,8 @@ def hooks() -> dict[str, HookEntry]:
     entries = _entries(HookEntry, "FORKPOINT_HOOKS", settings.HOOKS)
     for name, entry in entries.items():
         if entry.python is not None and entry.python not in callables():
-            detail = f"no installed package offers it in the entry point group {GROUP!r}"
-            raise ImproperlyConfigured(f"FORKPOINT_HOOKS[{name!r}]['python'] names {entry.python!r}: {detail}.")
+            detail = f"no installed package offers it in the entry point group `{GROUP}`"
+            raise ImproperlyConfigured(f"FORKPOINT_HOOKS.{name}.python is “{entry.python}”: {detail}.")
     return entries
 
 
@@ -175,7 +175,7 @@ def missing_variable(http: HttpPlace | None) -> str:
 
 
 def _entries(kind: type[Entry], variable: str, values: Mapping[str, Any]) -> dict[str, Entry]:
-    return {name: _entry(kind, f"{variable}[{name!r}]", entry) for name, entry in values.items()}
+    return {name: _entry(kind, f"{variable}.{name}", entry) for name, entry in values.items()}
 
 
 def _entry(kind: type[Entry], location: str, value: object) -> Entry:
@@ -183,5 +183,5 @@ def _entry(kind: type[Entry], location: str, value: object) -> Entry:
         return kind.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg']}.") from error
+        place = "".join(f".{part}" for part in first["loc"])
+        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error

@@ -88,7 +88,7 @@ def compile_matcher(matcher: str) -> re.Pattern[str]:
     try:
         return re.compile(matcher)
     except re.error as error:
-        raise ValueError(f"{matcher!r} is not a regular expression: {error}") from error
+        raise ValueError(f"“{matcher}” is not a regular expression: {error}") from error
 
 
 def matches(matcher: str, tool: str) -> bool:
@@ -113,7 +113,7 @@ def parse_decision(event: HookEvent, answer: JSONValue) -> Decision:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         raise HookFailure(f"its answer is not a decision: {first['msg']}") from error
     if not isinstance(decision, Allow | Continue) and type(decision) not in _RANKS[event is HookEvent.PRE_TOOL_USE]:
-        raise HookFailure(f"{decision.action!r} is not a valid answer to {event}")
+        raise HookFailure(f"“{decision.action}” is not a valid answer to {event}")
     return decision
 
 

@@ -76,7 +76,7 @@ class HttpDelivery:
         except egress.EgressRefusal as error:
             raise PermanentFailure(str(error)) from error
         except (httpx2.HTTPError, egress.EndlessAnswer) as error:
-            raise Unreachable(f"{self.http.host}: {type(error).__name__}: {error}") from error
+            raise Unreachable(f"{self.http.host} could not be reached: {error or type(error).__name__}") from error
         status = response.status_code
         if status in _WAIT or status >= 500:
             raise Unreachable(f"{self.http.host} answered {status}", retry_after_s(response.headers))

@@ -43,7 +43,7 @@ class LangfuseView(APIView):
         run = find_run(id)
         check_key("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
-            raise SessionConflict(f"run {run.id} is still being recorded; export it when it is complete")
+            raise SessionConflict(f"run {run.id} is still being recorded; export it once it has ended")
         return Response(view_of(export_worker.enqueue(run.id, _target(export_request.target)), run), 202)
 
 
@@ -56,7 +56,7 @@ def _target(name: str | None) -> str:
     if name is None and len(names) == 1:
         return names[0]
     if name not in names:
-        raise InvalidReplay(f"target is {name!r}: use one of {', '.join(names)}", where="/target")
+        raise InvalidReplay(f"target is “{name}”: use one of {', '.join(names)}", where="/target")
     return name
 
 

@@ -77,7 +77,7 @@ class Langfuse:
         except egress.EgressRefusal as error:
             raise Unavailable(str(error), lasting=True) from error
         except (httpx2.HTTPError, egress.EndlessAnswer) as error:
-            raise Unavailable(f"{self.place.base_url.host}: {type(error).__name__}: {error}") from error
+            raise Unavailable(f"{self.place.base_url.host}: {error or type(error).__name__}") from error
         return _read(response, events, self.place.base_url.host or "")
 
     def _metadata(self, size: int) -> JSONObject:

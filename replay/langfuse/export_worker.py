@@ -119,7 +119,7 @@ class _Export:
         self.owner = owner
         place = configuration.langfuse_targets().get(row.target)
         if place is None:
-            raise Unavailable(f"the target {row.target!r} is no longer configured", lasting=True)
+            raise Unavailable(f"the target “{row.target}” is no longer configured", lasting=True)
         self.langfuse = Langfuse(place)
 
     def run(self) -> None:

@@ -25,7 +25,7 @@ def spelling_problem(url: str) -> str:
     if "%" in host or "\\" in url or any(character.isspace() for character in url.strip()):
         return "its host is escaped: write it without escapes"
     plain = _plain_address(host)
-    return "" if plain in ("", host) else f"its host {host!r} is another spelling of {plain}: write {plain}"
+    return "" if plain in ("", host) else f"its host “{host}” is another spelling of {plain}: write {plain}"
 
 
 def _plain_address(host: str) -> str:

@@ -135,9 +135,9 @@ class ModelOverride(Schema):
     @model_validator(mode="after")
     def _reject_reserved_names(self) -> "ModelOverride":
         if reserved_names := sorted(set(OWN_NAMES) & {*(self.parameters or {})}):
-            raise ValueError(f"`parameters` cannot set {reserved_names[0]!r}: use its own field, if it has one")
+            raise ValueError(f"`parameters` cannot set “{reserved_names[0]}”: use its own field, if it has one")
         if required_names := sorted(set(KEPT_NAMES) & {*(self.unset or [])}):
-            raise ValueError(f"`unset` cannot remove {required_names[0]!r}: every request needs it")
+            raise ValueError(f"`unset` cannot remove “{required_names[0]}”: every request needs it")
         return self
 
 

@@ -40,7 +40,7 @@ def unreviewed_tools(calls: Sequence[Call]) -> Iterator[PlanRefusal]:
     if not calls:
         return
     tools = list(dict.fromkeys(call.callee for call in calls))
-    tool_names = ", ".join(map(repr, tools))
+    tool_names = ", ".join(f"“{tool}”" for tool in tools)
     verb, pronoun = ("is", "it") if len(tools) == 1 else ("are", "them")
     detail = (
         f"the policy allows live tool calls, but {tool_names} {verb} not reviewed: "
@@ -131,7 +131,7 @@ def _of_entry(index: int, entry: Override, node: Node, policy: Policy, provider:
         yield PlanRefusal(code="policy_conflict", detail=detail, where=pointer(index, asks[0]), step=node.no)
     model = entry.model
     if model and model.provider and provider(node.provider, model.model or node.model, model.provider) is None:
-        path, detail = pointer(index, "model", "provider"), f"provider {model.provider!r} is not configured"
+        path, detail = pointer(index, "model", "provider"), f"provider “{model.provider}” is not configured"
         yield PlanRefusal(code="policy_conflict", detail=detail, where=path, step=node.no)
 
 
@@ -139,7 +139,7 @@ def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
     rules = policy.tools
     for index, tool in enumerate(rules.ask):
         if (block := _covering(rules.block, tool)) is not None:
-            detail = f"the policy asks the operator about {tool!r}, but {block!r} on the blocklist denies it"
+            detail = f"the policy asks the operator about “{tool}”, but “{block}” on the blocklist denies it"
             yield _conflict(f"/policy/tools/ask/{index}", detail)
     if rules.allow and "tool" not in policy.allow:
         detail = "`tools.allow` names tools that may run live, but `allow` does not include live tool calls"

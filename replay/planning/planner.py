@@ -318,7 +318,7 @@ def _unserved_searches(
         )
         yield PlanRefusal(
             code="policy_conflict",
-            detail=f"step {call.no} ({call.callee!r}) needs a live search, but {reason}",
+            detail=f"step {call.no} (“{call.callee}”) needs a live search, but {reason}",
             where=pointer(index, "retrieval"),
             step=call.no,
         )

@@ -58,7 +58,11 @@ def advance(proof_id: UUID) -> list[UUID]:
         if outages.is_outage(error):
             raise
         logger.exception("proof_failed", proof=str(proof_id))
-        _end(proof, ProofStatus.FAILED, error=f"{type(error).__name__}: {error}")
+        _end(
+            proof,
+            ProofStatus.FAILED,
+            error=f"internal error: {error or type(error).__name__}; the server log has the details",
+        )
         raise
 
 

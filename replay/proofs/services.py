@@ -85,7 +85,7 @@ def requeue_unfinished(*, waiting_for: timedelta = _STALL_TIMEOUT) -> int:
 def _ready(diff_id: UUID) -> DiffReport:
     diff = diffs.find(diff_id)
     if diff.status != DiffStatus.READY:
-        raise SessionConflict(f"the report {diff_id} is not ready; start the proof when it is")
+        raise SessionConflict(f"the report {diff_id} is not ready; start the proof once it is")
     return diff
 
 

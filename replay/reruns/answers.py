@@ -20,7 +20,7 @@ from replay.reruns.recordings import RecordedRequests, RecordedResponse
 from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
-from traces.core.json_access import as_object, as_text, member
+from traces.core.json_access import as_object, as_text, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.importers.formats.tracing.client_calls import model_request
@@ -247,8 +247,12 @@ class _Resolver:
         difference = result.difference
         return (
             f"this call is not in the recording of run {run}: at {difference.path} it has "
-            f"{str(difference.new)[:_SHORT]!r}, and step {result.nearest.no} has {str(difference.old)[:_SHORT]!r}"
+            f"{_quote(difference.new)}, and step {result.nearest.no} has {_quote(difference.old)}"
         )
+
+
+def _quote(value: JSONValue) -> str:
+    return f"“{text_or_json(value)[:_SHORT]}”"
 
 
 def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_request: EditedRequest) -> RerunCall:

@@ -273,7 +273,7 @@ class ResolverChain:
             reason=Reason.SIDE_EFFECT_BLOCKED,
             output=blocked_message(call.callee),
             status=StepStatus.DENIED if is_listed else StepStatus.OK,
-            note=f"Tool {call.callee!r} is {reason}",
+            note=f"Tool “{call.callee}” is {reason}",
             detail={"blocked": reason},
         )
 

@@ -24,5 +24,5 @@ class SchemaView(APIView):
     def get(self, request: Request, name: str) -> Response:
         """Return the JSON Schema of override profiles, policies or diff reports."""
         if name not in json_schemas.NAMES:
-            raise NotFound(f"there is no schema {name!r}: choose one of {', '.join(json_schemas.NAMES)}")
+            raise NotFound(f"there is no schema “{name}”: choose one of {', '.join(json_schemas.NAMES)}")
         return Response(json_schemas.document(name), content_type="application/schema+json")

@@ -46,7 +46,7 @@ def find(kind: Kind, ref: str, *, pointer: str = "") -> str:
     if len(digests) == 1:
         return str(digests[0])
     problem = "several digests begin with" if digests else "there is none with the name or digest"
-    raise NotFound(f"{_KIND_NAMES[kind]}: {problem} {ref!r}", where=pointer)
+    raise NotFound(f"{_KIND_NAMES[kind]}: {problem} “{ref}”", where=pointer)
 
 
 def profile(ref: str) -> StoredProfile:

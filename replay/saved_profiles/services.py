@@ -49,7 +49,7 @@ def forget_name(kind: Kind, name: str) -> None:
     """Delete a name but keep its document, because replays refer to it; raises `NotFound`."""
     removed, _ = DocumentName.objects.filter(kind=kind, name=name).delete()
     if not removed:
-        raise NotFound(f"no {kind} is named {name!r}")
+        raise NotFound(f"no {kind} is named “{name}”")
 
 
 def _name(kind: Kind, name: str, digest: str, author: str) -> str:

@@ -162,7 +162,7 @@ def _add_hook_warning(plan: Plan) -> Plan:
 def source_refusal(run: Run) -> PlanRefusal | None:
     """Return why a run cannot be replayed at all; None if it can."""
     if run.sealed_at is None:
-        detail = f"run {run.id} is still being recorded; fork it when it is complete"
+        detail = f"run {run.id} is still being recorded; fork it once it has ended"
         return PlanRefusal(code="source_not_sealed", detail=detail, where="/run")
     if reason := block_reason(run.metadata):
         detail = f"run {run.id} cannot be replayed, because its redaction failed ({reason})"

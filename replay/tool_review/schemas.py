@@ -68,5 +68,5 @@ class ToolChoices(Schema):
         names = [choice.name for choice in self.decisions]
         if len(set(names)) < len(names):
             duplicate = next(name for at, name in enumerate(names) if name in names[:at])
-            raise ValueError(f"{duplicate!r} has two decisions")
+            raise ValueError(f"“{duplicate}” has two decisions")
         return self

@@ -42,7 +42,7 @@ def accept_suggestions(decisions: Mapping[str, bool | None], executors: dict[str
             tool = tools.get(name)
             if tool is None or tool.safe is not None or safe is None or tool.suggestion.safe is not safe:
                 raise SuggestionMismatch(
-                    f"the suggestion for {name!r} is out of date: another review or a new run changed it. "
+                    f"the suggestion for “{name}” is out of date: another review or a new run changed it. "
                     "Reload the tools and review them again",
                     where="/decisions",
                 )

@@ -1,5 +1,6 @@
 """Tool decisions as Kurral's `side_effects.yaml`. Pure."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -52,7 +53,7 @@ class _Loader(yaml.SafeLoader):
             if key.tag == _MERGE:
                 raise yaml.constructor.ConstructorError(None, None, "merge keys are not allowed", key.start_mark)
             if isinstance(key, yaml.ScalarNode) and key.value in keys:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} occurs twice", key.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"“{key.value}” occurs twice", key.start_mark)
             keys.add(getattr(key, "value", None) if isinstance(key, yaml.ScalarNode) else id(key))
         return super().construct_mapping(node, deep)
 
@@ -74,7 +75,7 @@ def read(text: bytes) -> ToolFile:
         )
     if unknown := [str(key) for key in value if key not in {"tools", "done"}]:
         raise InvalidReplay(
-            f"{unknown[0]!r} is unknown: the file has only `tools` and `done`", where=_pointer(unknown[0])
+            f"“{unknown[0]}” is unknown: the file has only `tools` and `done`", where=_pointer(unknown[0])
         )
     if "done" not in value:
         raise InvalidReplay("`done` is missing; set it to true if every tool has been reviewed", where="/done")
@@ -93,7 +94,9 @@ def write(tools: Mapping[str, bool], *, is_reviewed: bool, suggestions: Mapping[
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise InvalidReplay(f"the tool name {name!r} is not a string: put it in quotes", where=_pointer("tools", name))
+        raise InvalidReplay(
+            f"the tool name {_json(name)} is not a string: put it in quotes", where=_pointer("tools", name)
+        )
     if not 0 < len(name) <= _LONGEST_NAME:
         raise InvalidReplay(f"a tool name has 1 to {_LONGEST_NAME} characters", where="/tools")
     return name
@@ -102,9 +105,13 @@ def _name(name: object) -> str:
 def _boolean(value: object, *place: object) -> bool:
     if isinstance(value, bool):
         return value
-    description = f"the string {value!r}" if isinstance(value, str) else f"{value!r}"
+    description = f"the string “{value}”" if isinstance(value, str) else _json(value)
     detail = f"`{place[-1]}` is {description}: write true or false, without quotes"
     raise InvalidReplay(detail[:500], where=_pointer(*place))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _pointer(*place: object) -> str:

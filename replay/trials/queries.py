@@ -19,7 +19,7 @@ def find(id: str) -> Trial:
     try:
         return Trial.objects.get(id=UUID(id))
     except (ValueError, Trial.DoesNotExist) as error:
-        raise NotFound(f"there is no trial {id!r}", where="/id") from error
+        raise NotFound(f"there is no trial “{id}”", where="/id") from error
 
 
 def newest(*, kind: str, name: str) -> TrialList:

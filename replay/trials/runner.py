@@ -48,7 +48,7 @@ def _limit_s(trial: Trial) -> float:
 def _tool(trial: Trial) -> dict[str, Any]:
     tool = tools.configured_tools().get(trial.name)
     if tool is None:
-        raise ProviderError(f"this worker has no tool {trial.name!r}", code="not_configured", retryable=False)
+        raise ProviderError(f"this worker has no tool “{trial.name}”", code="not_configured", retryable=False)
     mark = f"trial-{trial.id}"
     with tools.connection_scope(mark):
         result = tools.run(tool, tools.ToolCall(arguments=trial.input, replay=mark))
@@ -58,7 +58,7 @@ def _tool(trial: Trial) -> dict[str, Any]:
 def _retrieval(trial: Trial, limit_s: float) -> dict[str, Any]:
     retriever = retrieval.configured_retrievers().get(trial.name)
     if retriever is None:
-        raise ProviderError(f"this worker has no retriever {trial.name!r}", code="not_configured", retryable=False)
+        raise ProviderError(f"this worker has no retriever “{trial.name}”", code="not_configured", retryable=False)
     search = build_search(retriever, trial.input, f"trial-{trial.id}")
     try:
         result = timeouts.run_with_timeout(

@@ -24,11 +24,11 @@ def try_tool(request: ToolTrialRequest, *, caller: str, key: Key | None = None) 
     """Run a tool once, in a worker; raises `MissingReview` unless it was reviewed as safe or is confirmed now."""
     tool = tools.configured_tools().get(request.name)
     if tool is None:
-        raise InvalidReplay(f"no tool {request.name!r} is configured", where="/name")
+        raise InvalidReplay(f"no tool “{request.name}” is configured", where="/name")
     safe = queries.safety(request.name)
     if not safe and not request.confirmed:
         reason = "it has not been reviewed" if safe is None else "it was reviewed as having side effects"
-        raise MissingReview(f"{request.name!r} may have effects that cannot be undone: {reason}. Confirm to run it")
+        raise MissingReview(f"“{request.name}” may have effects that cannot be undone: {reason}. Confirm to run it")
     trial = Trial(kind="tool", name=request.name, input=request.arguments, executor=tool.place, confirmed=not safe)
     return _start(trial, caller=caller, key=key)
 
@@ -37,11 +37,11 @@ def try_retriever(request: RetrieverTrialRequest, *, caller: str, key: Key | Non
     """Search once, in a worker."""
     retriever = retrieval.configured_retrievers().get(request.name)
     if retriever is None:
-        raise InvalidReplay(f"no retriever {request.name!r} is configured", where="/name")
+        raise InvalidReplay(f"no retriever “{request.name}” is configured", where="/name")
     profiles = retriever.entry.embeddings
     if request.embedding_profile is not None and profiles and request.embedding_profile not in profiles:
         names = ", ".join(profiles)
-        detail = f"{request.name!r} has no embedding profile {request.embedding_profile!r}; it has {names}"
+        detail = f"“{request.name}” has no embedding profile “{request.embedding_profile}”; it has {names}"
         raise InvalidReplay(detail, where="/embedding_profile")
     input: JSONObject = request.model_dump(mode="json", exclude={"name"}, exclude_none=True)
     trial = Trial(kind="retrieval", name=request.name, input=input, executor=retriever.place, confirmed=False)

@@ -159,7 +159,7 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     for info in infos:
         _check_member(info)
         if members.setdefault(info.filename, info) is not info:
-            raise BadBundle(f"the bundle contains {info.filename!r} twice", where=info.filename)
+            raise BadBundle(f"the bundle contains “{info.filename}” twice", where=info.filename)
     total = sum(info.file_size for info in infos)
     if total > MAX_TOTAL:
         raise TooLarge(f"the bundle unpacks to {total} bytes, more than {MAX_TOTAL}")
@@ -173,7 +173,7 @@ def _check_member(info: zipfile.ZipInfo) -> None:
     sha256 = name.removeprefix(ARTIFACTS)
     is_artifact = name.startswith(ARTIFACTS) and _is_digest(sha256)
     if not (is_artifact or name == MANIFEST or name in _TABLES):
-        raise BadBundle(f"the bundle contains an unexpected file: {name[:100]!r}", where=name[:100])
+        raise BadBundle(f"the bundle contains an unexpected file: “{name[:100]}”", where=name[:100])
     if info.flag_bits & 1:
         raise BadBundle(f"{name} is encrypted", where=name)
     if info.file_size > MAX_MEMBER:
@@ -187,7 +187,7 @@ def _manifest(archive: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) ->
         raise BadBundle(f"the bundle has no {MANIFEST}", where=MANIFEST)
     manifest = _json(_bytes(archive, infos[MANIFEST]), MANIFEST)
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise BadBundle(f"{MANIFEST} does not declare the format {FORMAT!r}", where=f"{MANIFEST}#/format")
+        raise BadBundle(f"{MANIFEST} does not declare the format “{FORMAT}”", where=f"{MANIFEST}#/format")
     if manifest.get("version") != VERSION:
         raise BadBundle(
             f"the bundle has version {manifest.get('version')}; this server supports version {VERSION}",

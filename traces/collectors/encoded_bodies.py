@@ -40,7 +40,7 @@ def decompress(chunks: Iterator[bytes], encoding: str) -> bytes:
     if encoding in ("", "identity"):
         return _join(chunks, limit)
     if encoding not in ("gzip", "x-gzip", "deflate", "zstd"):
-        raise UnknownEncoding(f"the encoding {encoding[:40]!r} is unknown: send gzip, deflate, zstd or none")
+        raise UnknownEncoding(f"the encoding “{encoding[:40]}” is unknown: send gzip, deflate, zstd or none")
     try:
         return _join(_decompress(chunks, encoding, limit), limit)
     except (zlib.error, zstandard.ZstdError, EOFError) as error:

@@ -37,7 +37,7 @@ def split(data: bytes, *, run_id: str | None = None) -> tuple[list[NewSegment], 
 def _check(line: bytes, run_id: str | None) -> CheckedEvent:
     event = check(require_object(json_value(line), ""))
     if run_id is not None and event.run_id != run_id:
-        raise BadFile(f"the event belongs to run {event.run_id[:60]!r}", "/run_id")
+        raise BadFile(f"the event belongs to run “{event.run_id[:60]}”", "/run_id")
     return event
 
 

@@ -74,7 +74,7 @@ class SessionFileView(APIView):
 
 def _check_format(format: str) -> None:
     if format not in FORMATS:
-        raise InvalidQuery(f"{format[:40]!r} is not a format of session files: use {' or '.join(FORMATS)}")
+        raise InvalidQuery(f"“{format[:40]}” is not a format of session files: use {' or '.join(FORMATS)}")
 
 
 def _file(request: Request) -> str:

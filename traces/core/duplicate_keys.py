@@ -27,7 +27,7 @@ class DuplicateKey:
     pointer: str
 
     def __str__(self) -> str:
-        return f"the key {self.key[:80]!r} occurs twice in one object"
+        return f"the key “{self.key[:80]}” occurs twice in one object"
 
 
 def loads(data: bytes) -> JSONValue:

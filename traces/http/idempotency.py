@@ -36,7 +36,7 @@ class KeyConflict(ProblemError):
     status = 409
 
     def __init__(self, key: Key) -> None:
-        super().__init__(f"the idempotency key {key.text!r} was used for a different request", where=HEADER)
+        super().__init__(f"the idempotency key “{key.text}” was used for a different request", where=HEADER)
 
 
 def find_made(kind: str, key: Key | None, request: JSONValue) -> str:

@@ -43,7 +43,7 @@ def whole_number(query: Mapping[str, str], name: str, *, default: int, maximum: 
     if not text:
         return default
     if not (text.isascii() and text.isdecimal()) or int(text[:12]) < minimum:
-        raise InvalidQuery(f"{name} is {text!r}: it must be a whole number from {minimum}", where=f"/{name}")
+        raise InvalidQuery(f"{name} is “{text}”: it must be a whole number from {minimum}", where=f"/{name}")
     return min(int(text[:12]), maximum)
 
 
@@ -51,7 +51,7 @@ def yes_or_no(query: Mapping[str, str], name: str, *, default: bool) -> bool:
     """Read a query parameter that is `true` or `false`."""
     text = query.get(name, "")
     if text not in {"", "true", "false"}:
-        raise InvalidQuery(f"{name} is {text!r}: it must be true or false", where=f"/{name}")
+        raise InvalidQuery(f"{name} is “{text}”: it must be true or false", where=f"/{name}")
     return text == "true" if text else default
 
 
@@ -66,6 +66,6 @@ def time_of(query: Mapping[str, str], name: str) -> datetime | None:
         time = None
     if time is None or time.tzinfo is None:
         raise InvalidQuery(
-            f"{name} is {text!r}: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
+            f"{name} is “{text}”: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
         )
     return time

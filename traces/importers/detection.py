@@ -184,7 +184,7 @@ def _not_json(sample: Sample) -> BadFile:
             return BadFile(_describe(sample.source.value), "/")
         except BadFile as problem:
             return problem
-    return BadFile(f"not a recording in a known format: it begins with {content.strip()[:40]!r}", "line 1")
+    return BadFile(f"not a recording in a known format: it begins with “{' '.join(content.split())[:40]}”", "line 1")
 
 
 def _describe(value: JSONValue) -> str:
@@ -202,7 +202,7 @@ def _describe(value: JSONValue) -> str:
     if isinstance(value, dict):
         return f"no known format has an object with the keys {', '.join(sorted(body)[:8]) or '(none)'}"
     inner = f" of {kind(value[0]).split(' ')[-1]}s" if isinstance(value, list) and value else ""
-    return f"no known format is {kind(value)}{inner} of this form"
+    return f"{kind(value)}{inner} of this form is not a known format"
 
 
 def _is_schema(body: JSONObject) -> bool:

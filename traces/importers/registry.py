@@ -100,7 +100,7 @@ def get_importer(name: str) -> Importer:
     importer = next((importer for importer in IMPORTERS if importer.name == name), None)
     if importer is None:
         raise BadFile(
-            f"{name!r} is not a format: choose from {', '.join([*(importer.name for importer in IMPORTERS), BUNDLE])}",
+            f"“{name}” is not a format: choose from {', '.join([*(importer.name for importer in IMPORTERS), BUNDLE])}",
             "/format",
         )
     return importer

@@ -30,7 +30,7 @@ class Slot:
         self._queue.release()
 
     def _refusal(self) -> TooManyRequests:
-        return TooManyRequests("another large import is running; try again when it has finished", wait=_RETRY_S)
+        return TooManyRequests("another large import is running; try again once it has finished", wait=_RETRY_S)
 
 
 # Each waiting import blocks one of the eight request threads.

@@ -268,7 +268,7 @@ def _check_edges(edges: Iterable[EdgeLine], lines: Sequence[StepLine], values: R
         if ref in values.lost_digests or edge.kind is not EdgeKind.HISTORY:
             continue
         if not _is_message(edge.consumer_path, values.values.get(ref)):
-            detail = f"edge {number}: step {edge.consumer} has no message {edge.consumer_path!r}"
+            detail = f"edge {number}: step {edge.consumer} has no message “{edge.consumer_path}”"
             raise BadBundle(detail, where=f"{location}#/consumer_path")
 
 

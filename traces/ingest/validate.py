@@ -58,7 +58,7 @@ def _indices(run: RecordedRun) -> dict[str, int]:
     for index, step in enumerate(run.steps):
         if indices.setdefault(step.key, index) != index:
             raise InvalidRecording(
-                f"two steps have the key {step.key!r}: {indices[step.key]} and {index}", where=f"/steps/{index}/key"
+                f"two steps have the key “{step.key}”: {indices[step.key]} and {index}", where=f"/steps/{index}/key"
             )
     return indices
 
@@ -72,23 +72,23 @@ def _check_step(index: int, step: RecordedStep, indices: dict[str, int]) -> None
     _check_text(step.error, f"{title}: its error", f"{pointer}/error")
     _check_texts(step, {"call_id": len(step.call_id)}, title, pointer)
     if step.parent is not None and step.parent not in indices:
-        raise InvalidRecording(f"{title}: its parent {step.parent!r} is not in the run", where=f"{pointer}/parent")
+        raise InvalidRecording(f"{title}: its parent “{step.parent}” is not in the run", where=f"{pointer}/parent")
     for number, link in enumerate(step.links):
         if link not in indices:
-            detail = f"{title}: it links to {link!r}, which is not in the run"
+            detail = f"{title}: it links to “{link}”, which is not in the run"
             raise InvalidRecording(detail, where=f"{pointer}/links/{number}")
     _check_numbers(step, title, pointer)
     _check_times(step.started_at, step.ended_at, title, pointer)
 
 
 def _check_judgement(judgement: RecordedJudgement, indices: dict[str, int], pointer: str) -> None:
-    title = f"judgement {judgement.name[:80]!r}"
+    title = f"judgement “{judgement.name[:80]}”"
     if not judgement.name:
         raise InvalidRecording("a judgement has no name", where=f"{pointer}/name")
     _check_texts(judgement, {"name": 120, "by": 120}, title, pointer)
     _check_text(judgement.text, f"{title}: its text", f"{pointer}/text")
     if judgement.step is not None and judgement.step not in indices:
-        detail = f"{title}: its step {judgement.step[:80]!r} is not in the run"
+        detail = f"{title}: its step “{judgement.step[:80]}” is not in the run"
         raise InvalidRecording(detail, where=f"{pointer}/step")
     is_number = judgement.value is not None and isfinite(judgement.value)
     if is_number is not (judgement.kind is JudgementKind.SCORE) or (judgement.value is not None and not is_number):
@@ -151,4 +151,4 @@ def _parents_first(run: RecordedRun, indices: dict[str, int]) -> Iterator[int]:
 
 
 def _title(step: RecordedStep) -> str:
-    return f"step {step.key[:80]!r}"
+    return f"step “{step.key[:80]}”"

@@ -138,7 +138,7 @@ def finalize(external_id: str, *, project: str = "") -> None:
     with transaction.atomic():
         recording = Recording.objects.select_for_update().filter(key=_key(project, external_id)).first()
         if recording is None:
-            raise NotFound(f"no events of run {external_id[:200]!r} have arrived")
+            raise NotFound(f"no events of run “{external_id[:200]}” have arrived")
         if recording.due_at is not None:
             recording.is_final, recording.due_at = True, datetime.now(UTC)
             recording.save(update_fields=["is_final", "due_at"])

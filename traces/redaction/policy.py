@@ -60,7 +60,7 @@ class FieldRule(Schema):
         head = path.split("/")[1]
         if head not in (*STEP_FIELDS, *RUN_FIELDS, ANY_KEY, ANY_DEPTH):
             fields = ", ".join((*STEP_FIELDS, *RUN_FIELDS))
-            raise ValueError(f"a path begins with one of {fields}, * or **; this one begins with {head[:80]!r}")
+            raise ValueError(f"a path begins with one of {fields}, * or **; this one begins with “{head[:80]}”")
         return path
 
     @model_validator(mode="after")
@@ -86,7 +86,7 @@ class PolicyContent(Schema):
         names = [rule.name for rule in self.rules]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise ValueError(f"rules {names.index(name)} and {index} have the same name {name!r}")
+                raise ValueError(f"rules {names.index(name)} and {index} have the same name “{name}”")
         return self
 
 

@@ -172,7 +172,7 @@ def _refusal(
     """Return why a run, the first of its family, cannot be deleted; citations by `all_ids` do not count."""
     run_id, runs = family[0], Run.objects.filter(id__in=family)
     if open_run := runs.filter(sealed_at__isnull=True).first():
-        problem = f"run {open_run.id} is still being recorded; delete it when it has ended"
+        problem = f"run {open_run.id} is still being recorded; delete it once it has ended"
         return Refusal(run_id=run_id, problem=NotSealed(problem))
     if held_run := holds.first_held(runs, scopes):
         return Refusal(run_id=run_id, problem=RunHeld(f"run {held_run} is under legal hold"))

@@ -100,10 +100,10 @@ def _check(runs: Iterable[_TaggedRun], new_tags: dict[UUID, list[str]], *, is_ad
         # A recorded tag may have any form, and can be restored.
         for tag in tags:
             if tag not in run.recorded_tags and not _NEW_TAG.fullmatch(tag):
-                raise InvalidTag(f"{tag[:120]!r} cannot be a tag: it needs up to 100 characters without a comma")
+                raise InvalidTag(f"“{tag[:120]}” cannot be a tag: it needs up to 100 characters without a comma")
         removals = set(run.tags) - set(tags)
         if tag := _tag_on_hold(run.app, removals, scopes):
-            raise TagOnHold(f"tag {tag!r} puts run {run.id} under legal hold: only an admin can remove it")
+            raise TagOnHold(f"tag “{tag}” puts run {run.id} under legal hold: only an admin can remove it")
 
 
 def _tag_on_hold(app: str, tags: Set[str], scopes: Iterable[holds.Scope]) -> str:

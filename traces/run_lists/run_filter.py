@@ -99,7 +99,7 @@ def _values(query: Mapping[str, str], name: str) -> list[str]:
 def _check_choices(name: str, values: list[str], choices: frozenset[str] | None) -> list[str]:
     for value in values:
         if choices is not None and value not in choices:
-            raise InvalidQuery(f"{name} is {value!r}: it must be one of {', '.join(sorted(choices))}", where=f"/{name}")
+            raise InvalidQuery(f"{name} is “{value}”: it must be one of {', '.join(sorted(choices))}", where=f"/{name}")
     return values
 
 
@@ -148,7 +148,7 @@ def _score(name: str, text: str) -> float:
     except ValueError:
         score = nan
     if not isfinite(score):
-        raise InvalidQuery(f"{name} is {text!r}: it must be a number", where=f"/{name}")
+        raise InvalidQuery(f"{name} is “{text}”: it must be a number", where=f"/{name}")
     return score
 
 
@@ -158,13 +158,13 @@ def _cost(name: str, text: str) -> Decimal:
     except InvalidOperation:
         cost = Decimal("NaN")
     if not cost.is_finite() or not 0 <= cost < 1_000_000:
-        raise InvalidQuery(f"{name} is {text!r}: it must be an amount in US dollars", where=f"/{name}")
+        raise InvalidQuery(f"{name} is “{text}”: it must be an amount in US dollars", where=f"/{name}")
     return cost
 
 
 def _one_of(name: str, text: str, choices: type[StrEnum]) -> str:
     if text and text not in frozenset(choices):
-        raise InvalidQuery(f"{name} is {text!r}: it must be one of {', '.join(choices)}", where=f"/{name}")
+        raise InvalidQuery(f"{name} is “{text}”: it must be one of {', '.join(choices)}", where=f"/{name}")
     return text
 
 
@@ -172,4 +172,4 @@ def _run_id(name: str, text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError as error:
-        raise InvalidQuery(f"{name} is {text!r}: it must be the id of a run", where=f"/{name}") from error
+        raise InvalidQuery(f"{name} is “{text}”: it must be the id of a run", where=f"/{name}") from error

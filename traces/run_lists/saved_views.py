@@ -77,4 +77,4 @@ def _save(view: SavedView) -> SavedView:
 
 
 def _name_conflict(name: str) -> NameTaken:
-    return NameTaken(f"there is already a view with the name {name!r}", where="/name")
+    return NameTaken(f"there is already a view with the name “{name}”", where="/name")

@@ -38,5 +38,5 @@ def missing(run_id: UUID) -> NotFound:
     entries = AuditEntry.objects.filter(subject=str(run_id), action=AuditAction.RUN_REMOVED)
     at = entries.order_by("-id").values_list("at", flat=True).first()
     if at is None:
-        return NotFound(f"there is no run {str(run_id)!r}")
+        return NotFound(f"there is no run “{run_id}”")
     return RunDeleted(f"run {run_id} was deleted; its contents were removed on {at:{_TIME}}")

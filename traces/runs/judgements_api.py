@@ -95,7 +95,7 @@ def _after(text: str) -> Q:
         return Q()
     key: UUID | None = as_uuid(text)
     if key is None:
-        raise InvalidQuery(f"after is {text!r}: it must be `next` of the previous page", where="/after")
+        raise InvalidQuery(f"after is “{text}”: it must be `next` of the previous page", where="/after")
     return Q(id__gt=key)
 
 

@@ -53,7 +53,7 @@ def by_id(rows: QuerySet[_Row], ref: str | UUID, kind: str) -> _Row:
     key = ref if isinstance(ref, UUID) else as_uuid(ref)
     row = rows.filter(pk=key).first() if key is not None else None
     if row is None:
-        raise NotFound(f"there is no {kind} {str(ref)!r}")
+        raise NotFound(f"there is no {kind} “{ref}”")
     return row
 
 
@@ -72,7 +72,7 @@ def find_run(ref: str) -> Run:
     matches = list(visible_runs().filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
     matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
     if not matches:
-        raise NotFound(f"there is no run {ref!r}") if key is None else missing(key)
+        raise NotFound(f"there is no run “{ref}”") if key is None else missing(key)
     if len(matches) > 1:
         raise Ambiguous(ref, [f"{run.id} ({run.app})" for run in matches])
     return matches[0]
@@ -89,7 +89,7 @@ def find_step(run: Run, ref: str | int) -> Step:
         step = None
     step = step or steps.filter(external_id=str(ref)).order_by("sequence_no").first()
     if step is None:
-        raise NotFound(f"run {run.id} has no step {ref!r}")
+        raise NotFound(f"run {run.id} has no step “{ref}”")
     return step
 
 
@@ -200,7 +200,7 @@ def step_by_span(span: str) -> Step:
     steps_of_span = recorded_steps.select_related("run").filter(external_id=span)
     step = steps_of_span.order_by("-run_id").first()
     if step is None:
-        raise NotFound(f"no step was recorded under {span!r}")
+        raise NotFound(f"no step was recorded under “{span}”")
     return step
 
 
@@ -208,7 +208,7 @@ def run_by_trace(trace: str) -> Run:
     """Return the newest run with an external id; raise `NotFound`."""
     run = visible_runs().filter(external_id=trace).order_by("-id").first()
     if run is None:
-        raise NotFound(f"no run was recorded under {trace!r}")
+        raise NotFound(f"no run was recorded under “{trace}”")
     return run
 
 

@@ -41,4 +41,4 @@ def _day(parameters: Mapping[str, str], name: str) -> date | None:
     try:
         return date.fromisoformat(text) if text else None
     except ValueError as error:
-        raise InvalidQuery(f"{name} is {text!r}: it must be a day such as 2026-11-21", where=f"/{name}") from error
+        raise InvalidQuery(f"{name} is “{text}”: it must be a day such as 2026-11-21", where=f"/{name}") from error

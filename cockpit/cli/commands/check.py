@@ -1,21 +1,40 @@
 """`check`: validate the configuration, print it without secrets, and test its dependencies. `reindex`: rebuild what
 is computed from the runs."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Final
 
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.in_process import open_store
+from diffing.sentences.text import count_noun
+
+_SETTINGS: Final = {
+    "ok": "ready",
+    "version": "version",
+    "mode": "mode",
+    "home": "home",
+    "host": "host",
+    "port": "port",
+    "otlp_grpc_port": "OTLP/gRPC port",
+    "login_required": "login required",
+    "role": "role",
+    "sharing": "share links",
+    "database": "database",
+    "redis": "queue",
+    "artifacts": "payloads",
+    "semantic": "similarity by meaning",
+}
 
 
 def check(*, artifacts: bool, totals: bool, json: bool, url: str | None, token: str | None) -> Exit:
     """Validate the configuration and report the state of all dependencies."""
-    # The checks report what is unreachable, so the database is not migrated before them.
-    with connect(url, token, migrate=False) as api:
+    # The checks report what is unreachable, so they need no migrated database; only reading its tables does.
+    with connect(url, token, migrate=artifacts or totals) as api:
         if (artifacts or totals) and not api.local:
             option = "artifacts" if artifacts else "totals"
-            detail = f"{option} can only be verified where they are stored: run this command there, without --url"
+            detail = f"--{option} needs direct access to the store: run this command on the server, without --url"
             raise Failure(detail, exit=Exit.BAD_INPUT, code="validation_error")
         report = {**_state(api), **(_configuration() if api.local else {})}
         if artifacts:
@@ -46,7 +65,7 @@ def reindex(*, json: bool) -> None:
     if json:
         output.document(report)
     else:
-        output.facts(output.people(), [("search index", f"{report['documents']} documents")])
+        output.facts(output.people(), [("search index", count_noun(report["documents"], "document"))])
 
 
 def _totals() -> dict[str, Any]:
@@ -99,7 +118,7 @@ def _configuration() -> dict[str, Any]:
 
 def _show(report: dict[str, Any], *, artifacts: bool, totals: bool) -> None:
     console = output.people()
-    output.facts(console, [(name, value) for name, value in report.items() if isinstance(value, str | int | bool)])
+    output.facts(console, _settings(report))
     for provider in report.get("providers", []):
         summary = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
         output.facts(console, [(f"provider {provider['name']}", summary)])
@@ -117,14 +136,25 @@ def _show(report: dict[str, Any], *, artifacts: bool, totals: bool) -> None:
         output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
     if totals:
         wrong_totals = report["totals"]["wrong"]
-        output.facts(console, [("usage totals", f"{len(wrong_totals)} differ from the steps")])
+        comparison = f"{len(wrong_totals)} differ from the steps" if wrong_totals else "match the steps"
+        output.facts(console, [("usage totals", comparison)])
         for key in wrong_totals:
-            output.error(f"usage total of {key} is wrong: run `forkpoint reindex`")
+            output.error(f"the usage total of {key} is wrong: run `forkpoint reindex`")
     if artifacts:
         _show_artifacts(report["artifacts"])
     for name, outcome in report["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)
+
+
+def _settings(report: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the titles and values of settings. The result of `--artifacts` replaces the place of the payloads."""
+    for name, title in _SETTINGS.items():
+        value = report.get(name)
+        if isinstance(value, bool):
+            yield title, "yes" if value else "no"
+        elif not isinstance(value, dict):
+            yield title, value
 
 
 def _show_artifacts(verification: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
+from diffing.sentences.changes import METHODS
 
 _FORMS: Final = ("json", "md", "html")
 _SECTIONS: Final = ("prompt", "retrieval", "tool", "model", "output", "run")
@@ -21,7 +22,7 @@ _BRIEF: Final = (
     ("changed", "changed"),
     ("confidence", "confidence"),
     ("why", "why"),
-    ("next", "next step"),
+    ("next", "what next"),
 )
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _POLL_S: Final = 0.2
@@ -40,7 +41,7 @@ def diff(
 ) -> None:
     """Compare two runs; print the report in the requested format, or write it to a file."""
     if form not in (None, *_FORMS):
-        raise Failure(f"{form!r} is not a report format: choose json, md or html", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{form}” is not a report format: choose json, md or html", exit=Exit.BAD_INPUT)
     if json and target is None and form not in (None, "json"):
         raise Failure(f"--json cannot print {form}: omit one of the options, or write to a file", exit=Exit.BAD_INPUT)
     with connect(url, token) as api:
@@ -91,7 +92,9 @@ def report_of(api: Api, base: str, candidate: str) -> dict[str, Any]:
     deadline = time.monotonic() + _LONGEST_S
     while "summary" not in report:
         if time.monotonic() > deadline:
-            raise Failure("the report was not computed within 10 minutes: is a worker running?", exit=Exit.UNAVAILABLE)
+            raise Failure(
+                "the report was not ready after 10 minutes: check that a worker is running", exit=Exit.UNAVAILABLE
+            )
         time.sleep(_POLL_S)
         report = api.get(f"/diffs/{report['id']}")
     return report
@@ -104,10 +107,10 @@ def _diff_id(api: Api, ref: str) -> str:
     ids = [entry["id"] for entry in api.get("/diffs")["diffs"]]
     matches = ids[:1] if ref == "last" else [id for id in ids if id.startswith(ref)]
     if not matches:
-        raise Failure(f"there is no diff {ref!r}", exit=Exit.NOT_FOUND, code="not_found")
+        raise Failure(f"there is no diff “{ref}”", exit=Exit.NOT_FOUND, code="not_found")
     if len(matches) > 1:
         raise Failure(
-            f"{ref!r} is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.", exit=Exit.BAD_INPUT
+            f"“{ref}” is ambiguous: it matches {', '.join(matches)}. Use a longer prefix.", exit=Exit.BAD_INPUT
         )
     return str(matches[0])
 
@@ -132,7 +135,7 @@ def terms(
 def _seconds(text: str) -> int:
     match = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip())
     if match is None or int(match[1]) == 0:
-        raise Failure(f"{text!r} is not a duration: use 30m, 12h, 7d or 2w", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{text}” is not a duration: use 30m, 12h, 7d or 2w", exit=Exit.BAD_INPUT)
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -144,13 +147,13 @@ def _show(report: dict[str, Any]) -> None:
     brief = report["brief"] or {}
     output.facts(console, [(words, brief.get(name)) for name, words in _BRIEF])
     console.print()
-    similarity = f"{scores['output_similarity']:.4f} ({scores['similarity_method']})"
+    similarity = f"{scores['output_similarity']:.4f} ({METHODS[scores['similarity_method']]})"
     output.facts(
         console,
         [
             ("diff", report["id"]),
             ("ARS", f"{scores['ars']:.4f}, {scores['ars_reading']}"),
-            ("output similarity", similarity),
+            ("answer similarity", similarity),
             ("tool accuracy", f"{scores['tool_accuracy']:.4f}"),
         ],
     )

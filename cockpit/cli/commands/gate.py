@@ -1,13 +1,15 @@
 """`gate`: compare scores with minimums. `tools`: the tool reviews as a file."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from cockpit.cli import output
 from cockpit.cli.client import connect
 from cockpit.cli.commands.diff import report_of
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
+
+_SCORES: Final = {"ars": "ARS", "output_similarity": "answer similarity", "tool_accuracy": "tool accuracy"}
 
 
 def gate(
@@ -53,6 +55,6 @@ def _show(report: dict[str, Any], checks: list[dict[str, Any]]) -> None:
     console = output.people()
     for check in checks:
         sign = output.glyph("exact" if check["passed"] else "live", "ok" if check["passed"] else "error")
-        summary = f" {check['score']}: {check['found']:.4f}, at least {check['least']:g}"
+        summary = f" {_SCORES[check['score']]}: {check['found']:.4f}, minimum {check['least']:g}"
         console.print(sign + summary, soft_wrap=True)
     output.facts(console, [("ARS", f"{report['scores']['ars']:.4f}, {report['scores']['ars_reading']}")])

@@ -232,7 +232,9 @@ def _note_problems(entry: dict[str, Any]) -> None:
         output.note(f"{entry['id']} is kept beside {other} with the same id, because their contents differ")
     if missing := entry["lost"]:
         parts = "1 artifact" if len(missing) == 1 else f"{len(missing)} artifacts"
-        output.note(f"{entry['id']} lacks {parts} that the exporting server had lost: {', '.join(missing)}")
+        output.note(
+            f"{entry['id']} lacks {parts}, already missing on the server that exported it: {', '.join(missing)}"
+        )
 
 
 def _summary(report: Report) -> str:

@@ -30,7 +30,7 @@ def rename(ref: str, name: str | None, *, note: str | None, json: bool, url: str
     """Give a run a name or a note, and print its title."""
     body: dict[str, Any] = {key: text for key, text in (("title", name), ("note", note)) if text is not None}
     if not body:
-        raise Failure("there is neither a name nor a note", exit=Exit.BAD_INPUT)
+        raise Failure("give a name, or a note with --note", exit=Exit.BAD_INPUT)
     with connect(url, token) as api:
         run = api.patch(f"/runs/{in_path(run_id(api, ref))}", body)
     if json:
@@ -45,6 +45,6 @@ def _parse(changes: Iterable[str]) -> tuple[list[str], list[str]]:
     for change in changes:
         sign, text = change[:1], change[1:]
         if sign not in ("+", "-") or not text.strip():
-            raise Failure(f"{change!r} is not a change of tags: use +TAG or -TAG", exit=Exit.BAD_INPUT)
+            raise Failure(f"“{change}” is not a change of tags: use +TAG or -TAG", exit=Exit.BAD_INPUT)
         (additions if sign == "+" else removals).append(text)
     return additions, removals

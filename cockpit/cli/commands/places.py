@@ -7,8 +7,14 @@ from rich.text import Text
 from cockpit.cli import output
 from cockpit.cli.client import connect, in_path
 from cockpit.cli.commands.import_files import run_id
+from diffing.sentences.text import count_noun
+from replay.core.wording import step_list
 
-_NEARNESS: Final = {"same_task": "the same task", "same_input": "the same first input", "same_app": "the same app"}
+_NEARNESS: Final = {
+    "same_task": "on the same task",
+    "same_input": "with the same first input",
+    "same_app": "in the same app",
+}
 
 
 def places(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
@@ -30,19 +36,20 @@ def places(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
             table.add_row(step, Text(f"{titles[place['kind']]}: {place['title']}"), Text(_evidence(place)))
         console.print(table)
     if result["left_out"]:
-        output.note(f"{result['left_out']} more places are not listed")
+        output.note(f"not listed: {count_noun(result['left_out'], 'more place')}")
     if result["unread"]:
-        output.note(f"{result['unread']} steps could not be read: parts of their content are missing or damaged")
+        output.note(
+            f"{count_noun(result['unread'], 'step')} could not be read: parts of the content are missing or damaged"
+        )
     for kind in result["kinds"]:
         for text in _precision(kind):
             output.note(text)
     for run in result["passing"]:
-        output.note(f"passed, {_NEARNESS[run['nearness']]}: forkpoint diff {run['id']} {result['run']}")
+        output.note(f"passed {_NEARNESS[run['nearness']]}: forkpoint diff {run['id']} {result['run']}")
 
 
 def _evidence(place: dict[str, Any]) -> str:
-    steps = ", ".join(str(no) for no in place["related"])
-    return f"{place['text']} (with step {steps})" if steps else str(place["text"])
+    return f"{place['text']} (see also {step_list(place['related'])})" if place["related"] else str(place["text"])
 
 
 def _precision(kind: dict[str, Any]) -> list[str]:

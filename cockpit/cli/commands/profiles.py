@@ -21,7 +21,7 @@ def profile(source: str | None) -> Document:
     """Load an override profile or a list of entries from a file, or return the name or digest of a saved one."""
     if source is None:
         return _EMPTY
-    document = _load(source, "overrides", lists=True)
+    document = _load(source, "override", lists=True)
     if isinstance(document, list):
         return {"overrides": document}
     return document or _EMPTY
@@ -69,7 +69,7 @@ def save(kind: Kind, name: str, source: str, *, json: bool, url: str | None, tok
     if json:
         output.document(stored_document)
     else:
-        output.people().print(f"{name} is {kind.title} {stored_document['digest']}", soft_wrap=True)
+        output.people().print(f"saved {kind.title} {stored_document['digest']} as {name}", soft_wrap=True)
 
 
 def forget(kind: Kind, name: str, *, json: bool, url: str | None, token: str | None) -> None:

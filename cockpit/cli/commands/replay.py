@@ -117,7 +117,7 @@ def _follow(api: Api, session: dict[str, Any], on_text: follow.OnText | None) ->
         return _with_diff(api, session)
     except KeyboardInterrupt:
         api.post(f"/replays/{session['id']}/cancel")
-        output.note(f"session {session['id']} is cancelled")
+        output.note(f"replay session {session['id']} was cancelled")
         raise
 
 
@@ -140,7 +140,7 @@ def _exit(session: dict[str, Any]) -> Exit:
     if session["status"] in COMPLETED:
         return Exit.OK
     if session["status"] == SessionStatus.AWAITING_OPERATOR:
-        output.error("the replay waits for your answer: enter it on the session's page in the cockpit")
+        output.error("the replay is waiting for your answer: enter it on its page in the cockpit")
         return Exit.ERROR
     if session["error"]:
         output.error(session["error"])
@@ -166,9 +166,9 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("steps", counts),
             ("labels", output.labels(plan["counts"])),
             ("assumed", _assumed_text(plan["assumed"])),
-            ("typed", _typed_text(plan["steps"])),
+            ("typed messages", _typed_text(plan["steps"])),
             ("live calls", plan["live_calls"]),
-            ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else "nothing"),
+            ("cost", output.money(plan["cost_usd"]) if plan["live_calls"] else output.money(0)),
             ("type", _type(plan)),
             ("determinism", _score(plan["determinism"])),
             ("loop", plan["loop"]),
@@ -184,7 +184,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
     for warning in plan["warnings"]:
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
-        output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
+        output.error(f"{refusal['detail']} (at {refusal['where']})")
 
 
 def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:

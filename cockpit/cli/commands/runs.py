@@ -10,6 +10,7 @@ from rich.text import Text
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
+from diffing.sentences.text import count_noun
 from traces.core.vocabulary import Outcome, RunStatus
 
 _PAGE: Final = 200
@@ -68,7 +69,7 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
     if json:
         output.document(forks)
         return
-    table = output.table("", "run", ">from", ">ARS", ">output", ">tools", ">checks", ">tokens", ">cost", "what")
+    table = output.table("", "run", ">from", ">ARS", ">answers", ">tools", ">checks", ">tokens", ">cost", "what")
     for run in forks["runs"]:
         scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
         checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
@@ -86,7 +87,7 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
         )
     output.people().print(table)
     if forks["left_out"]:
-        output.note(f"{forks['left_out']} more forks are not listed")
+        output.note(f"not listed: {count_noun(forks['left_out'], 'more fork')}")
 
 
 def _figure(score: float | None) -> str:

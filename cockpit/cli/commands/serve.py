@@ -40,7 +40,7 @@ def create_token(name: str, *, role: str, json: bool) -> None:
 
         role_name = next((candidate for candidate in get_args(Role) if candidate == role), None)
         if role_name is None:
-            raise Failure(f"{role!r} is not a role: choose {', '.join(get_args(Role))}", exit=Exit.BAD_INPUT)
+            raise Failure(f"“{role}” is not a role: choose {', '.join(get_args(Role))}", exit=Exit.BAD_INPUT)
         secret = tokens.create(name=name, role=role_name)
     if json:
         output.document({"token": secret, "name": name, "role": role})

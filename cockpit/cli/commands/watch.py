@@ -58,7 +58,9 @@ def run(paths: Sequence[Path], *, days: float, single_pass: bool, url: str | Non
     with connect(url, token) as api:
         watch = _Watch(api)
         if not single_pass:
-            output.note(f"Watching {', '.join(str(folder) for folder in folders if folder.exists())}; Ctrl+C ends it.")
+            output.note(
+                f"Watching {', '.join(str(folder) for folder in folders if folder.exists())}. Press Ctrl+C to stop."
+            )
         while True:
             for path in _changed_files(watch, folders, newer_than=time.time() - days * _DAY_S):
                 _look(watch, path)
@@ -140,7 +142,7 @@ def _send(api: Api, file: _SessionFile) -> None:
     with file.path.open("rb") as stream:
         stream.seek(0, os.SEEK_END)
         if stream.tell() < file.position:
-            raise Failure("the file is shorter than what was sent of it before", exit=Exit.BAD_INPUT)
+            raise Failure("the file is now shorter than the part that was already sent", exit=Exit.BAD_INPUT)
         stream.seek(file.position)
         while part := _next_lines(stream):
             answer = api.append(_address(file.format, file.session), part, file=file.path.name, offset=file.position)

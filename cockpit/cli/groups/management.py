@@ -5,18 +5,21 @@ from typing import Annotated
 
 import typer
 
+from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
 from cockpit.cli.options import RUN, Json, Run, Token, Url
 
-tokens = typer.Typer(no_args_is_help=True, help="Manage API tokens of the local store.")
-bundles = typer.Typer(no_args_is_help=True, help="Export and import runs as portable files.")
-exports = typer.Typer(no_args_is_help=True, help="Export runs to other systems.")
+tokens = CommandGroup(no_args_is_help=True, help="Manage API tokens of the local store.")
+bundles = CommandGroup(no_args_is_help=True, help="Export and import runs as portable files.")
+exports = CommandGroup(no_args_is_help=True, help="Export runs to other systems.")
 
 
 @tokens.command("create")
 def token_create(
-    name: Annotated[str, typer.Argument(help="Owner or purpose of the token.")],
-    role: Annotated[str, typer.Option(metavar="sender|viewer|debugger|admin")] = "viewer",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Owner or purpose of the token.")],
+    role: Annotated[
+        str, typer.Option(metavar="sender|viewer|debugger|admin", help="What the token may do.")
+    ] = "viewer",
     json: Json = False,
 ) -> None:
     """Create an API token. It is shown only once."""
@@ -29,7 +32,8 @@ def token_create(
 def export_langfuse(
     run: Run,
     target: Annotated[
-        str | None, typer.Option(help="Name of the Langfuse target in FORKPOINT_TELEMETRY, if there are several.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the Langfuse target in FORKPOINT_TELEMETRY, if there are several."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until the export is complete.")] = True,
     json: Json = False,
@@ -44,13 +48,13 @@ def export_langfuse(
 
 @bundles.command("export")
 def bundle_export(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help=RUN)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help=RUN)],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")],
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Export runs to a file that any Forkpoint can import: a bundle, or one zip file with a bundle of each."""
+    """Export runs to a file that any Forkpoint can import: a bundle, or a zip file with a bundle of each run."""
     from cockpit.cli.commands import import_files
 
     import_files.export(runs, output, json=json, url=url, token=token)
@@ -58,7 +62,7 @@ def bundle_export(
 
 @bundles.command("import")
 def bundle_import(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...")],
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE", help="Bundles, or zip files of bundles.")],
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -4,18 +4,19 @@ from typing import Annotated
 
 import typer
 
+from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.options import Json, Kind, Token, Url
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name: lower-case letters, digits, dots and dashes.")]
 Ref = Annotated[str, typer.Argument(metavar="NAME|DIGEST", help="Name, digest or unique prefix of a digest.")]
 Source = Annotated[
-    str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON file, - for standard input, or a saved one.")
+    str, typer.Argument(metavar="FILE|NAME|DIGEST", help="JSON file, - for standard input, or a saved document.")
 ]
 
 
-def commands(kind: Kind, help: str) -> typer.Typer:
+def commands(kind: Kind, help: str) -> CommandGroup:
     """Create the commands list, show, save and forget for one kind of document."""
-    group = typer.Typer(help=help, invoke_without_command=True)
+    group = CommandGroup(help=help, invoke_without_command=True)
 
     @group.callback()
     def list_all(context: typer.Context, json: Json = False, url: Url = None, token: Token = None) -> None:

@@ -4,17 +4,18 @@ from typing import Annotated
 
 import typer
 
+from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
 from cockpit.cli.options import Json, Token, Url
 
-retention = typer.Typer()
+retention = CommandGroup()
 
 
 @retention.command()
 def delete(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids, unique prefixes, external ids, or `last`.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Ids, unique prefixes, external ids, or `last`.")],
     includes_citations: Annotated[
-        bool, typer.Option("--cited", help="Even if forks or reports cite a run; they lose its contents.")
+        bool, typer.Option("--cited", help="Delete runs that forks or reports cite, too; these lose the contents.")
     ] = False,
     at_once: Annotated[
         bool, typer.Option("--at-once", help="Remove the contents now; the runs cannot be restored.")
@@ -23,7 +24,7 @@ def delete(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Delete runs with the revisions that they continue, and everything that only they used."""
+    """Delete runs, the revisions that they continue, and everything that only they use."""
     from cockpit.cli.commands.retention import delete as delete_command
 
     finish(
@@ -48,12 +49,14 @@ def restore(
 
 @retention.command()
 def purge(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be deleted, and what is kept.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print what would be deleted and what would be kept.")
+    ] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Delete the runs that the retention policies no longer keep, and remove what was deleted before."""
+    """Delete runs whose retention has ended, and remove deleted runs that can no longer be restored."""
     from cockpit.cli.commands.retention import purge as purge_command
 
     purge_command.purge(dry_run=dry_run, json=json, url=url, token=token)

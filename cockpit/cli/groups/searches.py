@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
 from cockpit.cli.options import (
     AtLeast,
@@ -34,13 +35,13 @@ from cockpit.cli.options import (
     Url,
 )
 
-searches = typer.Typer()
+searches = CommandGroup()
 
 
 @searches.command()
 def calibrate(
-    base: Run,
-    candidate: Annotated[str, typer.Argument(metavar="RUN", help="Second recording of the same task.")],
+    base: Base,
+    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Second recording of the same task.")],
     accept: Annotated[
         str | None,
         typer.Option(metavar="NUMBERS|recommended", help="Add these proposals (such as 1,3) to the ignore list."),
@@ -49,7 +50,7 @@ def calibrate(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Find fields that vary without meaning, and exclude them from signatures."""
+    """Find fields that vary without meaning, so that the matching of calls ignores them."""
     from cockpit.cli.commands.searches import calibrate as calibrate_command
 
     calibrate_command.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
@@ -100,7 +101,7 @@ def experiment(
     fork_step: Annotated[
         str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")
     ] = None,
-    samples: Annotated[int | None, typer.Option(min=1, help="Replays per combination.")] = None,
+    samples: Annotated[int | None, typer.Option(min=1, metavar="N", help="Replays per combination.")] = None,
     preview: Preview = False,
     json: Json = False,
     url: Url = None,

@@ -116,7 +116,7 @@ def _answer(
 ) -> ProtocolAnswer:
     model = body.get("model")
     if model not in MODELS:
-        raise BadRequest(f"The model {model!r} does not exist; use one of {', '.join(MODELS)}.", 404)
+        raise BadRequest(f"The model “{model}” does not exist; use one of {', '.join(MODELS)}.", 404)
     if not messages:
         raise BadRequest("messages: at least one message is needed")
     request = read(model=str(model), messages=messages, tools=tools, wants_json=wants_json)

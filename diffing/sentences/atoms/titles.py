@@ -75,7 +75,7 @@ _OVERRIDES: Final[Mapping[OverrideKind, str]] = {
     OverrideKind.CALL: "Calling {steps} with {facts.value}",
     OverrideKind.ANSWER: "Giving {steps} the answer {facts.value}",
     OverrideKind.RECORDING: "Leaving {name} as recorded",
-    OverrideKind.OMISSION: "Leaving out {name}",
+    OverrideKind.OMISSION: "Omitting {name}",
     OverrideKind.TOOLS: "Offering the tools {facts.value}",
     OverrideKind.NO_TOOLS: "Offering no tools",
     OverrideKind.VALUE: "Setting {name} to {facts.value}",
@@ -122,7 +122,7 @@ def item_part(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) -> str:
     if not base:
         return f"Adding {_item_name(candidate[0])}"
     if not candidate:
-        return f"Leaving out {_item_name(base[0])}"
+        return f"Omitting {_item_name(base[0])}"
     return f"{_item_name(candidate[0])} instead of {_item_name(base[0])}"
 
 
@@ -165,7 +165,7 @@ def made_up_answer(number: int, name: str) -> str:
 
 def made_up_reason(reason: str) -> str:
     """How a replay came to answer by itself."""
-    return f"By its policy: {reason.replace('_', ' ')}."
+    return f"By its policy: {reason.removeprefix('simulation_').replace('_', ' ')}."
 
 
 def step_location(number: int, type: str, more: int) -> str:

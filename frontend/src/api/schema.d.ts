@@ -9934,7 +9934,7 @@ export interface operations {
                     "application/json": components["schemas"]["DiffReport"];
                 };
             };
-            /** @description A worker makes the report; ask for it at `/diffs/{id}`. */
+            /** @description A worker computes the report; poll `/diffs/{id}` for it. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9979,7 +9979,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description Not there yet: ask again, or wait for the `diff` socket to wake. */
+            /** @description Not ready yet: try again, or wait for a message on the `diff` socket. */
             202: {
                 headers: {
                     [name: string]: unknown;

@@ -161,9 +161,9 @@ def _grounds(evidence: Evidence, turning_point: Turn) -> str:
         parts.append(f"{pass_count(after)} from step {forks[turning_point.after].sequence_no} on")
         parts.append(f"the probability of this by chance is p = {by_chance(before, after):.3g}")
         if after.failures and after.placeholder_failures == after.failures:
-            parts.append("every replay that failed rests on a placeholder for an answer that nothing could give")
+            parts.append("every failed replay depends on a placeholder for an answer that was not available")
     if before.passes and before.placeholder_passes == before.passes:
-        parts.append("every replay that passed rests on a placeholder for an answer that nothing could give")
+        parts.append("every passed replay depends on a placeholder for an answer that was not available")
     if not turning_point.monotone:
         parts.append("some earlier steps fail, so there is more than one turning point")
     return "; ".join(parts)

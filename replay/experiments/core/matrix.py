@@ -93,7 +93,7 @@ def _repeated_names(request: ExperimentRequest) -> list[PlanRefusal]:
     for index, axis in enumerate(request.axes):
         lists.append((f"/axes/{index}/values", [value.name for value in axis.values]))
     return [
-        PlanRefusal(code="validation_error", detail=f"the name {name!r} is used {times} times", where=pointer)
+        PlanRefusal(code="validation_error", detail=f"the name “{name}” is used {times} times", where=pointer)
         for pointer, names in lists
         for name, times in Counter(names).items()
         if times > 1

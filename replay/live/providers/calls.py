@@ -47,7 +47,7 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
     """
     provider = configured_providers().get(call.provider)
     if provider is None:
-        raise ProviderError(f"provider {call.provider!r} is not configured", code="not_configured", retryable=False)
+        raise ProviderError(f"provider “{call.provider}” is not configured", code="not_configured", retryable=False)
     if cancelled():
         raise Cancelled
     started_at = time.perf_counter()
@@ -106,7 +106,7 @@ def _read(provider: Provider, stream: Any, assembly: _Assembly, check: Callable[
     except ProviderError as error:
         kind = stream.response.headers.get("content-type", "no content type").partition(";")[0].strip()
         if error.code == INCOMPLETE and kind.lower() != _STREAM:
-            raise garbage(provider, f"its content type is {kind[:80]!r}, not an event stream") from error
+            raise garbage(provider, f"its content type is “{kind[:80]}”, not an event stream") from error
         raise
 
 

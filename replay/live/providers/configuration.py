@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from diffing.sentences.text import format_value
 from replay.live.operator_urls import spelling_problem
 from replay.live.pricing import free_providers
 from replay.live.providers.types import Protocol, Provider
@@ -100,12 +101,14 @@ def _official_provider(name: str, protocol: Protocol, url: str) -> Provider:
 
 
 def _operator_provider(name: str, entry: Mapping[str, Any]) -> Provider:
-    location = f"FORKPOINT_PROVIDERS[{name!r}]"
+    location = f"FORKPOINT_PROVIDERS.{name}"
     if unknown := sorted(entry.keys() - _KEYS):
-        raise ImproperlyConfigured(f"{location} has unknown keys {unknown}: use {sorted(_KEYS)}.")
+        raise ImproperlyConfigured(
+            f"{location} has unknown keys ({', '.join(unknown)}): use {', '.join(sorted(_KEYS))}."
+        )
     if entry.get("protocol") not in _PROTOCOLS:
         raise ImproperlyConfigured(
-            f"{location}.protocol is {entry.get('protocol')!r}: set it to 'openai' or 'anthropic'."
+            f"{location}.protocol is {format_value(entry.get('protocol', ''))}: set it to openai or anthropic."
         )
     return Provider(
         name=name,

@@ -42,12 +42,12 @@ def find_retriever(
     matching = [retriever for retriever in retrievers if retriever.serves(step, store)]
     if not matching:
         names, note = _names(retrievers), _store_note(retrievers, store)
-        return RetrieverMatch(reason=f"none of the configured retrievers ({names}) serves {step!r}{note}")
+        return RetrieverMatch(reason=f"none of the configured retrievers ({names}) serves “{step}”{note}")
     match = next((retriever for retriever in matching if _has(retriever, profile)), None)
     if match is None:
         profiles = sorted({name for retriever in matching for name in retriever.entry.embeddings})
         return RetrieverMatch(
-            reason=f"{_names(matching)} has no embedding profile {profile!r}: there is {', '.join(profiles)}"
+            reason=f"{_names(matching)} has no embedding profile “{profile}”: it has {', '.join(profiles)}"
         )
     return _to_match(match, as_object(input))
 
@@ -71,7 +71,7 @@ def _store_note(retrievers: Sequence[Retriever], store: Callable[[], str]) -> st
     """Describe the recorded store, if any retriever selects by store."""
     if not any(retriever.entry.stores for retriever in retrievers):
         return ""
-    return f" of the store {name!r}" if (name := store()) else ", whose recording names no store"
+    return f" of the store “{name}”" if (name := store()) else ", whose recording names no store"
 
 
 def _names(retrievers: Sequence[Retriever]) -> str:
@@ -79,20 +79,20 @@ def _names(retrievers: Sequence[Retriever]) -> str:
 
 
 def _retriever(name: str, value: object) -> Retriever:
-    location = f"{VARIABLE}[{name!r}]"
+    location = f"{VARIABLE}.{name}"
     try:
         entry = RetrieverEntry.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg']}.") from error
+        place = "".join(f".{part}" for part in first["loc"])
+        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
     available = providers.configured_providers()
     for profile, embedding in entry.embeddings.items():
         if embedding.provider is None:
             continue
-        place = f"{location}['embeddings'][{profile!r}]['provider']"
+        place = f"{location}.embeddings.{profile}.provider"
         if embedding.provider not in available:
-            raise ImproperlyConfigured(f"{place} is {embedding.provider!r}, which is not a configured provider.")
+            raise ImproperlyConfigured(f"{place} is “{embedding.provider}”, which is not a configured provider.")
         if available[embedding.provider].protocol != "openai":
-            raise ImproperlyConfigured(f"{place}: {embedding.provider!r} does not speak the OpenAI protocol.")
+            raise ImproperlyConfigured(f"{place}: “{embedding.provider}” does not speak the OpenAI protocol.")
     return Retriever(name=name, entry=entry)

@@ -25,7 +25,7 @@ def vector(embedding: Embedding, text: str) -> Vector:
 def _from_provider(embedding: Embedding, text: str) -> Vector:
     provider = providers.configured_providers().get(embedding.provider or "")
     if provider is None:
-        detail = f"provider {embedding.provider!r} is not configured"
+        detail = f"provider “{embedding.provider}” is not configured"
         raise ProviderError(detail, code="not_configured", retryable=False)
     key = api_key(provider)
     server = Server(

@@ -30,7 +30,7 @@ def conditions(filters: JSONObject) -> list[Condition]:
             parsed_conditions += _and_conditions(value)
         elif field.startswith("$"):
             raise UnknownFilter(
-                f"{field!r} is unknown: give fields with values, or filters in the store's own language"
+                f"“{field}” is unknown: give fields with values, or filters in the store's own language"
             )
         else:
             parsed_conditions += _field_conditions(field, value)
@@ -39,11 +39,11 @@ def conditions(filters: JSONObject) -> list[Condition]:
 
 def _and_conditions(value: JSONValue) -> list[Condition]:
     if not isinstance(value, list):
-        raise UnknownFilter("'$and' has to be a list of filters")
+        raise UnknownFilter("“$and” has to be a list of filters")
     parsed_conditions: list[Condition] = []
     for item in value:
         if not isinstance(item, dict):
-            raise UnknownFilter("'$and' has to be a list of filters")
+            raise UnknownFilter("“$and” has to be a list of filters")
         parsed_conditions += conditions(item)
     return parsed_conditions
 
@@ -55,7 +55,7 @@ def _field_conditions(field: str, test: JSONValue) -> list[Condition]:
         return [_validated_condition(field, "$eq", test)]
     if unknown_operators := [name for name in test if name not in _OPERATORS]:
         raise UnknownFilter(
-            f"{unknown_operators[0]!r} of {field!r} is not an operator: use one of {', '.join(sorted(_OPERATORS))}"
+            f"“{unknown_operators[0]}” of “{field}” is not an operator: use one of {', '.join(sorted(_OPERATORS))}"
         )
     return [_validated_condition(field, cast(Operator, name), value) for name, value in test.items()]
 
@@ -65,7 +65,7 @@ def _validated_condition(field: str, operator: Operator, value: JSONValue) -> Co
     items = value if takes_list and isinstance(value, list) else [value]
     if takes_list != isinstance(value, list) or any(isinstance(item, list | dict) or item is None for item in items):
         expected_value = "a list of strings, numbers or booleans" if takes_list else "a string, a number or a boolean"
-        raise UnknownFilter(f"{operator!r} of {field!r} takes {expected_value}")
+        raise UnknownFilter(f"“{operator}” of “{field}” takes {expected_value}")
     if operator in _RANGE_OPERATORS and not is_number(value):
-        raise UnknownFilter(f"{operator!r} of {field!r} takes a number")
+        raise UnknownFilter(f"“{operator}” of “{field}” takes a number")
     return Condition(field=field, operator=operator, value=value)

@@ -23,7 +23,7 @@ def search(retriever: Retriever, store: HttpSearch, query: Search) -> list[JSONO
         body["embedding_profile"] = query.embedding
     documents = _resolve_pointer(server.ask("", body), store.documents)
     if not isinstance(documents, list):
-        raise server.invalid_response(f"there is no list of documents at {store.documents or 'its root'!r}")
+        raise server.invalid_response(f"there is no list of documents at “{store.documents or 'its root'}”")
     return [_document(server, store, item) for item in documents[: query.top_k]]
 
 
@@ -45,7 +45,7 @@ def _document(server: Server, store: HttpSearch, item: JSONValue) -> JSONObject:
     fields: JSONObject = {store.content: item} if isinstance(item, str) else as_object(item)
     content, score = fields.get(store.content), fields.get(store.score)
     if not isinstance(content, str):
-        raise server.invalid_response(f"a document has no text under {store.content!r}")
+        raise server.invalid_response(f"a document has no text under “{store.content}”")
     recorded_id = fields.get(store.id)
     document: JSONObject = {
         "id": digest(content)[:_ID_LENGTH] if recorded_id is None else str(recorded_id),

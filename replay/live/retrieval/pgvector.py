@@ -104,7 +104,7 @@ def _test(store: Pgvector, condition: Condition) -> tuple[sql.Composed, list[Any
         return _comparison(condition, sql.SQL("{}").format(_name(condition.field)), sql.SQL("%s"), lambda value: value)
     if store.metadata is None:
         columns = ", ".join(sorted({store.id, store.content, *store.columns}))
-        raise UnknownFilter(f"{condition.field!r} is not a column to filter by: use one of {columns}")
+        raise UnknownFilter(f"“{condition.field}” is not a column to filter by: use one of {columns}")
     field = sql.SQL("{} -> %s::text").format(_name(store.metadata))
     test, values = _comparison(condition, sql.SQL("({})").format(field), sql.SQL("%s::jsonb"), json.dumps)
     if condition.operator in {"$gt", "$gte", "$lt", "$lte"}:  # JSON orders values of different types by type

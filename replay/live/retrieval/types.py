@@ -128,7 +128,7 @@ class RetrieverEntry(Schema):
         if self.qdrant is None and any(entry.engine for entry in self.embeddings.values()):
             raise ValueError("only Qdrant embeds texts itself: give `provider` or `local` instead of `engine`")
         if self.embedding is not None and self.embedding not in self.embeddings:
-            raise ValueError(f"`embedding` is {self.embedding!r}, which is not one of {sorted(self.embeddings)}")
+            raise ValueError(f"`embedding` is “{self.embedding}”, which `embeddings` does not define")
         return self
 
     @property

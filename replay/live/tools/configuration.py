@@ -31,14 +31,14 @@ def callables() -> dict[str, EntryPoint]:
 
 
 def _tool(name: str, value: object) -> Tool:
-    location = f"FORKPOINT_TOOLS[{name!r}]"
+    location = f"FORKPOINT_TOOLS.{name}"
     try:
         entry = ToolEntry.model_validate(value)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f"[{part!r}]" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg']}.") from error
+        place = "".join(f".{part}" for part in first["loc"])
+        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
     if entry.python is not None and entry.python not in callables():
-        detail = f"no installed package offers it in the entry point group {GROUP!r}"
-        raise ImproperlyConfigured(f"{location}['python'] names {entry.python!r}: {detail}.")
+        detail = f"no installed package offers it in the entry point group `{GROUP}`"
+        raise ImproperlyConfigured(f"{location}.python is “{entry.python}”: {detail}.")
     return Tool(name=name, entry=entry)

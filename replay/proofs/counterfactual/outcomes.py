@@ -233,7 +233,7 @@ def classify(value: str, *, base: str, candidate: str) -> ProbeOutcome:
 def _concluded_outcome(result: Result) -> str:
     conclusion = result.conclusion
     if conclusion is None or not is_decided(conclusion):
-        reason = "nothing judges it" if conclusion is None or not conclusion.reason else conclusion.reason
+        reason = "no check or rule decides it" if conclusion is None or not conclusion.reason else conclusion.reason
         raise UnknownOutcome(gap(Gap.OUTCOME_UNDECIDED, detail=reason))
     return conclusion.outcome
 

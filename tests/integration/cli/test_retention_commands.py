@@ -17,7 +17,7 @@ def test_run_is_deleted_restored_and_purged(forkpoint: WarmShell, failed_run: st
     plan = forkpoint("purge", "--dry-run", "--json").json
     assert (plan["runs"], plan["effects"]) == (0, [])
     assert "nothing was deleted" in forkpoint("purge", "--dry-run").out
-    assert "0 runs and 0 artifacts deleted" in forkpoint("purge").out
+    assert "deleted 0 runs and 0 artifacts" in forkpoint("purge").out
 
 
 def test_unknown_run_cannot_be_deleted(forkpoint: WarmShell) -> None:

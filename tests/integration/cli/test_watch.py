@@ -46,7 +46,7 @@ def test_growing_sessions_are_sent_and_resumed(tmp_path: Path) -> None:
         assert [run["steps"] for run in _runs(server, grown)] == [grown]
         session.write_bytes(lines[0])
         result = shell("watch", folder, "--once", "--url", server.url)
-        assert "shorter than what was sent" in result.err
+        assert "shorter than the part that was already sent" in result.err
     finally:
         server.kill()
 

@@ -140,7 +140,7 @@ def test_app_option_sets_the_app() -> None:
 def test_format_option_disables_detection() -> None:
     report = import_files.import_files([in_memory("x", transcript(1))], format="kurral")
     assert "kurral_id" in report.skipped[0].reason
-    with pytest.raises(Exception, match="'morse' is not a format"):
+    with pytest.raises(Exception, match="“morse” is not a format"):
         import_files.import_files([], format="morse")
 
 

@@ -278,10 +278,10 @@ def _taken_away(*_: Any) -> Any:
 
 def test_configuration_error_names_its_location(settings: Settings) -> None:
     for entry, message in (
-        ({"matcher": "(", "answer": {"action": "deny"}}, "['matcher']"),
-        ({"python": "nobody"}, "['python']"),
+        ({"matcher": "(", "answer": {"action": "deny"}}, ".matcher"),
+        ({"python": "nobody"}, ".python"),
         ({}, "exactly one"),
-        ({"answer": {"action": "deny"}, "events": ["lunch"]}, "['events']"),
+        ({"answer": {"action": "deny"}, "events": ["lunch"]}, ".events"),
     ):
         hook(settings, mine=entry)
         with pytest.raises(ImproperlyConfigured, match="FORKPOINT_HOOKS") as error:

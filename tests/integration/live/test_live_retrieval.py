@@ -144,10 +144,10 @@ def test_plan_names_retriever_without_searching(endpoint: ProviderServer) -> Non
     ("retrievers", "says"),
     [
         ({}, "no retriever is configured"),
-        ({"other": {"http": NOWHERE}}, "none of the configured retrievers (other) serves 'policies'"),
+        ({"other": {"http": NOWHERE}}, "none of the configured retrievers (other) serves “policies”"),
         (
             {"other": {"http": NOWHERE, "serves": ["pol*"], "stores": ["chroma"]}},
-            "(other) serves 'policies', whose recording names no store",
+            "(other) serves “policies”, whose recording names no store",
         ),
     ],
 )
@@ -164,7 +164,7 @@ def test_unknown_embedding_profile_is_refused(settings: Settings) -> None:
     entry = {"chroma": {"url": "http://127.0.0.1:9", "collection": "c"}, "serves": ["p*"]}
     settings.RETRIEVERS = {"kb": {**entry, "embeddings": {"small": {"provider": "vectors", "model": "s"}}}}
     override = {"match": {"step": 1}, "retrieval": {"embedding_profile": "large"}}
-    assert "no embedding profile 'large': there is small" in plan(override).refusals[0].detail
+    assert "no embedding profile “large”: it has small" in plan(override).refusals[0].detail
     override["retrieval"] = {"embedding_profile": "small"}
     assert plan(override).refusals == []
 
@@ -275,18 +275,18 @@ def test_query_embedding_cost_is_counted(settings: Settings) -> None:
         ({"http": {"url": "http://a/"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "omit `embeddings`"),
         ({"chroma": {"url": "http://a/", "collection": "c"}}, "`embeddings` is empty"),
         ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"engine": "x"}}}, "only Qdrant"),
-        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, "['embeddings']['a']"),
+        ({"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {}}}, ".embeddings.a"),
         (
             {"chroma": {"url": "http://a/", "collection": "c"}, "embeddings": {"a": {"provider": "x", "model": "y"}}},
-            "is 'x', which is not a configured provider",
+            "is “x”, which is not a configured provider",
         ),
-        ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, "['pgvector']['url_env']"),
-        ({"http": {"url": "http://a/"}, "embedding": "b"}, "not one of []"),
+        ({"pgvector": {"table": "t"}, "embeddings": {"a": {"local": "all-MiniLM-L6-v2"}}}, ".pgvector.url_env"),
+        ({"http": {"url": "http://a/"}, "embedding": "b"}, "which `embeddings` does not define"),
     ],
 )
 def test_configuration_errors_fail_at_start(settings: Settings, entry: Any, says: str) -> None:
     settings.RETRIEVERS = {"kb": entry}
     with pytest.raises(ImproperlyConfigured) as mistake:
         retrieval.configured_retrievers()
-    assert "FORKPOINT_RETRIEVERS['kb']" in str(mistake.value)
+    assert "FORKPOINT_RETRIEVERS.kb" in str(mistake.value)
     assert says in str(mistake.value)

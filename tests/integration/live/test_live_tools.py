@@ -263,11 +263,11 @@ def test_unreachable_host_ends_replay_after_retries(settings: Settings) -> None:
     ("entry", "says"),
     [
         ({}, "give exactly one of"),
-        ({"http": {"url": "ftp://a/"}}, "FORKPOINT_TOOLS['get_order']['http']['url']"),
-        ({"http": {"url": "http://a/", "verb": "GET"}}, "['http']['verb']"),
+        ({"http": {"url": "ftp://a/"}}, "FORKPOINT_TOOLS.get_order.http.url"),
+        ({"http": {"url": "http://a/", "verb": "GET"}}, ".http.verb"),
         ({"mcp": {}}, "`command`"),
         ({"python": "nobody"}, "no installed package offers it"),
-        ({"python": "a", "timeout_s": 0}, "['timeout_s']"),
+        ({"python": "a", "timeout_s": 0}, ".timeout_s"),
     ],
 )
 def test_configuration_error_names_its_location(settings: Settings, entry: Any, says: str) -> None:

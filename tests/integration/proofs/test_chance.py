@@ -62,10 +62,12 @@ def test_trials_of_one_task_differ_by_chance(client: Client, monkeypatch: pytest
     assert "task 7, trial 0 and 3" in report["attribution"]["sentence"]
 
     plan = post(client, f"/diffs/{report['id']}/prove/preview")
-    assert any(warning.startswith("No probe is needed, chance is the answer") for warning in plan["warnings"])
+    assert any(
+        warning.startswith("No probe is needed, because the difference is chance") for warning in plan["warnings"]
+    )
     findings = run_proof(client, monkeypatch, report["id"])["findings"]
     assert (findings["verdict"], findings["confidence"], findings["live_calls"]) == ("noise", "noise", 0)
-    assert findings["conclusion"].startswith("Chance made the difference: both runs are trials of task 7")
+    assert findings["conclusion"].startswith("The difference is chance: both runs are trials of task 7")
     attribution = client.get(f"/api/v1/diffs/{report['id']}").json()["attribution"]
     assert (attribution["verdict"], attribution["sentence"]) == ("noise", findings["conclusion"])
 

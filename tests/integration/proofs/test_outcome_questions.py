@@ -93,7 +93,7 @@ def test_score_decides_with_a_bound(client: Client, no_queue: list[tuple[str, st
     )
     rule = {"thresholds": {"helpful": {"at_least": 0.95}}}
     client.put("/api/v1/outcome-rules/desk", rule, content_type="application/json")
-    assert "but it failed (helpful 0.9)" in _preview(client, diff, **request)["refusals"][0]["detail"]
+    assert "but by its recording it failed (helpful 0.9)" in _preview(client, diff, **request)["refusals"][0]["detail"]
 
 
 def test_check_has_to_agree_with_the_judgement(client: Client, no_queue: list[tuple[str, str]]) -> None:
@@ -105,8 +105,8 @@ def test_check_has_to_agree_with_the_judgement(client: Client, no_queue: list[tu
     details = [refusal["detail"] for refusal in _preview(client, diff, question="outcome", checks=checks)["refusals"]]
     assert len(details) == 2
     assert details[0] == (
-        "replays would say that the base passed (reward), but it failed (reward 0): use checks that agree with the "
-        "recorded judgement"
+        "under these checks the base passed (reward), but by its recording it failed (reward 0): use checks "
+        "that agree with the recorded judgement"
     )
 
 

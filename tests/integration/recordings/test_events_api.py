@@ -46,7 +46,7 @@ def test_bad_events_are_named_and_the_others_stored() -> None:
     rejected = receipt["rejected"]
     assert isinstance(rejected, list)
     assert [item["line"] for item in rejected] == [2, 3, 4]
-    assert "'dance' is not an event type" in rejected[0]["reason"]
+    assert "“dance” is not an event type" in rejected[0]["reason"]
 
 
 def test_events_of_another_run_are_rejected() -> None:
@@ -103,4 +103,4 @@ def test_zstd_bomb_is_refused_before_it_is_unpacked() -> None:
 
 def test_unknown_encoding_is_an_error() -> None:
     status, problem = _post(b"", **{"Content-Encoding": "br"})
-    assert (status, "'br' is unknown" in str(problem["detail"])) == (415, True)
+    assert (status, "“br” is unknown" in str(problem["detail"])) == (415, True)

@@ -151,7 +151,7 @@ def test_only_safe_suggestions_are_accepted(name: str) -> None:
     tool_review_services.decide({"search_policy": False}, author="ada")
     response = accept("get_order", name)
     assert (response.status_code, response.json()["code"]) == (409, "conflict")
-    assert repr(name) in response.json()["detail"]
+    assert f"“{name}”" in response.json()["detail"]
     assert tools()["get_order"].safe is None, "all or none"
 
 
@@ -210,7 +210,7 @@ def test_unreviewed_tool_refuses_the_replay() -> None:
     run = desk()
     refusal = preview(run).refusals[0]
     assert (refusal.code, refusal.where, refusal.step) == ("tool_review_required", "/policy/allow", 4)
-    assert "'get_order', 'search_policy'" in refusal.detail
+    assert "“get_order”, “search_policy”" in refusal.detail
     request: Any = {"run": str(run.id), "policy": {"allow": ["tool"], "order": "reexecute"}}
     with pytest.raises(ReplayRefusal) as error:
         services.launch(prepare.parse(request))
@@ -219,12 +219,12 @@ def test_unreviewed_tool_refuses_the_replay() -> None:
 
 def test_reviewed_tools_do_not_block() -> None:
     run = desk()
-    assert "'search_policy'" in review_refusals(run, tools={"block": ["get_*"]})[0]
+    assert "“search_policy”" in review_refusals(run, tools={"block": ["get_*"]})[0]
     assert review_refusals(run, tools={"allow": ["other"]}) == []
     tool_review_services.decide({"get_order": True, "search_policy": False}, author="ada")
     assert review_refusals(run) == []
     tool_review_services.decide({"get_order": None}, author="ada")
-    assert "'get_order'" in review_refusals(run)[0]
+    assert "“get_order”" in review_refusals(run)[0]
 
 
 def test_policy_without_tools_needs_no_review() -> None:

@@ -71,7 +71,7 @@ def test_duplicate_key_is_rejected() -> None:
     response = Client().post("/api/v1/login", body, content_type="application/json")
     problem = response.json()
     assert (response.status_code, problem["code"], problem["where"]) == (422, "validation_error", "/user")
-    assert "the key 'name' occurs twice" in problem["detail"]
+    assert "the key “name” occurs twice" in problem["detail"]
 
 
 @pytest.mark.parametrize(

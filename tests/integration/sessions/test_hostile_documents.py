@@ -79,4 +79,4 @@ def test_error_detail_quotes_are_short(client: Client) -> None:
 def test_duplicate_tool_decisions_are_refused(client: Client) -> None:
     decisions = [{"name": "pay", "safe": True}, {"name": "pay", "safe": False}]
     answer = client.put("/api/v1/tools", {"decisions": decisions}, content_type="application/json")
-    assert (answer.status_code, answer.json()["detail"]) == (422, "'pay' has two decisions")
+    assert (answer.status_code, answer.json()["detail"]) == (422, "“pay” has two decisions")

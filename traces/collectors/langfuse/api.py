@@ -59,7 +59,7 @@ class ScoreView(CollectorView):
         """Delete a score that was sent to this server; it is withdrawn from its run."""
         address = addresses.find(_SCORE, [id]).get(id)
         if address is None:
-            raise NotFound(f"there is no score {id[:60]!r}")
+            raise NotFound(f"there is no score “{id[:60]}”")
         with slot():
             arrivals.accept([deletion(id, address.external_id)], project=address.project)
         return answer({"message": f"Score {id} deleted"}, 202)
@@ -82,7 +82,7 @@ class MissingView(CollectorView):
     title: ClassVar[str] = "endpoint"
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        raise NotFound(f"Forkpoint has no {self.title} {kwargs['path'][:200]!r}")
+        raise NotFound(f"Forkpoint has no {self.title} “{kwargs['path'][:200]}”")
 
 
 class PromptView(MissingView):

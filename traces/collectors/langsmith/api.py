@@ -123,7 +123,7 @@ class MissingView(CollectorView):
     """What Forkpoint does not have: prompts, datasets, and the reading of runs."""
 
     def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        raise NotFound(f"Forkpoint has no endpoint {kwargs['path'][:200]!r}")
+        raise NotFound(f"Forkpoint has no endpoint “{kwargs['path'][:200]}”")
 
 
 def _require_object(body: JsonBody) -> JSONObject:
@@ -154,6 +154,6 @@ def _store(split: Split, request: HttpRequest, problems: list[BadFile]) -> None:
 def _change_feedback(id: str, change: JSONObject | None) -> None:
     address = addresses.find(_FEEDBACK, [id]).get(id)
     if address is None:
-        raise NotFound(f"there is no feedback {id[:60]!r}")
+        raise NotFound(f"there is no feedback “{id[:60]}”")
     with slot():
         arrivals.accept([feedback_change(id, address.external_id, change)], project=address.project)

@@ -263,7 +263,7 @@ def parse_token_count(value: JSONValue, location: str) -> int | None:
     try:
         count = int(value)
     except (ValueError, OverflowError) as error:
-        raise BadFile(f"{as_text(value)[:40]!r} is not a token count", location) from error
+        raise BadFile(f"“{as_text(value)[:40]}” is not a token count", location) from error
     if not 0 <= count <= _MOST_TOKENS:
         raise BadFile(f"{count} is not a token count", location)
     return count

@@ -254,7 +254,7 @@ def _depths(parents: dict[str, str | None], location: str) -> dict[str, int]:
         current: str | None = key
         while current is not None and current not in depths:
             if current in path[-1:] or len(path) > len(parents):
-                raise BadFile(f"the parents of step {current!r} form a cycle", location)
+                raise BadFile(f"the parents of step “{current}” form a cycle", location)
             path.append(current)
             current = parents[current]
         base = depths[current] if current is not None else -1

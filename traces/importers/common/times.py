@@ -68,9 +68,9 @@ def _parse_iso_text(value: str, location: str) -> datetime:
         time = datetime.fromisoformat(_FRACTION.sub(r".\1", iso_text))
         aware = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise BadFile(f"{value[:60]!r} is not a time", location) from error
+        raise BadFile(f"“{value[:60]}” is not a time", location) from error
     if aware < _EPOCH:
-        raise BadFile(f"{value[:60]!r} lies before 1970", location)
+        raise BadFile(f"“{value[:60]}” lies before 1970", location)
     return aware
 
 

@@ -106,7 +106,7 @@ def _id_bytes(identifier: str, name: str) -> bytes:
     try:
         return bytes.fromhex(identifier)
     except ValueError as error:
-        raise UnusableRecord(f"its {name} id {identifier[:40]!r} is not in hex") from error
+        raise UnusableRecord(f"its {name} id “{identifier[:40]}” is not hexadecimal") from error
 
 
 def _time(value: JSONValue) -> int:
@@ -115,4 +115,4 @@ def _time(value: JSONValue) -> int:
     try:
         return check_time(int(as_text(value)))
     except ValueError as error:
-        raise UnusableRecord(f"{as_text(value)[:40]!r} is not a time in nanoseconds") from error
+        raise UnusableRecord(f"“{as_text(value)[:40]}” is not a time in nanoseconds") from error

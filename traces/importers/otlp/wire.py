@@ -179,7 +179,7 @@ def _parse_integer(value: JSONValue, location: str) -> int:
     try:
         number = int(as_text(value))
     except ValueError as error:
-        raise BadFile(f"{as_text(value)[:40]!r} is not an integer", location) from error
+        raise BadFile(f"“{as_text(value)[:40]}” is not an integer", location) from error
     if not -(2**63) <= number < 2**64:
         raise BadFile("an integer beyond 64 bits", location)
     return number
@@ -207,7 +207,7 @@ def _parse_id(value: JSONValue, location: str) -> str:
     try:
         raw = base64.b64decode(raw_id, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadFile(f"{raw_id[:40]!r} is not an id in hex", location) from error
+        raise BadFile(f"“{raw_id[:40]}” is not a hexadecimal id", location) from error
     if len(raw) not in {8, 16}:
-        raise BadFile(f"{raw_id[:40]!r} is not an id in hex", location)
+        raise BadFile(f"“{raw_id[:40]}” is not a hexadecimal id", location)
     return raw.hex() if any(raw) else ""

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from cockpit.cli import output
 from cockpit.cli.client import connect
+from diffing.sentences.text import count_noun
 
 _KEPT_BY = (("pinned_runs", "pinned"), ("held_runs", "legal hold"), ("cited_runs", "cited"))
 
@@ -19,8 +20,8 @@ def purge(*, dry_run: bool, json: bool, url: str | None, token: str | None) -> N
     elif dry_run:
         _show_plan(report)
     else:
-        text = f"{report['runs']} runs and {report['artifacts']} artifacts deleted, {_megabytes(report['size'])}"
-        output.people().print(text)
+        counts = f"{count_noun(report['runs'], 'run')} and {count_noun(report['artifacts'], 'artifact')}"
+        output.people().print(f"deleted {counts}, {_megabytes(report['size'])}")
 
 
 def _show_plan(plan: dict[str, Any]) -> None:
@@ -31,7 +32,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
         table.add_row(effect["app"] or "all apps", effect["tag"] or "all", str(effect["days"]), *counts)
     if plan["effects"]:
         people.print(table)
-    people.print(f"would delete {plan['runs']} runs, {_megabytes(plan['size'])}; nothing was deleted")
+    people.print(f"would delete {count_noun(plan['runs'], 'run')}, {_megabytes(plan['size'])}; nothing was deleted")
 
 
 def _megabytes(size: int) -> str:

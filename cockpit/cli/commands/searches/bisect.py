@@ -56,7 +56,7 @@ def choice(
     if judgement is not None:
         question = "judgement"
     if question not in questions:
-        raise Failure(f"{question!r} is not a question: choose {', '.join(questions)}", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{question}” is not a question: choose {', '.join(questions)}", exit=Exit.BAD_INPUT)
     options = {"judgement": judgement, "at_least": at_least, "at_most": at_most}
     return {"question": question, **{name: value for name, value in options.items() if value is not None}}
 
@@ -68,10 +68,10 @@ def check(text: str) -> dict[str, Any]:
             document: Any = duplicate_keys.loads(text.encode())
             return dict(document)
         except ValueError as error:
-            raise Failure(f"the check {text!r} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
+            raise Failure(f"the check “{text}” is not JSON: {error}", exit=Exit.BAD_INPUT) from error
     head, colon, value = text.partition(":")
     if not colon or not value:
-        raise Failure(f"{text!r} is not a check: use {_FORMS}", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{text}” is not a check: use {_FORMS}", exit=Exit.BAD_INPUT)
     name, _, kind = head.rpartition("=")
     title = {"name": name} if name else {}
     if kind in _TEXTS:
@@ -80,7 +80,7 @@ def check(text: str) -> dict[str, Any]:
         return {"kind": kind, **title, "tool": value}
     if kind == "json_schema":
         return {"kind": kind, **title, "document": _document(Path(value))}
-    raise Failure(f"{kind!r} is not a kind of check: use {_FORMS}", exit=Exit.BAD_INPUT)
+    raise Failure(f"“{kind}” is not a kind of check: use {_FORMS}", exit=Exit.BAD_INPUT)
 
 
 def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
@@ -120,7 +120,7 @@ def _follow(api: Api, bisection: dict[str, Any]) -> dict[str, Any]:
             bisection = api.get(f"/bisections/{bisection['id']}")
     except KeyboardInterrupt:
         bisection = api.post(f"/bisections/{bisection['id']}/cancel")
-        output.note(f"bisection {bisection['id']} is cancelled")
+        output.note(f"bisection {bisection['id']} was cancelled")
     _print_progress(bisection, printed_count)
     return bisection
 
@@ -130,7 +130,8 @@ def _print_progress(bisection: dict[str, Any], printed_count: int) -> int:
     finished = [probe for probe in bisection["results"] if probe["verdict"] != ProbeVerdict.RUNNING]
     for probe in finished[printed_count:]:
         change = " with the changes" if probe["changed"] else ""
-        output.note(f"from step {probe['fork']['sequence_no']}{change}: {probe['verdict']}")
+        verdict = _VERDICTS.get(probe["verdict"], probe["verdict"])
+        output.note(f"from step {probe['fork']['sequence_no']}{change}: {verdict}")
     return len(finished)
 
 
@@ -149,18 +150,25 @@ def _show_plan(plan: dict[str, Any]) -> None:
         output.people(),
         [
             ("forks at", f"{len(numbers)} steps: {', '.join(numbers[:12])}{' …' if len(numbers) > 12 else ''}"),
-            ("replays", f"about {plan['probes']}, max. {plan['most_probes']} with one turning point"),
-            ("live calls", f"about {plan['live_calls']}, max. {plan['most_live_calls']}"),
-            ("cost", f"about {output.money(plan['cost_usd'])}, max. {output.money(plan['most_cost_usd'])}"),
+            ("replays", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
+            ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
+            ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
         ],
     )
     for warning in plan["warnings"]:
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
-        output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
+        output.error(f"{refusal['detail']} (at {refusal['where']})")
 
 
-_RESCUES: Final = {"rescued": "helps", "not_rescued": "does not help", "unclear": "unclear"}
+_REPRODUCTIONS: Final = {
+    "reproduces": "comes back every time",
+    "flaky": "comes back sometimes",
+    "does_not_reproduce": "did not come back",
+    "unclear": "not known yet",
+}
+_VERDICTS: Final = {ProbeVerdict.UNCLEAR: "undecided"}
+_RESCUES: Final = {"rescued": "helps", "not_rescued": "does not help", "unclear": "not known yet"}
 
 
 def _show(bisection: dict[str, Any]) -> None:
@@ -173,7 +181,7 @@ def _show(bisection: dict[str, Any]) -> None:
         [
             ("bisection", bisection["id"]),
             ("status", bisection["status"]),
-            ("failure", result["reproduction"].replace("_", " ")),
+            ("failure", _REPRODUCTIONS[result["reproduction"]]),
             ("re-running", _RESCUES[result["rescue"]]),
             ("point of no return", f"step {commit['step']['sequence_no']}" if commit else None),
             ("confidence", f"{commit['confidence']}: {commit['why']}" if commit else None),
@@ -182,7 +190,7 @@ def _show(bisection: dict[str, Any]) -> None:
         ],
     )
     console.print()
-    table = output.table(">from step", "type", ">passed", ">failed", ">unclear", "name")
+    table = output.table(">from step", "type", ">passed", ">failed", ">undecided", "name")
     for fork in result["forks"]:
         step, counts = fork["step"], fork["counted"]
         cells = [str(counts[name]) for name in (ProbeVerdict.PASSED, ProbeVerdict.FAILED, ProbeVerdict.UNCLEAR)]

@@ -9,6 +9,7 @@ from cockpit.cli import output
 from cockpit.cli.client import connect
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
+from diffing.sentences.text import count_noun
 
 
 def calibrate(base: str, candidate: str, *, accept: str | None, json: bool, url: str | None, token: str | None) -> None:
@@ -23,9 +24,8 @@ def calibrate(base: str, candidate: str, *, accept: str | None, json: bool, url:
         return
     _show(calibration)
     if ignore_list is not None:
-        output.note(
-            f"{calibration['app']} has ignore list {ignore_list['version']}, with {len(ignore_list['rules'])} rules"
-        )
+        rules = count_noun(len(ignore_list["rules"]), "field")
+        output.note(f"the ignore list of {calibration['app']} has {rules} (version {ignore_list['version']})")
 
 
 def _selected_indexes(accept: str | None, proposals: list[dict[str, Any]]) -> list[int]:
@@ -34,16 +34,18 @@ def _selected_indexes(accept: str | None, proposals: list[dict[str, Any]]) -> li
     if accept == "recommended":
         return [index for index, proposal in enumerate(proposals) if proposal["recommended"]]
     if not re.fullmatch(r"[1-9]\d{0,5}(,[1-9]\d{0,5})*", accept):
-        raise Failure(f"{accept!r}: use numbers of proposals, such as 1,3, or `recommended`", exit=Exit.BAD_INPUT)
+        raise Failure(
+            f"“{accept}” selects no proposals: use numbers, such as 1,3, or `recommended`", exit=Exit.BAD_INPUT
+        )
     return [int(number) - 1 for number in accept.split(",")]
 
 
 def _show(calibration: dict[str, Any]) -> None:
     console = output.people()
     counts = f"{calibration['compared']} calls compared, {calibration['differing']} differ"
-    output.facts(console, [("calls", counts), ("unified by all", len(calibration["unified"]))])
+    output.facts(console, [("calls", counts), ("matches gained", len(calibration["unified"]))])
     console.print()
-    table = output.table(">no", "field", "is", ">differs", ">unifies", "collisions", "example")
+    table = output.table(">no", "field", "kind", ">differences", ">matches gained", "false matches", "for example")
     for number, proposal in enumerate(calibration["proposals"], 1):
         rule, example = proposal["rule"], proposal["examples"][0]
         field = f"{rule['type']} {rule['name']} {rule['pointer']}" + (" (within the text)" if rule["within"] else "")
@@ -63,8 +65,8 @@ def _show(calibration: dict[str, Any]) -> None:
         )
     console.print(table)
     if calibration["left_out"]:
-        output.note(f"{calibration['left_out']} more differing pairs of calls were not examined")
+        output.note(f"not examined: {count_noun(calibration['left_out'], 'more pair')} of different calls")
     if calibration["unchecked"]:
-        output.note(f"{calibration['unchecked']} more calls were not examined for collisions")
+        output.note(f"not checked for false matches: {count_noun(calibration['unchecked'], 'more call')}")
     if calibration["left"]:
-        output.note(f"{len(calibration['left'])} other differences are meaningful and cannot be ignored")
+        output.note(f"{count_noun(len(calibration['left']), 'other difference')} cannot be ignored: the values matter")

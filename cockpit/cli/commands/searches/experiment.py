@@ -72,7 +72,7 @@ def _follow(api: Api, experiment: dict[str, Any]) -> dict[str, Any]:
             experiment = api.get(f"/experiments/{experiment['id']}")
     except KeyboardInterrupt:
         experiment = api.post(f"/experiments/{experiment['id']}/cancel")
-        output.note(f"experiment {experiment['id']} is cancelled")
+        output.note(f"experiment {experiment['id']} was cancelled")
     _print_progress(experiment, printed_rows)
     return experiment
 
@@ -102,7 +102,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
     for warning in plan["warnings"]:
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
-        output.error(f"{refusal['code']}: {refusal['detail']} (at {refusal['where']})")
+        output.error(f"{refusal['detail']} (at {refusal['where']})")
 
 
 def _show(experiment: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ def _show(experiment: dict[str, Any]) -> None:
         ],
     )
     console.print()
-    table = output.table(">rows", ">failed", ">passed", ">95 % interval", ">ARS", ">similar", ">cost", "combination")
+    table = output.table(">rows", ">failed", ">passed", ">95 % interval", ">ARS", ">similarity", ">cost", "combination")
     for cell in experiment["aggregates"]:
         table.add_row(
             str(cell["finished"]),

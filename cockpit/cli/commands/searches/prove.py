@@ -15,6 +15,7 @@ from cockpit.cli.commands.replay import request_body as replay_request_body
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.commands.searches.bisect import check
 from cockpit.cli.errors import Exit, Failure
+from diffing.sentences.evidence_lines import VERDICTS
 from replay.core.vocabulary import ProofStatus
 
 _POLL_S: Final = 0.2
@@ -63,7 +64,7 @@ def request_body(
 
 def confidence_level(level: str | None) -> str | None:
     if level is not None and level not in _LEVELS:
-        raise Failure(f"{level!r} is not a confidence: choose {', '.join(_LEVELS)}", exit=Exit.BAD_INPUT)
+        raise Failure(f"“{level}” is not a confidence: choose {', '.join(_LEVELS)}", exit=Exit.BAD_INPUT)
     return level
 
 
@@ -121,7 +122,7 @@ def _follow(api: Api, proof: dict[str, Any]) -> dict[str, Any]:
             proof = api.get(f"/proofs/{proof['id']}")
     except KeyboardInterrupt:
         proof = api.post(f"/proofs/{proof['id']}/cancel")
-        output.note(f"proof {proof['id']} is cancelled")
+        output.note(f"proof {proof['id']} was cancelled")
     return proof
 
 
@@ -192,14 +193,14 @@ def _show(findings: dict[str, Any]) -> None:
 def _facts(findings: dict[str, Any]) -> list[tuple[str, Any]]:
     noise = findings["noise"]
     return [
-        ("verdict", findings["verdict"].replace("_", " ")),
+        ("verdict", VERDICTS[findings["verdict"]]),
         ("confidence", f"{findings['confidence']}: {findings['rule']}"),
         ("chance", noise["reason"] if noise["p"] is None else f"p = {noise['p']:.3g}: {_unchanged_repeats(noise)}"),
         ("compared", findings["question"]["text"]),
         ("replays", _replays(findings)),
         ("steps run again", findings["steps_executed"]),
         ("live calls", findings["live_calls"]),
-        ("cost", output.money(findings["cost_usd"]) if findings["live_calls"] else "$0"),
+        ("cost", output.money(findings["cost_usd"] if findings["live_calls"] else 0)),
         ("holds", f"over {findings['repeats']} repeats of each side" if findings["repeats"] else findings["scope"]),
     ]
 
@@ -223,4 +224,4 @@ def _doubts(findings: dict[str, Any]) -> Iterator[str]:
         yield f"Assumed: {assumption}"
     if (cheapest := findings["cheapest_experiment"]) is not None:
         price = f" About {cheapest['live_calls']} live calls, {output.money(cheapest['cost_usd'])}."
-        yield f"To settle it: {cheapest['text']}{price if cheapest['replays'] else ''}"
+        yield f"Next test: {cheapest['text']}{price if cheapest['replays'] else ''}"

@@ -227,7 +227,7 @@ def test_unrecorded_model_names_are_gaps() -> None:
     base = [replace(step, model="") for step in route("", "billing", "Pay first.")]
     report = diff_of(base, route("Screens!", "technical", "Send it in."))
     missing = [item.what for item in report.sections.model.unavailable]
-    assert "the name of the model of 2 model steps" in missing
+    assert "the model name of 2 model steps" in missing
 
 
 def test_new_message_is_its_own_change() -> None:

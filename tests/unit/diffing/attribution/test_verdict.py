@@ -308,7 +308,7 @@ def test_missing_payload_is_a_gap() -> None:
 
 def test_missing_system_prompt_is_a_gap() -> None:
     report = diff_of([agent(), model([user("Hi")], reply("Hello."))], [agent(), model([user("Hi")], reply("Hello."))])
-    assert [gap.what for gap in report.sections.prompt.unavailable] == ["system prompt"]
+    assert [gap.what for gap in report.sections.prompt.unavailable] == ["the system prompt"]
 
 
 @pytest.mark.parametrize("derived", [True, False])

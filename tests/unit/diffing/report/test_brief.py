@@ -209,7 +209,7 @@ def test_quoted_answers_are_not_repeated() -> None:
 def test_inconclusive_proof_gives_its_rule() -> None:
     report = refund()
     proof = evidence(report, verdict="inconclusive", confidence="low", rule="The budget ran out.", primary=[])
-    assert brief(with_evidence(report, [proof])).why.endswith("The replays were inconclusive: The budget ran out.")
+    assert brief(with_evidence(report, [proof])).why.endswith("The replays were inconclusive: the budget ran out.")
 
 
 def test_check_that_did_not_run_has_not_passed() -> None:

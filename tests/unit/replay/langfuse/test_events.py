@@ -169,8 +169,8 @@ def test_event_ids_depend_on_content() -> None:
     ("body", "problem"),
     [
         ({"name": "x"}, "an observation without an id (/batch/0/body/id)"),
-        ({"id": "o", "usage": {"input": "many"}}, "'many' is not a token count (/batch/0/body/usage)"),
-        ({"id": "o", "startTime": "noon"}, "'noon' is not a time (/batch/0/body)"),
+        ({"id": "o", "usage": {"input": "many"}}, "“many” is not a token count (/batch/0/body/usage)"),
+        ({"id": "o", "startTime": "noon"}, "“noon” is not a time (/batch/0/body)"),
         (None, "expected an object, got null (/batch/0/body)"),
     ],
 )

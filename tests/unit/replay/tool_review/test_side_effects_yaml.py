@@ -52,7 +52,7 @@ def test_suggestions_stay_on_comment_lines() -> None:
         ('tools: {send_email: "false"}\ndone: true', "/tools/send_email", "without quotes"),
         ("tools: {a: true}\ndone: 'true'", "/done", "without quotes"),
         ("tools: {a/b: 1}\ndone: true", "/tools/a~1b", "is 1"),
-        ("tools: {a: null}\ndone: true", "/tools/a", "is None"),
+        ("tools: {a: null}\ndone: true", "/tools/a", "is null"),
         ("tools: {on: true}\ndone: true", "/tools/True", "in quotes"),
         ("tools: {a: true}", "/done", "missing"),
         ("tools: {a: true, a: false}\ndone: true", "", "occurs twice"),

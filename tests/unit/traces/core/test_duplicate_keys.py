@@ -42,7 +42,7 @@ def test_duplicates_are_found_at_any_depth(
 
 
 def test_file_with_duplicate_key_is_rejected() -> None:
-    with pytest.raises(BadFile, match=r"the key 'role' occurs twice in one object \(/messages/0\)"):
+    with pytest.raises(BadFile, match=r"the key “role” occurs twice in one object \(/messages/0\)"):
         json_value(b'{"messages": [{"role": "user", "role": "system"}]}')
     with pytest.raises(BadFile, match="twice"):
         json_value('{"a": "é", "a": 2}'.encode("cp1252"))

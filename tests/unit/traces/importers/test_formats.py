@@ -60,7 +60,7 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),
         (b"\x00\x01\x02\x03 binary", "binary data", "byte 0"),
-        (b"Dear diary, ...", "begins with 'Dear diary, ...'", "line 1"),
+        (b"Dear diary, ...", "begins with “Dear diary, ...”", "line 1"),
         (b"  \n ", "empty", "byte 0"),
         (b'{"kurral_id": "x", "inputs": {"a": }}', "not JSON", "line 1 column 36"),
     ],

@@ -126,7 +126,7 @@ def test_abandoned_reading_ends_its_process() -> None:
 
 
 def test_unknown_format_is_rejected_first() -> None:
-    with pytest.raises(BadFile, match="'morse' is not a format"):
+    with pytest.raises(BadFile, match="“morse” is not a format"):
         next(reader_process.read_files([], "morse"))
 
 

@@ -112,7 +112,7 @@ def _speaker(turn: JSONObject) -> str:
 
 def _role(turn: JSONObject, location: str) -> str:
     if _speaker(turn) not in _ROLES:
-        raise BadFile(f"{_speaker(turn)[:40]!r} is not a known speaker of a ShareGPT conversation", f"{location}/from")
+        raise BadFile(f"“{_speaker(turn)[:40]}” is not a known speaker of a ShareGPT conversation", f"{location}/from")
     return _ROLES[_speaker(turn)]
 
 

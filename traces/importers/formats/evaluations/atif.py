@@ -136,7 +136,7 @@ def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
     is_copy = step.get("is_copied_context") is True
     role = _ROLES.get(as_text(step.get("source")))
     if role is None:
-        raise BadFile(f"{as_text(step.get('source'))[:40]!r} is not a source of an ATIF step", f"{location}/source")
+        raise BadFile(f"“{as_text(step.get('source'))[:40]}” is not a source of an ATIF step", f"{location}/source")
     content: JSONValue = step.get("message")
     if thought := as_text(step.get("reasoning_content")):
         text_blocks: list[JSONValue] = [{"type": "text", "text": content}] if content else []

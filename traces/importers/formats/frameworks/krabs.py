@@ -105,7 +105,7 @@ def _events(source: Source) -> Iterator[tuple[str, _Event]]:
 def _event(record: JSONObject, location: str) -> _Event:
     kind = as_text(record.get("event_type"))
     if kind not in EVENT_TYPES:
-        raise BadFile(f"{kind[:40]!r} is not an event of Krabs", f"{location}/event_type")
+        raise BadFile(f"“{kind[:40]}” is not an event of Krabs", f"{location}/event_type")
     time = parse_time(record.get("timestamp_ms"), f"{location}/timestamp_ms")
     if time is None:
         raise BadFile("an event without `timestamp_ms`", f"{location}/timestamp_ms")

@@ -170,7 +170,7 @@ def _read_events(source: Source) -> Iterator[_Event]:
 def _event(record: JSONObject, location: str) -> _Event:
     number, kind = record.get("sequence_no"), as_text(record.get("event_type"))
     if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
-        raise BadFile(f"{kind[:60]!r} is not an event type", f"{location}/event_type")
+        raise BadFile(f"“{kind[:60]}” is not an event type", f"{location}/event_type")
     if not is_integer(number) or number < 0:
         raise BadFile("expected a sequence number of 0 or more", f"{location}/sequence_no")
     if not as_text(record.get("run_id")):

@@ -112,7 +112,7 @@ def trace_of(event: JSONObject) -> str:
     """Return the id of the trace that an ingestion event belongs to. Raises `BadFile` for an event without one."""
     record = _event(event, "")
     if record.kind not in _OBSERVATION_KINDS | {"trace", "score"}:
-        raise BadFile(f"events of type {as_text(event.get('type'))[:60]!r} are not stored", "/type")
+        raise BadFile(f"events of type “{as_text(event.get('type'))[:60]}” are not stored", "/type")
     # As in Langfuse, an observation without a trace is a trace of its own.
     names = {"trace": ("id",), "score": ("traceId",)}.get(record.kind, ("traceId", "id"))
     trace_id = as_text(first_member(record.body, *names))

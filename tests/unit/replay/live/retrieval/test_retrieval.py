@@ -115,7 +115,7 @@ def test_sql_statement_is_parameterized_and_quoted(filters: dict[str, Any], name
     ],
 )
 def test_unsupported_filter_is_refused_by_name(filters: dict[str, Any]) -> None:
-    with pytest.raises(UnknownFilter, match=r"'\$|'a'"):
+    with pytest.raises(UnknownFilter, match=r"“\$|“a”"):
         conditions(filters)
 
 

@@ -59,7 +59,7 @@ def test_tool_schemas_divide_into_sentences() -> None:
     assert reverted_entries == [{**MODELS, "model": {"tools": [SCHEMA, PAY]}}]
     [change] = changes.changes.values()
     parts = changes.parts(change.atom)
-    assert [part.title.split(" ")[0] for part in parts] == ["“get_order”", "Leaving"]
+    assert [part.title.split(" ")[0] for part in parts] == ["“get_order”", "Omitting"]
     assert dump_profile(changes, parts[1].id) == [{**MODELS, "model": {"tools": [SCHEMA]}}]
     assert len(changes.parts(parts[0])) == 0  # one sentence is one thing
 
@@ -278,7 +278,7 @@ def test_fork_settings_are_changes_by_field() -> None:
     changes = changes_of(profile(), fork_profile)
     titles = {change.on_base[0].field: change.atom.title for change in changes.changes.values()}
     assert set(titles) == {"temperature", "n", "tool_choice", "seed", "tools", ""}
-    assert (titles["seed"], titles["tools"]) == ("Leaving out seed of model steps", "Offering the tools issue_refund")
+    assert (titles["seed"], titles["tools"]) == ("Omitting seed of model steps", "Offering the tools issue_refund")
     whole = dump_profile(changes, *changes.changes)
     assert [entry for entry in whole if "arguments" in entry] == [{"match": {"step": 4}, "arguments": {"id": 2}}]
     assert [entry["model"] for entry in whole if "model" in entry] == [model_]

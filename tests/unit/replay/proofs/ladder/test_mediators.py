@@ -208,7 +208,7 @@ def test_unchanged_configuration_is_noise_without_probes() -> None:
     lab = SampledSides()
     proof = by_chance(lab, [], live_calls=100)
     assert (proof.verdict, proof.confidence, proof.primary, lab.requests) == ("noise", "noise", [], [])
-    assert proof.conclusion == "Chance made the difference: both runs are tries at task 7."
+    assert proof.conclusion == "The difference is chance: both runs are tries at task 7."
     assert proof.rule == "No recorded change separates the two runs."
     assert (proof.noise.status, proof.noise.reason) == ("not_needed", "both runs are tries at task 7")
 

@@ -89,10 +89,10 @@ def test_unusable_protobuf_span_is_rejected_alone(fields: Any, reason: str) -> N
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"traceId": "xyz"}, "its trace id 'xyz' is not in hex"),
+        ({"traceId": "xyz"}, "its trace id “xyz” is not hexadecimal"),
         ({"traceId": TRACE[:16]}, "its trace id has 8 bytes instead of 16"),
         ({"startTimeUnixNano": "-5"}, "its time is negative or after the year 2262"),
-        ({"endTimeUnixNano": "soon"}, "'soon' is not a time in nanoseconds"),
+        ({"endTimeUnixNano": "soon"}, "“soon” is not a time in nanoseconds"),
         ({"attributes": [{"key": "n", "value": {"intValue": 10**30}}]}, "is beyond 64 bits"),
     ],
 )

@@ -56,7 +56,7 @@ def test_broken_console_span_is_reported() -> None:
     assert len(runs) == 1
     places = [f"document at line {number}," for number in (1, 2 * len(lines) + 10)]
     assert [place in problem for place, problem in zip(places, problems[:2], strict=True)] == [True, True]
-    assert problems[2] == f"'noon' is not a time (line {len(lines) + 10})"
+    assert problems[2] == f"“noon” is not a time (line {len(lines) + 10})"
 
 
 @pytest.mark.parametrize("field", ["data", "spans"])

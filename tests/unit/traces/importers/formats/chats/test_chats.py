@@ -269,6 +269,6 @@ def test_results_answer_calls_in_order() -> None:
 
 def test_unknown_speaker_is_rejected_with_location() -> None:
     turns = [{"from": "human", "value": "Hi"}, {"from": "parrot", "value": "Hi"}]
-    with pytest.raises(BadFile, match="'parrot' is not a known speaker") as error:
+    with pytest.raises(BadFile, match="“parrot” is not a known speaker") as error:
         read("sharegpt", {"conversations": turns})
     assert error.value.where == "/conversations/1/from"

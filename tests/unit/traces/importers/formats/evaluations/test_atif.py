@@ -57,6 +57,6 @@ def test_bad_trajectory_leaves_others_intact() -> None:
     sources = [Source(name="x", data=orjson.dumps(value)) for value in (bad, good)]
     assert [run.external_id for run in registry.get_importer("atif").runs(sources)] == ["good"]
     assert [[str(problem) for problem in source.problems] for source in sources] == [
-        ["'many' is not a token count (/steps/1/usage)"],
+        ["“many” is not a token count (/steps/1/usage)"],
         [],
     ]
