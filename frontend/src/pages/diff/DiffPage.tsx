@@ -72,10 +72,10 @@ function Header({ report }: { report: DiffReport }): ReactElement {
         </nav>
         <h1 className={classes.title}>
           <Link {...paths.run(report.base.id)}>{baseName(report)}</Link>
-          <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
-          <Link {...paths.run(report.candidate.id)} className={classes.candidate}>
-            {candidateName(report)}
-          </Link>
+          <span className={classes.candidate}>
+            <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
+            <Link {...paths.run(report.candidate.id)}>{candidateName(report)}</Link>
+          </span>
         </h1>
       </div>
       <div className={classes.actions}>
