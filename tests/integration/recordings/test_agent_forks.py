@@ -187,15 +187,18 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
     assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
     assert (log.read_text(), len(models.requests)) == (executions, requests)
-    other = TOOL_AGENT.replace("client =", "get_weather('Bern')\nclient =")
+    other = TOOL_AGENT.replace(
+        "client =", "get_weather('Bern')\nimport os; note(os.environ['FORKPOINT_FREEZE'])\nclient ="
+    )
     refusal = rerun(server, run, other, str(log))
     assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
     assert "this call of get_weather is not in the recording" in refusal.stderr
     assert log.read_text() == executions
-    options = ["--allow-tool", "get_weather", "--set-model", "m2", "--live"]
+    options = ["--allow-tool", "get_weather", "--set-model", "m2", "--live", "--freeze"]
     allowance = rerun(server, run, other, str(log), options=options)
     assert (allowance.returncode, allowance.stdout) == (0, f"{ANSWER} True\n"), allowance.stderr
-    assert log.read_text() == executions + "get_weather\n"
+    assert log.read_text().startswith(f"{executions}get_weather\n20")
+    assert log.read_text().endswith(f" {run}\n")
     fork, _ = fork_of(server, allowance)
     assert labels(fork.steps(6)) == [LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
