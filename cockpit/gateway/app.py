@@ -49,6 +49,7 @@ class Gateway:
         self._live_calls: dict[int, asyncio.Task[events.Outcome]] = {}
         self._client: Any = None
         self._upstreams: dict[str, upstreams.Upstream] = {}
+        self._turns = playback.Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if not scope.get("path", "").startswith(PREFIX):
@@ -92,16 +93,25 @@ class Gateway:
         """Answer a request from a recording, or live where a fork allows it."""
         call = request.call(await _read_body(receive), time.time())
         resolution = await self._resolve(call)
+        try:
+            outcome = await self._outcome(request, call, resolution)
+            if not outcome.status or outcome.error:
+                raise _no_answer(outcome.error)
+            await self._turns.wait(call, resolution.earlier_answers)
+            await _respond(send, outcome.status, upstreams.answer_headers(outcome.headers), outcome.body)
+        finally:
+            self._turns.note(call, resolution.no)
+
+    async def _outcome(self, request: "_Request", call: events.Call, resolution: Resolution) -> events.Outcome:
+        """Return what a call of a rerun gets. What a fork gets is stored first."""
         if resolution.call_id is not None:
             call = playback.edited_call(call, resolution)
         outcome = playback.outcome_of(resolution)
         if outcome is None:
-            outcome = await self._live_outcome(request, call, resolution.call_id)
-        elif resolution.call_id is not None:
+            return await self._live_outcome(request, call, resolution.call_id)
+        if resolution.call_id is not None:
             await asyncio.to_thread(playback.store, call, outcome, resolution.call_id, limit=settings.MAX_BODY_BYTES)
-        if not outcome.status or outcome.error:
-            raise _no_answer(outcome.error)
-        await _respond(send, outcome.status, upstreams.answer_headers(outcome.headers), outcome.body)
+        return outcome
 
     async def _resolve(self, call: events.Call) -> Resolution:
         """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
@@ -240,6 +250,7 @@ class _Request:
             run_start=self.session.start,
             start=start,
             body=body,
+            query=self.scope["query_string"].decode("latin-1"),
             encoding=headers.get(b"content-encoding", b"").decode("latin-1").lower(),
             headers=tuple(
                 (name.decode(), value.decode("latin-1"))

@@ -51,6 +51,7 @@ class Call:
     run_start: float
     start: float
     body: bytes
+    query: str = ""
     encoding: str = ""
     # Those that change the answer.
     headers: tuple[tuple[str, str], ...] = ()

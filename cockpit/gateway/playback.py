@@ -1,9 +1,12 @@
 """Answers calls of an agent that runs again: from the recording of a run, or as the fork that it is demands."""
 
+import asyncio
 import time
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -19,6 +22,48 @@ from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_object, as_text
 from traces.errors import ProblemError
 from traces.importers.formats.tracing.client_calls import model_request
+
+_PATIENCE_S: Final = 3.0
+# An agent sees answers that arrive at once in any order.
+_GAP_S: Final = 0.01
+_MOST_RERUNS: Final = 100
+
+
+class Turns:
+    """Lets a rerun's calls that are open at the same time be answered in recorded order."""
+
+    def __init__(self) -> None:
+        # By the rerun and its start, because an agent that is started again makes its calls again.
+        self._numbers_by_start: OrderedDict[tuple[str, float], set[int]] = OrderedDict()
+        self._change = asyncio.Event()
+
+    async def wait(self, call: Call, numbers: Iterable[int]) -> None:
+        """Wait until these calls are answered. For a limited time: the agent may not make them."""
+        answers = self._answer_numbers(call)
+        absent_numbers = set(numbers) - answers
+        if not absent_numbers:
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE_S):
+                while not absent_numbers <= answers:
+                    await self._change.wait()
+        # The next call does not wait for them again.
+        answers |= absent_numbers
+        await asyncio.sleep(_GAP_S)
+
+    def note(self, call: Call, number: int | None) -> None:
+        """Note that a call is answered."""
+        if number is not None:
+            self._answer_numbers(call).add(number)
+            self._change.set()
+            self._change = asyncio.Event()
+
+    def _answer_numbers(self, call: Call) -> set[int]:
+        numbers = self._numbers_by_start.setdefault((call.run_id, call.run_start), set())
+        self._numbers_by_start.move_to_end((call.run_id, call.run_start))
+        if len(self._numbers_by_start) > _MOST_RERUNS:
+            self._numbers_by_start.popitem(last=False)
+        return numbers
 
 
 def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution:
@@ -73,9 +118,14 @@ def _request(call: Call, limit: int) -> AgentRequest:
         model=as_text(payload["model_id"]),
         headers=as_object(payload.get(REQUEST_HEADERS)),
         api=call.operation.api,
-        is_streamed=body.get("stream") is True or "streamGenerate" in call.operation.path,
+        is_streamed=body.get("stream") is True or _is_event_stream(call),
         states_usage=as_object(body.get("stream_options")).get("include_usage") is True,
     )
+
+
+def _is_event_stream(call: Call) -> bool:
+    """Return whether a call asks Gemini for events. Its other way to stream is one list in JSON."""
+    return "streamGenerate" in call.operation.path and "alt=sse" in call.query.split("&")
 
 
 @contextmanager

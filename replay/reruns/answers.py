@@ -1,6 +1,6 @@
 """How a running agent's model calls are answered: as recorded, by an override, by an equal call, or live."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun, RerunCall
 from replay.reruns import forks, recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
-from replay.reruns.core.matcher import Divergence, Match, Matcher
+from replay.reruns.core.matcher import Divergence, Match, Matcher, earlier_answers
 from replay.reruns.core.playback import rename_body
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
@@ -50,11 +50,14 @@ class Resolution:
     """How a call is answered: by `response`, or live if it is None. `body` is the request with the overrides applied.
 
     `call_id` is the call whose exchange is to be stored before its answer is given; None: it is stored, or need not be.
+    `no` is the recorded call that it is, and `earlier_answers` are those that were answered before it meanwhile.
     """
 
     response: RecordedResponse | None
     body: JSONObject
     call_id: int | None = None
+    no: int | None = None
+    earlier_answers: Sequence[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,7 +104,13 @@ def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ())
     if answer.refusal:
         raise SessionConflict(answer.refusal)
     needs_storing = rerun.profile_id is not None and (answer.response is None or call.exchange is None)
-    return Resolution(response=answer.response, body=edited_request.body, call_id=call.id if needs_storing else None)
+    return Resolution(
+        response=answer.response,
+        body=edited_request.body,
+        call_id=call.id if needs_storing else None,
+        no=call.sequence_no,
+        earlier_answers=earlier_answers(result.call, recording.requests) if isinstance(result, Match) else (),
+    )
 
 
 class _Resolver:

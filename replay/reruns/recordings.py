@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from typing import Final
 from uuid import UUID
@@ -20,6 +21,15 @@ from traces.storage import artifacts, bulk
 # The attribute of a model step with the headers that its answer depends on.
 REQUEST_HEADERS: Final = "request_headers"
 STREAM: Final = "text/event-stream"
+_REQUEST_COLUMNS: Final = (
+    "sequence_no",
+    "provider",
+    "model",
+    "input_ref",
+    "attributes_ref",
+    "started_at",
+    "duration_ms",
+)
 _TOOL_TYPES: Final = (StepType.TOOL, StepType.RETRIEVAL)
 _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
 
@@ -58,20 +68,30 @@ class RecordedOutcome:
 def load_requests(run_id: UUID) -> RecordedRequests:
     """Return the requests of a sealed run in order. Those whose content is lost are left out."""
     steps = Step.objects.filter(run_id=run_id, type=StepType.MODEL).order_by("sequence_no")
-    rows = [*steps.values_list("sequence_no", "provider", "model", "input_ref", "attributes_ref")]
+    rows = [*steps.values_list(*_REQUEST_COLUMNS)]
     inputs = artifacts.available(row[3] for row in rows)
     requests: list[RecordedRequest] = []
     has_headers = False
     for chunk in bulk.chunks(rows):
         attributes = artifacts.available(row[4] for row in chunk)
-        for no, provider, model, input_ref, attributes_ref in chunk:
+        for no, provider, model, input_ref, attributes_ref, *times in chunk:
             fields = as_object(attributes.get(attributes_ref))
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
                 headers = as_object(fields.get(REQUEST_HEADERS))
                 strict: JSONObject = {"provider": provider, "model": model, **headers}
-                requests.append(RecordedRequest(no=no, request=as_object(inputs[input_ref]), strict=strict))
+                start_s, end_s = _span(*times)
+                request = as_object(inputs[input_ref])
+                requests.append(RecordedRequest(no=no, request=request, strict=strict, start_s=start_s, end_s=end_s))
     return RecordedRequests(requests=requests, has_headers=has_headers)
+
+
+def _span(started_at: datetime | None, duration_ms: float | None) -> tuple[float, float]:
+    """Return when a step began and ended, in seconds."""
+    if started_at is None or duration_ms is None:
+        return 0.0, 0.0
+    start_s = started_at.timestamp()
+    return start_s, start_s + duration_ms / 1000
 
 
 @lru_cache(maxsize=4)

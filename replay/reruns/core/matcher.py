@@ -21,12 +21,15 @@ from traces.core.json_types import JSONObject
 class RecordedRequest:
     """A recorded model call: the number of its step, and its request as the step has it.
 
-    `strict` are the fields in which no value is volatile: provider, model and headers.
+    `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
+    `end_s`; both are zero if that is not known.
     """
 
     no: int
     request: JSONObject
     strict: JSONObject
+    start_s: float = 0.0
+    end_s: float = 0.0
 
     @cached_property
     def digest(self) -> str:
@@ -105,6 +108,11 @@ class Matcher:
         trial = Trial(self.renaming)
         difference = _strict_difference(nearest.strict, strict) or first_difference(nearest.request, request, trial)
         return Divergence(nearest=nearest, difference=difference)
+
+
+def earlier_answers(call: RecordedRequest, calls: Sequence[RecordedRequest]) -> list[int]:
+    """Return the calls that were open at the same time as this one and were answered before it."""
+    return [other.no for other in calls if call.start_s < other.end_s < call.end_s]
 
 
 def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:

@@ -274,3 +274,42 @@ def test_websockets_are_refused_at_once(session: GatewaySession) -> None:
     with pytest.raises(InvalidStatus) as refusal:
         connect(f"{session.url.replace('http', 'ws', 1)}/openai/v1/responses", proxy=None)
     assert refusal.value.response.status_code == 403
+
+
+# The first call waits for the model; two others are made and answered meanwhile.
+PARALLEL_AGENT = """
+import json, os, threading, time, urllib.request
+
+def ask(text):
+    address = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/models/gemini-9:generateContent"
+    body = json.dumps({"contents": [{"role": "user", "parts": [{"text": text}]}]}).encode()
+    urllib.request.urlopen(urllib.request.Request(address, body, {"content-type": "application/json"})).read()
+    print(text)
+
+slow = threading.Thread(target=ask, args=["slow"])
+slow.start()
+time.sleep(0.5)
+ask("fast")
+ask("third")
+slow.join()
+"""
+
+
+def test_parallel_calls_are_answered_in_recorded_order(server: Server, gemini: ProviderServer) -> None:
+    third_was_answered = threading.Event()
+
+    def respond(exchange: Exchange) -> None:
+        text = exchange.body["contents"][0]["parts"][0]["text"]
+        if text == "slow":
+            third_was_answered.wait(patience_s(30))
+        exchange.status(200, gemini_chunk(text, "STOP"))
+        if text == "third":
+            third_was_answered.set()
+
+    gemini.respond = respond
+    recorded = record(server, PARALLEL_AGENT)
+    assert recorded.stdout.split()[0] == "fast", recorded.stderr
+    count = len(gemini.requests)
+    again = rerun(server, run_of(recorded), PARALLEL_AGENT)
+    assert (again.returncode, again.stdout.split()[0]) == (0, "fast"), again.stderr
+    assert len(gemini.requests) == count
