@@ -152,7 +152,11 @@ def _text(report: Any) -> str:
     if report["cached"]:
         names = ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5])
         lines[0] += f", {report['cached']} cached"
-        lines.append(f"  volatile values: {names}" if names else "  only durations differ")
+        if names:
+            lines.append(f"  volatile values: {names}")
+        elif not report["is_fork"]:
+            # A fork's cached answers may be those of other runs.
+            lines.append("  only durations differ")
     for name in ("live", "overridden"):
         if report[name]:
             lines[0] += f", {report[name]} {name}"
@@ -191,8 +195,8 @@ def option_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="forkpoint rerun",
         usage="forkpoint rerun RUN [options] -- COMMAND...",
-        description="Run an agent in any language again. Its model calls are answered from the recording of a run, and "
-        "no call reaches a provider. So are the tools that the SDK knows in a Python agent; all others really run. "
+        description="Run an agent in any language again. Its model calls are answered from the recording of a run, as "
+        "are the tools that the SDK knows in a Python agent. All other tools really run; no call reaches a provider. "
         "With --set-prompt, --set-model, --override, --from or --live, the rerun is a fork: what the agent does is "
         "recorded as another run and compared with the first.",
         epilog="COMMAND is the program to run, with its arguments. "

@@ -280,7 +280,9 @@ def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_requ
 
 def _earlier_call(rerun: Rerun, no: int | None, answer: _Answer) -> RerunCall | None:
     """Return the call of an earlier start that got the same answer for a step; forget one that got another answer."""
-    calls = rerun.calls.filter(sequence_no=no) if no is not None else rerun.calls.none()
+    if no is None or rerun.attempt == 1:
+        return None
+    calls = rerun.calls.filter(sequence_no=no)
     call = calls.filter(label=answer.label or "", reason=answer.reason or "").first() if answer.response else None
     (calls.exclude(id=call.id) if call else calls).delete()
     return call

@@ -89,11 +89,24 @@ def _recorded_answer(run_id: UUID, type: StepType, match: Match, renaming: Renam
 def _answer_without_recording(rerun: Rerun, question: ToolQuestion, divergence: Divergence) -> ToolAnswer:
     """Let a call run that changes nothing or that the user allowed, and refuse any other."""
     is_read = question.type == StepType.RETRIEVAL or question.name in _VALUE_TOOLS
-    if is_read or question.name in rerun.tools_to_run or safety(question.name) is True:
+    if is_read or safety(question.name) is True:
         return ToolAnswer(decision=RerunDecision.RUN)
+    if question.name in rerun.tools_to_run:
+        return _allowed_answer(rerun, question.name)
     reason = (
         f"this call of {question.name} is not in the recording of run {rerun.source_run_id}{_difference(divergence)}. "
         f"It may have side effects: review the tool as safe, or allow it with --allow-tool {question.name}"
+    )
+    return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
+
+
+def _allowed_answer(rerun: Rerun, name: str) -> ToolAnswer:
+    """Let a tool run that may have side effects, unless it ran before the agent was started again."""
+    if not rerun.tool_calls.filter(name=name, decision=RerunDecision.RUN, attempt__lt=rerun.attempt).exists():
+        return ToolAnswer(decision=RerunDecision.RUN)
+    reason = (
+        f"{name} ran before the agent was started again, and what it returned is not recorded. Running it again could "
+        "repeat its side effects: review the tool as safe, or start a new rerun"
     )
     return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
 

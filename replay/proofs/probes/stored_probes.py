@@ -41,14 +41,9 @@ def load_result(dump: dict[str, Any]) -> ProbeResult:
 
 def earlier_sample(proof: Proof, spec: ProbeSpec, setup: Setup) -> ProofProbe | None:
     """The same new sample, drawn for another proof than this one."""
-    samples = ProofProbe.objects.exclude(proof=proof).filter(repeat=spec.repeat, repeat__gt=0)
-    return (
-        samples.filter(configuration=setup.configuration)
-        .filter(session__status__in=COMPLETED)
-        .select_related("session")
-        .order_by("id")
-        .first()
-    )
+    others = ProofProbe.objects.exclude(proof=proof).filter(configuration=setup.configuration)
+    samples = others.filter(repeat=spec.repeat, repeat__gt=0, session__status__in=COMPLETED)
+    return samples.select_related("session").order_by("id").first()
 
 
 def divide(allowance: Allowance, count: int) -> Allowance:

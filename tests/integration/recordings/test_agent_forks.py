@@ -207,6 +207,17 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
 
 
+def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server, run: str) -> None:
+    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "allow_tools": ["send_letter"]})["id"]
+    question = {"type": "tool", "name": "send_letter", "arguments": {"city": "Bern"}}
+    answers = [post(server, f"/api/v1/reruns/{id}/tools", question) for _ in range(2)]
+    assert [answer["decision"] for answer in answers] == ["run", "run"]
+    post(server, f"/api/v1/reruns/{id}/resume", {})
+    refusal = post(server, f"/api/v1/reruns/{id}/tools", question)
+    assert refusal["decision"] == "refusal"
+    assert "send_letter ran before the agent was started again" in refusal["reason"]
+
+
 def runs_of(server: Server, app: str) -> list[str]:
     return [run["id"] for run in get(server, f"/runs?app={app}")["runs"] if run["status"] != "running"]
 
