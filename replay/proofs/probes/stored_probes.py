@@ -41,8 +41,8 @@ def load_result(dump: dict[str, Any]) -> ProbeResult:
 
 def earlier_sample(proof: Proof, spec: ProbeSpec, setup: Setup) -> ProofProbe | None:
     """The same new sample, drawn for another proof than this one."""
-    others = ProofProbe.objects.exclude(proof=proof).filter(configuration=setup.configuration)
-    samples = others.filter(repeat=spec.repeat, repeat__gt=0, session__status__in=COMPLETED)
+    other_probes = ProofProbe.objects.exclude(proof=proof).filter(configuration=setup.configuration)
+    samples = other_probes.filter(repeat=spec.repeat, repeat__gt=0, session__status__in=COMPLETED)
     return samples.select_related("session").order_by("id").first()
 
 
