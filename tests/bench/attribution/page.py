@@ -44,24 +44,25 @@ are not given, no tool is available, and each case is proved twice: with callabl
 The truth comes from running the whole program, code included, with every combination of the changes. *Top-1*: the first
 change named, or listed if none is named, belongs to a cause. *Decided*: a change is named. *The diff alone*: top-1 of
 the first change that the diff lists. *Not recorded*: a change that matters acts on a step that only one of the runs
-has; these cases count for precision, not for top-1. Of the *held out* programs, only the figures of each group were
-seen during development, so the kind of their failures is known. *Unseen* programs were written before the method was
-developed further, and measured before and after; their failures have been examined since. *Fresh* programs were written
-by someone who had not read the method, and measured once before (top-1 89.8 %, `high` right in 96 of 98); their
-failures have been examined since. *Blind* programs were written later, by an author who had read neither the method nor
-its results. *Later* programs were written after these in the same way, as 15 kinds of agents that the others lack.
-*Field* programs were written after these, by an author who had read this page and the harness but not the method, after
-the manner of agents in production; in two of them, a model decides at random at a rate, and the truth is about its
-usual answers. *Families* are nine kinds of agents that the others lack, by the author of the changes that followed, who
-had not read the method by then. *Wild* programs were written at the same time, by an author who had read the harness
-but not the method: twelve agents of kinds in wide use, with the edits that engineers make, changes of code among them.
-In 96 of its 384 cases there is no cause and a model that rewords or decides at random, so that the pairs differ by
-noise only. *Patterns* programs are six common shapes of agents, written last, by the author of the changes that
-followed, who had read the method but none of its failures. At first sight, before anybody had looked at a failure,
-*unseen* had top-1 93.3 %, *fresh* 89.8 %, *later* 92.0 %, *field* 90.6 %, *families* 91.1 %, *wild* 92.0 % and
-*patterns* 92.6 % (`high` right in 86 of 86, 96 of 98, 87 of 87, 44 of 45, 56 of 57, 90 of 94 and 34 of 34). The
-failures of all but *patterns* have been examined since. A user's text that code passes on as a call's argument, or
-within a longer message, counts as that change, and so does a step of one run only whose description quotes that text.
+has; these cases count for precision, not for top-1. A user's text that code passes on as a call's argument, or within a
+longer message, counts as that change, and so does a step of one run only whose description quotes that text.
+
+The programs are in sets. What matters is who wrote a set, and whether its failures were read afterwards. Where a model
+decides at random, the truth is about its usual answers. Of the 384 cases of *wild*, 96 have no cause and differ by
+noise only.
+
+| set | programs | its author | failures read |
+| --- | --- | --- | --- |
+| held out | kinds as in *development* | the method's | only the figures of each group |
+| unseen | written before the method was developed further | the method's | yes |
+| fresh | kinds that the others lack | had not read the method | yes |
+| blind | the same | had read neither the method nor its results | yes |
+| later | 15 kinds that the others lack | the same | yes |
+| field | as in production, two with random decisions | had read this page and the harness, not the method | yes |
+| families | nine kinds that the others lack | had not read the method, and developed it further afterwards | yes |
+| wild | twelve in wide use, edited as engineers do, also in code | had read the harness, not the method | yes |
+| patterns | six common shapes of agents | had read the method, not its failures | never |
+| novel | agents with stores, forms and conversions in code | had not looked at any failure | some |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.
