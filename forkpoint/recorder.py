@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from forkpoint.encoding import Late, encode
+from forkpoint.gateway_run import GatewayRun
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from forkpoint.scopes import RunScope, Scope, Session
@@ -59,6 +60,7 @@ class Recorder:
         self.current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("forkpoint_scope", default=None)
         self.hooks = Hooks()
         self.session: Session | None = ReplaySession.from_environment()
+        self._gateway_run = GatewayRun.from_environment()
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
@@ -98,6 +100,9 @@ class Recorder:
         if self.session is not None:
             # The session records what the agent does.
             return None
+        if self._gateway_run is not None:
+            # The gateway's server has the run, wherever the program sends its own.
+            sink, url, token = None, os.environ.get("FORKPOINT_URL"), None
         folder = sink or (None if url else os.environ.get("FORKPOINT_TRACES"))
         server = url or os.environ.get("FORKPOINT_URL")
         if server and not folder:
@@ -262,7 +267,11 @@ class Recorder:
     def samples(self) -> bool:
         """Decide whether a new run is recorded."""
         # Without a sample rate nothing is drawn, so that the agent's random numbers stay as they are.
-        if self._sample >= 1 or int.from_bytes(os.urandom(4), "big") < self._sample * 2**32:
+        if (
+            self._sample >= 1
+            or self._gateway_run is not None
+            or int.from_bytes(os.urandom(4), "big") < self._sample * 2**32
+        ):
             return True
         self._unsampled_runs += 1
         return False
@@ -282,6 +291,13 @@ class Recorder:
         """Queue an event. Its payload is encoded now, because the agent may change the values."""
         if self._writer is None:
             return
+        if self._gateway_run is not None:
+            place = self._gateway_run.place(run_id, step_id, parent_id, type)
+            if place is None:
+                return
+            run_id, (step_id, parent_id, number) = self._gateway_run.id, place
+            # They name steps as the SDK alone would.
+            payload = {name: value for name, value in payload.items() if name != "links"}
         is_late = isinstance(payload.get("response"), Late)
         text = functools.partial(encode, payload) if is_late else encode(payload)
         self._writer.enqueue(Event(run_id, step_id, parent_id, number, type, time.time(), text))
@@ -299,7 +315,8 @@ class Recorder:
         if scope is not None:
             return scope if scope.run is None or scope.run.process_id == os.getpid() else None
         runs = [run for run in list(self._open.values()) if run.process_id == os.getpid()]
-        return runs[0] if len(runs) == 1 else None
+        # Those of a program that the gateway records are one run.
+        return runs[0] if len(runs) == 1 or (runs and self._gateway_run is not None) else None
 
     def register(self, run: RunScope) -> None:
         self._open[run.id] = run

@@ -1,6 +1,7 @@
 """REST endpoints that open and end sessions of the gateway."""
 
 import time
+from datetime import UTC, datetime
 from typing import Final
 from uuid import uuid4
 
@@ -53,6 +54,8 @@ class GatewaySessionsView(APIView):
         text = sessions.sign(session)
         answer = GatewaySession(
             run=session.run_id,
+            started_at=datetime.fromtimestamp(session.start, UTC),
+            answered_at=datetime.now(UTC),
             session=text,
             path=PREFIX + text,
             keys=[provider for provider in PROVIDERS if upstreams.find(provider).key],

@@ -21,9 +21,12 @@ class GatewaySession(Schema):
     """An open session. A provider's base URL is this server's address, then `path`, then the provider's name.
 
     `keys` are the providers whose key the server has: programs without a key of their own send `placeholder_key`.
+    By `answered_at`, the server's time, a client on another machine finds the difference of their clocks.
     """
 
     run: str
+    started_at: datetime
+    answered_at: datetime
     session: str
     path: str
     keys: list[str]

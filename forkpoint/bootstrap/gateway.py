@@ -8,11 +8,13 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request
 
-from forkpoint.bootstrap import clients
+from forkpoint.bootstrap import child_environment, clients
+from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
 
 BAD_INPUT: Final = 2
@@ -87,10 +89,13 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
     """Run a program with its model calls through the gateway, and return its exit code."""
     server = Server.from_environment(environment)
     try:
+        opened_at = time.time()
         session = _open(server, words, environment)
+        start = _local_start(session, opened_at, time.time())
         # A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
         keys = placeholders(environment, session["placeholder_key"], session["keys"])
-        code = run_client(words, {**environment, **keys}, server.url + session["path"], client)
+        variables = child_environment({**environment, **keys, VARIABLE: f"{session['run']} {start}"})
+        code = run_client(words, variables, server.url + session["path"], client)
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.code
@@ -104,6 +109,12 @@ def _open(server: Server, words: Sequence[str], environment: Mapping[str, str]) 
     refuse_addresses(environment)
     facts = {"app": environment.get("FORKPOINT_APP") or "", "command": list(words)[:200]}
     return server.open("/gateway/sessions", facts)
+
+
+def _local_start(session: Any, opened_at: float, received_at: float) -> float:
+    """Return the start of a session by the clock of this machine, which may differ from that of the server."""
+    start, answered_at = (datetime.fromisoformat(session[name]).timestamp() for name in ("started_at", "answered_at"))
+    return start if opened_at <= answered_at <= received_at else start + received_at - answered_at
 
 
 def refuse_addresses(environment: Mapping[str, str]) -> None:

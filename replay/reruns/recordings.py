@@ -13,6 +13,7 @@ from replay.reruns.core.matcher import RecordedRequest
 from traces.core.json_access import as_list, as_object, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.formats.tracing.reported_tools import SDK_REPORT
 from traces.models import Step
 from traces.redaction.markers import kinds
 from traces.redaction.raw_responses import RAW_RESPONSE
@@ -58,10 +59,11 @@ class RecordedRequests:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedOutcome:
-    """What a tool or a search returned, or the error that it raised."""
+    """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known."""
 
     output: JSONValue = None
     error: str = ""
+    is_text: bool = False
 
 
 @lru_cache(maxsize=4)
@@ -121,9 +123,11 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     is_lost = step.output_ref not in outputs and (step.output_ref != "" or step.status == StepStatus.OK)
     if is_lost or [*kinds([output, step.error])]:
         return None
+    error = "" if step.status == StepStatus.OK else step.error or "Exception"
     if step.type == StepType.RETRIEVAL:
-        output = as_object(output).get("documents")
-    return RecordedOutcome(output=output, error="" if step.status == StepStatus.OK else step.error or "Exception")
+        return RecordedOutcome(output=as_object(output).get("documents"), error=error)
+    is_report = SDK_REPORT in load_attributes(run_id, no)
+    return RecordedOutcome(output=output, error=error, is_text=load_requests(run_id).has_headers and not is_report)
 
 
 def load_attributes(run_id: UUID, no: int) -> JSONObject:

@@ -44,7 +44,7 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         matcher = Matcher(calls=calls, used_numbers=used_numbers, renaming=Renaming.from_pairs(rerun.names))
         result = matcher.match({"arguments": arguments}, strict)
         if isinstance(result, Match):
-            answer = _recorded_answer(rerun.source_run_id, question.type, result, matcher.renaming)
+            answer = _recorded_answer(rerun.source_run_id, result, matcher.renaming)
         else:
             answer = _answer_without_recording(rerun, question, result)
         no = result.call.no if isinstance(result, Match) else None
@@ -72,7 +72,7 @@ def _part(value: JSONValue, names: frozenset[str]) -> JSONObject:
     return {name: item for name, item in as_object(value).items() if name in names}
 
 
-def _recorded_answer(run_id: UUID, type: StepType, match: Match, renaming: Renaming) -> ToolAnswer:
+def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnswer:
     outcome = recordings.load_outcome(run_id, match.call.no)
     if outcome is None:
         reason = f"the recorded output of step {match.call.no} is lost or redacted"
@@ -81,8 +81,7 @@ def _recorded_answer(run_id: UUID, type: StepType, match: Match, renaming: Renam
         decision=RerunDecision.EXACT if match.is_exact else RerunDecision.CACHED,
         output=rename(outcome.output, renaming),
         error=renaming.rewrite(outcome.error),
-        # The gateway knows only what the agent sent back to the model.
-        is_text=type == StepType.TOOL and recordings.load_requests(run_id).has_headers,
+        is_text=outcome.is_text,
     )
 
 

@@ -26,6 +26,9 @@ def start() -> None:
         forkpoint = sys.modules["forkpoint"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(forkpoint)
         forkpoint.init()
+        if os.environ.get("FORKPOINT_GATEWAY_RUN"):
+            # Also for an agent none of whose libraries the SDK knows.
+            importlib.import_module("forkpoint.capture.process_run").process_run()
         if text := os.environ.get("FORKPOINT_HOSTS"):
             importlib.import_module("forkpoint.bootstrap.network").guard_network(text)
         if text := os.environ.get("FORKPOINT_FREEZE"):

@@ -4558,10 +4558,21 @@ export interface components {
          * @description An open session. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
          *     `keys` are the providers whose key the server has: programs without a key of their own send `placeholder_key`.
+         *     By `answered_at`, the server's time, a client on another machine finds the difference of their clocks.
          */
         GatewaySession: {
             /** Run */
             run: string;
+            /**
+             * Started At
+             * Format: date-time
+             */
+            started_at: string;
+            /**
+             * Answered At
+             * Format: date-time
+             */
+            answered_at: string;
             /** Session */
             session: string;
             /** Path */

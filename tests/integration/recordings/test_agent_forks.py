@@ -207,6 +207,30 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
 
 
+def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    log = tmp_path / "executions"
+    first = record(server, TOOL_AGENT, str(log))
+    assert (first.returncode, first.stdout) == (0, f"{ANSWER} False\n"), first.stderr
+    run = run_of(first)
+    steps = GatewaySession(server, "", run).steps(9)
+    values = ["forkpoint.now", "forkpoint.random", "forkpoint.uuid"]
+    tools = ["model", "get_weather", "get_time", "model", "get_weather", "model"]
+    assert [step["name"] for step in steps] == [*values, *tools]
+    ids = [step["call_id"] for step in steps if step["name"].startswith("get_")]
+    assert ids == ["call_00", "call_01", "call_10"]
+    assert [step["output"] for step in steps if step["name"] == "get_weather"] == [
+        {"city": step["input"]["city"], "degrees": 21} for step in steps if step["name"] == "get_weather"
+    ]
+    assert [(step["status"], step["error"]) for step in steps if step["name"] == "get_time"] == [
+        ("error", "NoClock: Zürich: no clock")
+    ]
+    executions, requests = log.read_text(), len(models.requests)
+    again = rerun(server, run, TOOL_AGENT, str(log))
+    assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
+    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
+    assert (log.read_text(), len(models.requests)) == (executions, requests)
+
+
 def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server, run: str) -> None:
     id = post(server, "/api/v1/reruns", {"run": run, "live": True, "allow_tools": ["send_letter"]})["id"]
     question = {"type": "tool", "name": "send_letter", "arguments": {"city": "Bern"}}

@@ -190,3 +190,24 @@ def test_raw_response_is_not_kept_where_something_is_redacted(redact: str) -> No
     )
     assert "[redacted:" in str(run.steps[0].output)
     assert pieces[2] not in str(run)
+
+
+def test_tool_that_the_sdk_reports_replaces_the_inferred_one() -> None:
+    def reported(key: str, number: int, type: str, parent: str | None = None, **payload: Any) -> bytes:
+        record = json.loads(event_line("r1", key, number, type, 1.5, {"tool_name": "get_weather", **payload}))
+        return json.dumps({**record, "actor_type": "sdk", "parent_step_id": parent}).encode() + b"\n"
+
+    city = {"city": "Lima"}
+    outer = [reported("s1", 1, "tool_called", args=city), reported("s1", 4, "tool_result", result={"degrees": 21})]
+    inner = [reported("s2", 2, "tool_called", "s1", args=city), reported("s2", 3, "tool_result", "s1", result="21")]
+    cut_off = [reported("s3", 5, "tool_called", call_id="t1", args=city)]
+    late = start_lines(make_call({"model": "m1", "messages": conversation()}), limit=LIMIT)
+    run = read_run(*outer, *inner, *cut_off, late)
+    tools = [step for step in run.steps if step.type is StepType.TOOL]
+    inferred = read_run(late).steps[0]
+    assert [(step.key, step.parent, step.call_id) for step in tools] == [
+        (inferred.key, None, "t1"),
+        ("s2", inferred.key, ""),
+        ("s3", None, "t1"),
+    ]
+    assert [step.output for step in tools] == [{"degrees": 21}, "21", None]

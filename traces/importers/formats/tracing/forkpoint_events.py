@@ -23,6 +23,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request
+from traces.importers.formats.tracing.reported_tools import find_inferred, replace_inferred
 
 FORMAT: Final = "forkpoint"
 _TYPES: Final = {
@@ -234,7 +235,9 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
     end_event = next((event for event in reversed(events) if event.type in _RUN_ENDS), None)
     input_value = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
     start, end = start_event.payload if start_event else {}, end_event.payload if end_event else {}
-    _check_order(events, lossy=lossy or bool(end.get("dropped_events")))
+    inferred_keys = find_inferred(event.raw for event in events)
+    # The end of a run of the gateway does not say what the SDK lost.
+    _check_order(events, lossy=lossy or bool(end.get("dropped_events") or inferred_keys))
     facts = RunFacts(
         external_id=events[0].run_id,
         app=as_text(start.get("app_id")),
@@ -252,7 +255,8 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
         started_at=start_event.at if start_event else events[0].at,
         ended_at=end_event.at if end_event else events[-1].at,
     )
-    return build_run(facts, [_step(step) for step in _steps(events)], location=events[0].location)
+    steps = replace_inferred([_step(step) for step in _steps(events)], inferred_keys)
+    return build_run(facts, steps, location=events[0].location)
 
 
 def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut_off: bool) -> JSONObject:

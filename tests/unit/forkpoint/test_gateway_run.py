@@ -1,0 +1,25 @@
+"""What the SDK adds to a run of the gateway."""
+
+import time
+
+from forkpoint.gateway_run import GatewayRun
+
+
+def test_only_steps_that_the_gateway_cannot_see_have_a_place() -> None:
+    run = GatewayRun("r1", time.time() - 1)
+    types = ("run_started", "model_called", "model_result", "step_started", "final_output", "run_completed")
+    assert [run.place("p1", "s1", None, type) for type in types] == [None] * len(types)
+    events = [
+        ("p1", "s1", "s0", "tool_called"),
+        ("p1", "s2", "s1", "retrieval_executed"),
+        ("p1", "s1", "s0", "tool_result"),
+        ("p2", "s1", "s1", "validator_decision"),
+    ]
+    places = [place for event in events if (place := run.place(*event)) is not None]
+    assert [(place.step_id, place.parent_id) for place in places] == [
+        ("p1-s1", None),
+        ("p1-s2", "p1-s1"),
+        ("p1-s1", None),
+        ("p2-s1", None),
+    ]
+    assert 1_000_000 <= places[0].number >> 6 <= places[2].number >> 6 < 60_000_000
