@@ -108,13 +108,15 @@ test-unit: .make/dev
 test-attribution: .make/dev
 	$(YIELD) $(BIN)/python $(PYTEST) tests/bench
 
+# Tests that are about no difference between the shapes run in one of them; `make test-integration DIVIDE=` runs all in both.
+DIVIDE ?= --divide
 test-integration: test-embedded test-distributed
 
 test-embedded: .make/engines .make/frontend
-	$(BIN)/python $(PYTEST) tests/integration --shape=embedded
+	$(BIN)/python $(PYTEST) tests/integration --shape=embedded $(DIVIDE)
 
 test-distributed: .make/engines .make/frontend
-	$(BIN)/python $(PYTEST) tests/integration --shape=distributed
+	$(BIN)/python $(PYTEST) tests/integration --shape=distributed $(DIVIDE)
 
 test-browser: .make/chromium .make/frontend
 	$(BIN)/python $(PYTEST) tests/browser

@@ -1,5 +1,6 @@
 """Fixtures and options of all tests."""
 
+import zlib
 from collections.abc import Iterator
 
 import hypothesis
@@ -17,16 +18,26 @@ hypothesis.settings.load_profile("quick")
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "own_store: uses its own SQLite store in every shape; runs once")
     config.addinivalue_line("markers", "once: independent of the shape; runs embedded")
+    config.addinivalue_line("markers", "divided: about no difference between the shapes; half of the tests run in each")
     config.addinivalue_line("markers", "own_services: uses its own PostgreSQL and Redis; runs distributed")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Run tests of the semantic extra only with `--semantic`, and tests with own stores in one shape only."""
+    shape = config.getoption("--shape")
     excluded_markers = set() if config.getoption("--semantic") else {"semantic"}
-    excluded_markers |= {"own_store", "once"} if config.getoption("--shape") == "distributed" else {"own_services"}
-    excluded_items = [item for item in items if any(item.get_closest_marker(name) for name in excluded_markers)]
-    config.hook.pytest_deselected(items=excluded_items)
+    excluded_markers |= {"own_store", "once"} if shape == "distributed" else {"own_services"}
+    excluded_items = {item for item in items if any(item.get_closest_marker(name) for name in excluded_markers)}
+    if config.getoption("--divide"):
+        divided = (item for item in items if item.get_closest_marker("divided"))
+        excluded_items |= {item for item in divided if _shape_of(item) != shape}
+    config.hook.pytest_deselected(items=sorted(excluded_items, key=items.index))
     items[:] = [item for item in items if item not in excluded_items]
+
+
+def _shape_of(item: pytest.Item) -> str:
+    """Return the shape that runs a divided test: by its name, so that no change of other tests moves it."""
+    return ("embedded", "distributed")[zlib.crc32(item.nodeid.encode()) % 2]
 
 
 @pytest.fixture(autouse=True)

@@ -18,6 +18,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--shape", choices=("embedded", "distributed"), default="embedded", help="deployment that the tests run on"
     )
+    parser.addoption("--divide", action="store_true", help="run each test marked `divided` in one of the shapes")
     parser.addoption("--semantic", action="store_true", help="include the tests of the semantic extra")
 
 

@@ -27,6 +27,8 @@ from traces.models import Deletion, Run
 from traces.retention import deletions, purge
 from traces.runs.queries import steps
 
+pytestmark = pytest.mark.divided
+
 
 @pytest.fixture
 def local_model(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

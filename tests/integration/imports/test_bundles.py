@@ -29,7 +29,7 @@ from traces.origins import stored_provenance
 from traces.runs import queries, services
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 Members = dict[str, bytes]
 
 

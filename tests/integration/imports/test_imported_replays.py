@@ -11,7 +11,7 @@ from tests.support import importing_fixtures as fixtures
 from traces.imports import import_files
 from traces.reading.progress import NamedFile
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def import_example(name: str, **changes: Any) -> str:

@@ -8,7 +8,7 @@ from django.test import Client
 from tests.support.recordings import order_run
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 OVERRIDES = [{"match": {"type": "tool"}, "output": "x"}]
 AXES = [{"name": "answer", "values": [{"name": "other", "overrides": OVERRIDES}]}]
 

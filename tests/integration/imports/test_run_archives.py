@@ -16,7 +16,7 @@ from traces.models import Artifact, Run
 from traces.reading.progress import NamedFile
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def _runs(*names: str) -> list[Run]:

@@ -28,7 +28,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 ASKS = {"match": {"step": 5}, "model": {"temperature": 0.5}}
 OTHER_ORDER = {
     "match": {"step": 3},

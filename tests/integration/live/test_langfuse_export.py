@@ -29,7 +29,7 @@ from traces.runs import queries
 from traces.runs.services import open_run, record
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

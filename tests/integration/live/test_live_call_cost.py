@@ -18,7 +18,7 @@ from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import openai_text, provider_server
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 # Statements that read and write rows, for one live call; the intent, the outcome and the step are three transactions.
 MOST_STATEMENTS = 12
 

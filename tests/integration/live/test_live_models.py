@@ -22,6 +22,8 @@ from tests.support.servers.provider_server import (
 )
 from traces.core.json_types import JSONObject
 
+pytestmark = pytest.mark.divided
+
 KEY = "sk-test-0123456789"
 QUESTION: JSONObject = {"messages": [{"role": "user", "content": "Where is order 7?"}]}
 

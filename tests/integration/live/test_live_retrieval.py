@@ -24,7 +24,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 QUERY = {"match": {"step": 1}, "retrieval": {"query": "gift cards"}}
 LIVE: Any = {"allow": ["retrieval"], "retries": {"max": 2, "initial_s": 0.01}}
 # An endpoint that does not answer: longer than every wait of a test.

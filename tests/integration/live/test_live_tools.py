@@ -31,7 +31,7 @@ from tests.support.servers.provider_server import Exchange, ProviderServer, prov
 from traces.models import Run, Step
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 ROOT = Path(__file__).resolve().parents[3]
 
 

@@ -35,7 +35,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-pytestmark = [pytest.mark.once, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 MODEL_STEP: Final = 3
 PROTOCOLS: Final = ("openai", "anthropic")
 GOOD: Final = "On its way."

@@ -21,7 +21,7 @@ from traces.models import Run, Step
 from traces.redaction.markers import MARKER
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SECRET = secrets()["GitHub"]
 
 

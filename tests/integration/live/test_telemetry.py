@@ -30,7 +30,7 @@ from traces.importers.formats.frameworks import krabs
 from traces.models import Run
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
 from tests.support.servers.provider_server import ProviderServer, provider_server
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SEARCH_RESULT = {"documents": [{"id": "a", "content": "Lost parcels are refunded.", "score": 0.9}]}
 
 

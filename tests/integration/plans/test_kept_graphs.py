@@ -11,8 +11,9 @@ from replay.sessions.schemas import ReplayRequest
 from tests.bench.recordings import desk
 from traces.runs import services
 
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
-@pytest.mark.django_db
+
 def test_next_preview_reads_no_graph() -> None:
     run = services.record(desk(700, "kept-graph")).run_id
 

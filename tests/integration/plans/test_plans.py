@@ -24,7 +24,7 @@ from tests.unit.replay.planning.test_planner import agents, forks, plain, texts
 from traces.models import Run, Step
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 few_examples = settings(
     max_examples=20,
     deadline=None,

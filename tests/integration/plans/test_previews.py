@@ -16,7 +16,7 @@ from replay.tool_review import services
 from tests.support.recordings import order_run
 from traces.runs.services import record
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 PROVIDER = {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}
 
 

@@ -11,7 +11,7 @@ from traces.payloads.parts import MissingPart, references
 from traces.runs import services
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def requests_of_a_conversation() -> list[str]:

@@ -15,7 +15,7 @@ from traces.models import Artifact, Run, Step
 from traces.runs import services
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 ENTRY = "/overrides/overrides/0"
 TEMPERATURE = {"match": {"step": 9}, "model": {"temperature": 1}}
 LIVE_TOOLS = {"allow": ["model", "tool"]}

@@ -13,7 +13,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 def record_trial(number: int, ask: str, final: str, *, rules: str = "You are the airline's desk.") -> str:

@@ -16,7 +16,7 @@ from traces.core.vocabulary import JudgementKind, StepStatus, StepType
 from traces.models import Run, RunOutcome
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 no_queue, rule_desk = proofs.no_queue, proofs.rule_desk
 REFUND: dict[str, Any] = {"kind": "contains", "text": "refund"}
 

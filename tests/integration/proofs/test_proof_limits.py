@@ -33,7 +33,7 @@ from tests.support.proofs import (
     work_off,
 )
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 local_model, no_queue, rule_desk = proofs.local_model, proofs.no_queue, proofs.rule_desk
 
 

@@ -33,7 +33,7 @@ from traces.core.vocabulary import StepType
 from traces.runs.services import record
 from traces.signatures.ignore_rules import IgnoreRule
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 LIMIT_S = 90
 local_model, no_queue, rule_desk = proofs.local_model, proofs.no_queue, proofs.rule_desk
 

@@ -9,7 +9,7 @@ from traces.core.vocabulary import StepStatus
 from traces.models import Run
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 ORDER: JSONObject = {"order_id": "A-1"}
 
 

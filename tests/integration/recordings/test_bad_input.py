@@ -21,7 +21,7 @@ from tests.support.assembler_time import let_pass
 from traces.models import Run
 from traces.recordings import arrivals
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

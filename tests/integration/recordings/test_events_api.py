@@ -13,7 +13,7 @@ from tests.support.arriving_events import answer, beginning, ending, lines
 from traces.models import Recording, Run, Segment
 from traces.recordings import assembler
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 NDJSON = "application/x-ndjson"
 
 

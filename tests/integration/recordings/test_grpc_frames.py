@@ -25,7 +25,7 @@ from tests.support.patience import patience_s
 from traces.models import Recording, Run
 from traces.recordings import arrivals
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 TRACES = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 WHOLE = protobuf(request(root(), model(), tool()))
 OK, INVALID, DENIED, EXHAUSTED, UNIMPLEMENTED, INTERNAL, UNAUTHENTICATED = 0, 3, 7, 8, 12, 13, 16

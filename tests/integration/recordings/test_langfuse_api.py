@@ -13,7 +13,7 @@ from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import JudgementKind, RunStatus
 from traces.models import Judgement, Recording, Run, Segment
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 _START = "2026-03-01T10:00:{:02d}.000Z"
 Event = dict[str, Any]
 

@@ -13,7 +13,7 @@ from tests.support.assembler_time import let_pass
 from traces.models import Run, Segment
 from traces.runs.queries import step_detail
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 _IMAGE = b"\x89PNG\r\n\x1a\n"
 _DATA = b64encode(_IMAGE).decode()
 _DIGEST = b64encode(sha256(_IMAGE).digest()).decode()

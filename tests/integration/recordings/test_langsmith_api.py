@@ -28,7 +28,7 @@ from traces.core.vocabulary import RunStatus
 from traces.models import Judgement, Recording, Run, Segment
 from traces.runs.queries import step_detail
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 _END = {name: call()[name] for name in ("end_time", "outputs")}
 WHOLE = [("agent", "desk", None), ("model", "ChatOpenAI", 1), ("tool", "get_order", 1)]
 

@@ -14,7 +14,7 @@ from traces.core.vocabulary import RunStatus
 from traces.models import Recording, Run
 from traces.recordings import assembler
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 

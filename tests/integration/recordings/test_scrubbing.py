@@ -14,7 +14,7 @@ from traces.models import Recording, Run, Segment
 from traces.recordings import assembler
 from traces.redaction.secrets import secret_detector
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 SECRET = "AKIA" + "QYLPMN5HGTRXWZ2B"
 
 

@@ -15,7 +15,7 @@ from traces.models import Recording, Run
 from traces.reading.progress import NamedFile
 from traces.recordings import assembler
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def _seal_all() -> None:

@@ -17,7 +17,7 @@ from traces.retention import purge
 from traces.runs import services
 
 __all__ = ["no_queue"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SECRET = "northwind"
 
 

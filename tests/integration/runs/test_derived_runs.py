@@ -16,7 +16,7 @@ from traces.models import Edge, Run, Step
 from traces.runs import queries, services
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 _EXACT_COPY = [
     field.attname
     for field in Step._meta.concrete_fields

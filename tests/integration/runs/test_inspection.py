@@ -16,7 +16,7 @@ from traces.judgements.rule_changes import set_rule
 from traces.models import Artifact, Step
 from traces.runs.services import record, retention
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 def reward(value: float) -> RecordedJudgement:

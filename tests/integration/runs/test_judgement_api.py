@@ -17,7 +17,7 @@ from traces.core.vocabulary import JudgementKind, RunSource, RunStatus
 from traces.models import Judgement, Run
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 JSON = "application/json"
 
 

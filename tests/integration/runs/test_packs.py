@@ -21,7 +21,7 @@ from traces.runs.services import retention
 from traces.storage import artifacts, integrity, packs, sweep
 from traces.storage.packs import StoredPack
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 TEXTS = [b'"text %d of a customer"' % number for number in range(12)]
 CONTENTS = st.lists(st.frozensets(st.sampled_from(TEXTS), min_size=1), min_size=1, max_size=5)
 

@@ -23,7 +23,7 @@ from traces.runs import queries, services
 from traces.runs.full_steps import full_steps
 from traces.storage import artifacts as artifact_store
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def _stored_run(run: RecordedRun) -> Run:

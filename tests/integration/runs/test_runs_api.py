@@ -22,7 +22,7 @@ from traces.origins import stored_provenance
 from traces.runs import services
 from traces.schemas import EdgeList, RunDetail, RunFacets, RunList, StepDetail, StepList
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def _get(path: str, **query: Any) -> Any:

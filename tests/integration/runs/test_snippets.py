@@ -21,7 +21,7 @@ from traces.core.vocabulary import StepType
 from traces.models import Step
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 GOLDEN: Final = Path(__file__).parents[2] / "fixtures" / "snippets"
 HOSTILE: Final = 'it\'s "quoted" \\ \\n $(touch x) `id` ${HOME} !!\r\nJSON\n\x0b\u2028 \U0001f600 """ \'\'\''
 KEYS: Final = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2", "GEMINI_API_KEY": "sk-3"}

@@ -27,7 +27,7 @@ from traces.runs import services
 from traces.storage import artifacts
 from traces.transcripts.request_tails import Tail, message_digests
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 CALL = assistant_call("call-1", "A-1")
 
 

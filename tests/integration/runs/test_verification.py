@@ -16,7 +16,7 @@ from traces.storage.integrity import Inspector
 from traces.storage.packs import StoredPack
 from traces.storage.verification import Verifier, closure
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def store(*contents: bytes, media_type: str = packs.JSON_TYPE) -> list[bytes]:

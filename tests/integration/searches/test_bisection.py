@@ -22,7 +22,7 @@ from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
 from traces.runs.services import open_run, record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 LIMIT_S = 60
 TURNS = 8
 CHECK = [{"kind": "contains", "text": "all is well"}]

@@ -14,7 +14,7 @@ from traces.call_index import ignore_lists
 from traces.models import Run, Step
 from traces.runs.services import open_run, record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 FIRST_ID, SECOND_ID, THIRD_ID = (f"{n}b6e1c1e-5d3f-4e0a-9a51-7b0f7a1d2c3e" for n in range(3))
 
 

@@ -36,7 +36,7 @@ from traces.models import Judgement, RunOutcome
 from traces.payloads.messages import ModelRequest
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 LIMIT_S = 60
 MODELS: dict[str, Any] = {"type": "model"}
 local_model = proofs.local_model

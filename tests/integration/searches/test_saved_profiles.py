@@ -15,7 +15,7 @@ from tests.unit.replay.inputs.test_documents import library
 from traces.core.canonical import digest
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 BRIEF: dict[str, Any] = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Be brief."}}]}
 WARM: dict[str, Any] = {"overrides": [{"match": {"step": 9}, "model": {"temperature": 0}, "output": None}]}
 STRICT: dict[str, Any] = {"order": "reexecute", "budget": {"max_cost_usd": 0.5}}

@@ -16,7 +16,7 @@ from cockpit.http import tokens
 from cockpit.http.schemas import Role
 from cockpit.models import ApiToken
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 @pytest.fixture

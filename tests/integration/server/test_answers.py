@@ -11,7 +11,7 @@ from pytest_django import Settings
 from cockpit.http import tokens
 from cockpit.http.schemas import Role
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def test_ready_names_each_dependency() -> None:

@@ -15,7 +15,7 @@ from traces.core.ids import new_id
 from traces.runs import services
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 @pytest.mark.parametrize(("encoding", "decode"), [("gzip", gzip.decompress), ("zstd", zstandard.decompress)])

@@ -18,7 +18,7 @@ from tests.support.comparing import failing_refund, fixed_refund
 from tests.support.queues import capture_tasks
 from tests.support.stored_diffs import store_run
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 # One example per operation covers what the schema declares. Run `schemathesis run` for more.
 EXAMPLES: Final = 1
 # Described as text, but the checks parse it as YAML.

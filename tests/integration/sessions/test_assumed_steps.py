@@ -19,7 +19,7 @@ from traces.models import Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SHIPPING = {"match": {"step": 1}, "output": "shipping"}
 TONE = "Answer in the tone of the department."
 

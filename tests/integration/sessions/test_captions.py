@@ -18,7 +18,7 @@ from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run, Step
 from traces.runs.services import copy_steps, open_run, record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 ANSWER = "You are welcome, have a pleasant afternoon."
 CHANGE = {"text": "get_order status: lost in transit → delivered", "target": "tool answer", "count": 1}
 

@@ -17,7 +17,7 @@ from traces.models import Run, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 HUGE = 1e300  # PostgreSQL writes out its 301 digits
 
 

@@ -31,7 +31,7 @@ from traces.runs.services import record
 from traces.storage import artifacts as artifact_store
 from traces.storage import integrity
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
 
 

@@ -19,7 +19,7 @@ from traces.core.vocabulary import RunStatus
 from traces.models import Run, Step
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

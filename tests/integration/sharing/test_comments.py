@@ -24,7 +24,7 @@ from traces.retention import purge
 from traces.runs import services as runs
 
 __all__ = ["no_queue", "world"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 JSON = "application/json"
 
 

@@ -25,7 +25,7 @@ from traces.models import Run
 from traces.runs import services as traces
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 MODELS: dict[str, Any] = {"type": "model"}
 TALK = [(f"question {turn}", (Reply(f"answer {turn}"),)) for turn in range(3)]
 FIRST, SECOND, LAST = 3, 5, 7

@@ -29,7 +29,7 @@ from traces.origins import stored_provenance
 from traces.runs import services as traces
 from traces.sharing import links
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 LEXICAL = DiffOptions(similarity="lexical")
 
 

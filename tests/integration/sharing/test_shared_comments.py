@@ -15,7 +15,7 @@ from traces.models import Comment, ShareLink
 from traces.sharing import links
 
 __all__ = ["no_queue", "world"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture(autouse=True)

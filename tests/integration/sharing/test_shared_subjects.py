@@ -25,7 +25,7 @@ from traces.runs import services
 from traces.sharing import links
 
 __all__ = ["no_queue"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SOURCE_TEXT = "northwind"
 KINDS = ("run", "tree", "replay", "diff")
 
