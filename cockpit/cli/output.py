@@ -96,6 +96,11 @@ def change_text(change: dict[str, Any] | None) -> str:
     return f"{change['text']}{target}{more}"
 
 
+def code_words(code: str) -> str:
+    """A status or reason in words: `completed mixed`."""
+    return code.replace("_", " ")
+
+
 def labels(counts: dict[str, int]) -> Text:
     """Number of steps per label: ● 5 ◐ 1 ◌ 3."""
     counts_by_label = [(name, counts.get(name, 0)) for name in ("live", "exact", "cached", "simulated")]

@@ -17,7 +17,7 @@ _HEAD: Final = 2_000
 
 
 def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, output: JSONValue) -> str:
-    """Summarize a step in one line: `get_order(A-1042)`, `asks get_order`, or the beginning of its text."""
+    """Summarize a step in one line: `get_order(A-1042)`, `asks for get_order`, or the beginning of its text."""
     if type is StepType.TOOL:
         return one_line(f"{tool_name or name}({_arguments(input)})")
     if type is StepType.MODEL:
@@ -85,7 +85,7 @@ def _argument(value: JSONValue) -> str:
 
 def _answer(output: JSONValue) -> str:
     names = [_name(call) for call in ModelAnswer(output).calls]
-    return f"{REQUEST_PREFIX}{', '.join(names)}" if names else text_of(output)
+    return f"{REQUEST_PREFIX}for {', '.join(names)}" if names else text_of(output)
 
 
 def _name(call: JSONObject) -> str:

@@ -178,7 +178,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
     table = output.table(">no", "", "action", "type", "name", "why")
     for step in plan["steps"]:
         sign = output.glyph(step["label"]) if step["label"] else Text("-")
-        note = step["note"] or ", ".join(step["differs"]) or step["reason"]
+        note = step["note"] or ", ".join(step["differs"]) or output.code_words(step["reason"])
         table.add_row(str(step["sequence_no"]), sign, step["action"], step["type"], Text(step["name"]), Text(note))
     console.print(table)
     for warning in plan["warnings"]:
@@ -193,7 +193,7 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
         console,
         [
             ("session", session["id"]),
-            ("status", session["status"]),
+            ("status", output.code_words(session["status"])),
             ("run", session["run"]),
             ("labels", output.labels(session["counts"])),
             ("assumed", _assumed_text(sum(step["reason"] == "assumed_unaffected" for step in steps))),
@@ -210,7 +210,9 @@ def _show_session(session: dict[str, Any], steps: list[dict[str, Any]]) -> None:
         if step["sequence_no"] >= session["fork_sequence_no"]:
             sign = output.glyph(step["label"], step["status"])
             name, summary = Text(step["name"]), Text(step["summary"])
-            table.add_row(str(step["sequence_no"]), sign, step["type"], name, step["reason"], summary)
+            table.add_row(
+                str(step["sequence_no"]), sign, step["type"], name, output.code_words(step["reason"]), summary
+            )
     console.print(table)
     for divergence in session["divergences"]:
         output.note(divergence)

@@ -90,9 +90,7 @@ export function RowTable<Row extends { id: string }>(props: {
             <Fragment key={row.id}>
               {groups[index] !== groups[index - 1] && (
                 <tr className={classes.group}>
-                  <th scope="colgroup" colSpan={columns.length}>
-                    {groups[index]}
-                  </th>
+                  <th scope="colgroup">{groups[index]}</th>
                 </tr>
               )}
               <tr data-selected={index === selectedIndex}>

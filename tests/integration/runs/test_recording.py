@@ -75,7 +75,7 @@ def test_list_shows_step_summaries() -> None:
     summaries = [step.summary for step in queries.steps(_stored_run(order_run()).id)]
     assert summaries == [
         "Where is my order A-1042?",
-        "asks get_order",
+        "asks for get_order",
         "get_order(A-1042)",
         "Your order A-1042 has been shipped with Northwind Parcels.",
         "Your order A-1042 has been shipped with Northwind Parcels.",

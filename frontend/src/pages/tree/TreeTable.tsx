@@ -93,7 +93,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
               </td>
               <Figures run={run} />
               {selection && (
-                <td data-label={run.parent === null ? undefined : "Open"}>
+                <td data-label="Open" className={classes.open}>
                   <Links run={run} />
                 </td>
               )}

@@ -21,7 +21,7 @@ def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = 
         (StepType.TOOL, {"order_id": "A-1042"}, None, "name(A-1042)"),
         (StepType.TOOL, {"a": 1, "b": [True, None]}, None, "name(1, [true, null])"),
         (StepType.TOOL, None, None, "name()"),
-        (StepType.MODEL, {}, {"message": assistant_call("c", "A-1")}, "asks get_order"),
+        (StepType.MODEL, {}, {"message": assistant_call("c", "A-1")}, "asks for get_order"),
         (StepType.MODEL, {}, {"message": assistant("Good\n\n  morning")}, "Good morning"),
         (StepType.MODEL, {}, {"message": {"content": [{"type": "text", "text": "in a block"}]}}, "in a block"),
         (StepType.RETRIEVAL, {"query": "refunds"}, {"documents": [{"id": 1}]}, "1 document for refunds"),

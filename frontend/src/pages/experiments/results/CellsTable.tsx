@@ -25,7 +25,7 @@ export function CellsTable({ cells, nameOf, best, hasChecks }: Props): ReactElem
         <thead>
           <tr>
             <th scope="col">Combination</th>
-            {[...(hasChecks ? ["Passed", "95 % interval"] : []), "Similarity", "Tokens", "Cost", "Latency"].map(
+            {[...(hasChecks ? ["Passed", "95 % interval"] : []), "Answer similarity", "Tokens", "Cost", "Latency"].map(
               (title) => (
                 <th key={title} scope="col" className={list.figure}>
                   {title}
@@ -51,7 +51,7 @@ export function CellsTable({ cells, nameOf, best, hasChecks }: Props): ReactElem
                   </td>
                 </>
               )}
-              <Figure title="Similarity" spread={cell.output_similarity} format={score} />
+              <Figure title="Answer similarity" spread={cell.output_similarity} format={score} />
               <Figure title="Tokens" spread={cell.tokens} format={(value) => tokens(Math.round(value))} />
               <Figure title="Cost" spread={cell.cost_usd} format={money} />
               <Figure title="Latency" spread={cell.latency_ms} format={duration} />

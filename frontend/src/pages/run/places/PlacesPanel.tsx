@@ -37,7 +37,7 @@ function Panel({ places, onSelect }: Pick<Props, "onSelect"> & { places: RunPlac
         <UnstyledButton className={classes.toggle} aria-expanded={opened} onClick={() => setOpened(!opened)}>
           <Chevron size={15} aria-hidden />
           <IconMapPinSearch size={16} aria-hidden />
-          <b>Places to look at</b>
+          <b className={classes.title}>Places to look at</b>
           {opened && <span className="muted ellipsis">none is a proven cause</span>}
         </UnstyledButton>
         {!opened && <FirstPlaces places={places.places} onSelect={onSelect} />}
@@ -165,10 +165,11 @@ function Compare({ places }: { places: RunPlaces }): ReactElement | null {
         variant="default"
         size="compact-sm"
         leftSection={<IconArrowsDiff size={14} />}
+        classNames={{ section: classes.compareIcon }}
         loading={compare.isPending}
         onClick={() => compare.mutate(nearest.id)}
       >
-        Compare with a passing run
+        <span className={classes.compareWords}>Compare with a passing run</span>
       </Button>
     </Tooltip>
   );

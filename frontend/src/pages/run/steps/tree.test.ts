@@ -16,7 +16,7 @@ import {
 const steps = [
   aStep({ sequence_no: 1, type: "agent", duration_ms: 1000, offset_ms: 0 }),
   aStep({ sequence_no: 2, type: "turn", parent: 1 }),
-  aStep({ sequence_no: 3, parent: 2, summary: "asks get_order" }),
+  aStep({ sequence_no: 3, parent: 2, summary: "asks for get_order" }),
   aStep({ sequence_no: 4, type: "tool", parent: 2, status: "error", tool_name: "get_order" }),
   aStep({ sequence_no: 5, type: "turn", parent: 1 }),
   aStep({ sequence_no: 6, parent: 5, offset_ms: 500, duration_ms: 250 }),

@@ -62,7 +62,9 @@ export function ToolsTable({ tools, selectedNames, isAdmin, onSelect, onDecide }
             </th>
             <th scope="col">Suggestion</th>
             <th scope="col">Decision</th>
-            <th scope="col">Decided</th>
+            <th scope="col" className={classes.decided}>
+              Decided
+            </th>
             <th scope="col" className={list.figure}>
               Calls
             </th>
@@ -124,7 +126,7 @@ function Row(props: RowProps): ReactElement {
           </div>
         </div>
       </th>
-      <td data-label="Suggestion" className={classes.wide}>
+      <td data-label="Suggestion" className={`${classes.wide} ${classes.suggestion}`}>
         <Suggestion suggestion={tool.suggestion} />
       </td>
       <td data-label="Decision" className={classes.wide}>
@@ -135,7 +137,7 @@ function Row(props: RowProps): ReactElement {
           onDecide={props.onDecide}
         />
       </td>
-      <td data-label="Decided">
+      <td data-label="Decided" className={classes.decided}>
         {last ? (
           <span title={fullTime(last.at)}>
             {last.by}
