@@ -7,6 +7,7 @@ import typer
 
 from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
+from cockpit.cli.groups.agents import agents
 from cockpit.cli.groups.management import bundles, exports, tokens
 from cockpit.cli.groups.profiles import commands
 from cockpit.cli.groups.retention import retention
@@ -35,6 +36,7 @@ app = CommandGroup(
     epilog="Exit codes: 0 success, 1 error, 2 bad input, 3 authentication, 4 not found, 5 a gate or --strict failed, "
     "6 a dependency is unavailable or timed out.",
 )
+app.add_typer(agents)
 app.add_typer(searches)
 app.add_typer(retention)
 app.add_typer(tokens, name="token")
@@ -59,23 +61,6 @@ def _options(
     ] = False,
 ) -> None:
     """Parse the global options."""
-
-
-# The SDK's command, so that the help lists it.
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
-    """Run a Python program and record its model and tool calls, without changing its code."""
-    from forkpoint.bootstrap import record as recording
-
-    raise typer.Exit(recording.record(arguments or []))
-
-
-@app.command(add_help_option=False, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def rerun(arguments: Annotated[list[str] | None, typer.Argument(metavar="RUN -- COMMAND...")] = None) -> None:
-    """Run an agent again, with its model calls answered from the recording of a run."""
-    from forkpoint.bootstrap import rerun as agent
-
-    raise typer.Exit(agent.rerun(arguments or []))
 
 
 @app.command()

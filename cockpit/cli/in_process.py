@@ -27,11 +27,7 @@ def open_store(*, migrate: bool = True) -> Iterator[httpx2.Client]:
             _migrate()
     except OperationalError as error:
         raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
-    # Links lead to the address at which the server of this store would listen.
-    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
-    with httpx2.Client(
-        transport=StreamingTransport(application), base_url=f"http://{host}:{settings.PORT}", timeout=None
-    ) as http:
+    with httpx2.Client(transport=StreamingTransport(application), base_url=server_address(), timeout=None) as http:
         yield http
     connections.close_all()
 
@@ -48,6 +44,14 @@ def set_up() -> None:
         django.setup()
     except ImproperlyConfigured as error:
         raise Failure(str(error), exit=Exit.BAD_INPUT, code="validation_error") from error
+
+
+def server_address() -> str:
+    """Return the address at which the server of this store would listen: links lead there."""
+    from django.conf import settings
+
+    host = f"[{settings.HOST}]" if ":" in settings.HOST else settings.HOST
+    return f"http://{host}:{settings.PORT}"
 
 
 @functools.cache

@@ -22,6 +22,7 @@ from cockpit.gateway.schemas import (
 from cockpit.gateway.sessions import Session
 from replay.models import Rerun
 from replay.reruns import queries, services, tool_calls
+from replay.reruns.inputs import recorded_input
 from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
 from replay.sessions import prepare
 from replay.sessions.schemas import ReplayRequest
@@ -34,7 +35,7 @@ from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
 
 # The fields of a rerun that no other replay has.
-_OWN_FIELDS: Final = frozenset({"live", "allow_tools"})
+_OWN_FIELDS: Final = frozenset({"live", "compare", "allow_tools"})
 
 
 class GatewaySessionsView(APIView):
@@ -92,7 +93,9 @@ class RerunsView(APIView):
         if fork := _fork_request(body, request.data):
             rerun = services.start_fork(fork, tools_to_run=body.allow_tools, caller=caller_of(request))
         else:
-            rerun = services.start(body.run, tools_to_run=body.allow_tools, caller=caller_of(request))
+            rerun = services.start(
+                body.run, tools_to_run=body.allow_tools, is_comparison=body.compare, caller=caller_of(request)
+            )
         return Response(_rerun_session(rerun), 201)
 
 
@@ -142,6 +145,7 @@ def _rerun_session(rerun: Rerun) -> RerunSession:
         id=str(rerun.id),
         run=str(rerun.source_run_id),
         started_at=rerun.source_run.started_at or rerun.source_run.created_at,
+        input=recorded_input(rerun.source_run),
         path=PREFIX + sessions.sign(session),
         placeholder_key=upstreams.PLACEHOLDER_KEY,
     )

@@ -17,7 +17,7 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from replay.models import Rerun
 from replay.reruns import answers, exchanges
-from replay.reruns.answers import AgentRequest, Resolution
+from replay.reruns.answers import AgentRequest, CallRefusal, Resolution
 from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_object, as_text
 from traces.errors import ProblemError
@@ -76,7 +76,10 @@ def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution
         with _connection():
             return answers.resolve(UUID(call.run_id), _request(call, limit), in_flight=in_flight)
     except ProblemError as problem:
-        raise Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}") from problem
+        refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
+        if isinstance(problem, CallRefusal) and problem.call_id is not None:
+            store(call, _refusal_outcome(refusal, call.provider), problem.call_id, limit=limit)
+        raise refusal from problem
 
 
 def edited_call(call: Call, resolution: Resolution) -> Call:
@@ -106,6 +109,11 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
         body=response.body,
         is_stream=response.is_stream,
     )
+
+
+def _refusal_outcome(refusal: Refusal, provider: str) -> Outcome:
+    headers = tuple((name.decode(), value.decode()) for name, value in refusal.headers())
+    return Outcome(end=time.time(), status=refusal.status, headers=headers, body=refusal.body(provider))
 
 
 def _request(call: Call, limit: int) -> AgentRequest:

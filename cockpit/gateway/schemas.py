@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from replay.overrides.profile import OverrideProfile, StepRef
+from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 
 
@@ -45,23 +46,26 @@ class RerunRequest(Schema):
     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
     `allow_tools` may run where the recording has no such call, whatever their review says.
+    With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
     """
 
     run: Annotated[str, Field(min_length=1, max_length=200)]
     overrides: OverrideProfile | str | None = None
     fork_step: StepRef | None = None
     live: bool = False
+    compare: bool = False
     allow_tools: Annotated[list[str], Field(max_length=200)] = []
 
 
 class RerunSession(Schema):
     """An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
 
-    `started_at` is the start of the recording.
+    `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
     """
 
     id: str
     run: str
     started_at: datetime
+    input: JSONValue
     path: str
     placeholder_key: str

@@ -4,7 +4,9 @@ import fcntl
 import signal
 import socket
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,6 +21,8 @@ from cockpit.serving.incomplete_requests import guarded_protocol
 GRACE_S = 5
 # Longer than the timeouts of proxies: a proxy that reuses a connection just closed by the server responds with 502.
 KEEP_ALIVE_S = 90
+_POLL_S = 0.05
+_NO_START = "The server could not start; the log above says why."
 
 
 class ServeError(Exception):
@@ -126,6 +130,27 @@ def serve(*, load_demo: Callable[[], None] | None) -> None:
         _fold_journal()
 
 
+@contextmanager
+def background_server() -> Iterator[str]:
+    """Serve the local store on a free port of this machine while the block runs, and yield the address."""
+    listener = _listen("127.0.0.1", 0)
+    with listener, _own_home():
+        call_command("migrate", verbosity=0)
+        server = uvicorn.Server(server_config())
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
+        thread.start()
+        try:
+            while not server.started:
+                if not thread.is_alive():
+                    raise ServeError(_NO_START)
+                time.sleep(_POLL_S)
+            yield _address(listener)
+        finally:
+            server.should_exit = True
+            thread.join()
+            _fold_journal()
+
+
 def _run(listener: socket.socket, load_demo: Callable[[], None] | None) -> None:
     def announce() -> None:
         print(f"Forkpoint is running at {_address(listener)}", flush=True)  # noqa: T201  # the command's output
@@ -137,4 +162,4 @@ def _run(listener: socket.socket, load_demo: Callable[[], None] | None) -> None:
     server = _Server(server_config(), announce)
     server.run(sockets=[listener])
     if not server.started:
-        raise ServeError("The server could not start; the log above says why.")
+        raise ServeError(_NO_START)

@@ -138,15 +138,18 @@ def placeholders(
     }
 
 
-def run_client(words: Sequence[str], environment: Mapping[str, str], url: str, client: str) -> int:
+def run_client(
+    words: Sequence[str], environment: Mapping[str, str], url: str, client: str, *, output: int | None = None
+) -> int:
     """Run a program with its model calls through the session at this address, and return its exit code."""
-    return _run_program(clients.command(words, url, client), {**environment, **clients.variables(environment, url)})
+    variables = {**environment, **clients.variables(environment, url)}
+    return _run_program(clients.command(words, url, client), variables, output)
 
 
-def _run_program(words: Sequence[str], environment: Mapping[str, str]) -> int:
+def _run_program(words: Sequence[str], environment: Mapping[str, str], output: int | None) -> int:
     """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
     try:
-        process = subprocess.Popen(words, env=environment)
+        process = subprocess.Popen(words, env=environment, stdout=output)
     except OSError as error:
         raise CannotRun(f"cannot run {words[0]}: {error.strerror}", BAD_INPUT) from error
 

@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ from forkpoint.bootstrap.network import Host
 
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
+_INPUT: Final = "{input}"
 _LONGEST_VALUE: Final = 300
 # A recording that has just ended is complete a moment later.
 _COMPLETION_S: Final = 60.0
@@ -48,7 +50,7 @@ def rerun(arguments: Sequence[str]) -> int:
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)
         return problem.code
-    print(_text(report), file=sys.stderr)
+    print(report_text(report), file=sys.stderr)
     if report["is_fork"]:
         print(_links(server, report), file=sys.stderr)
     return code if _is_as_expected(report) else _CHANGE
@@ -72,26 +74,62 @@ def _run(
     if options.resume:
         session = server.open(f"/reruns/{options.resume}/resume", {})
     else:
-        session = _open(server, {"run": options.run, "allow_tools": options.allow_tool, **changes})
+        session = open_rerun(server, {"run": options.run, "allow_tools": options.allow_tool, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
-    variables = child_environment(environment, rerun=session["id"])
-    variables |= placeholders(environment, session["placeholder_key"]) | _confinement(server, options, session)
-    code = run_client(words, variables, server.url + session["path"], options.client)
+    confinement = Confinement(
+        hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
+    )
+    return run_agent(server, session, Agent(words, environment, options.client), confinement)
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A program to run again: its words, in which `{input}` is the recorded input, its environment and its client."""
+
+    words: Sequence[str]
+    environment: Mapping[str, str]
+    client: str = ""
+
+    def command(self, input: Any) -> list[str]:
+        """Return the words with the recorded input in them; raise `CannotRun` if it is not known."""
+        if input is None and any(_INPUT in word for word in self.words):
+            raise CannotRun("the recording has no input, so that {input} has no value", BAD_INPUT)
+        text = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
+        return [word.replace(_INPUT, text) for word in self.words]
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """The hosts besides the server to which a Python program may connect, None for all, and whether its clock starts
+    with the recording.
+    """
+
+    hosts: Sequence[str] | None = ()
+    is_frozen: bool = False
+
+    def variables(self, server: Server, session: Any) -> dict[str, str]:
+        """Return the variables that name the hosts, the clock and the random numbers of a Python program."""
+        variables: dict[str, str] = {}
+        if self.hosts is not None:
+            address = urlsplit(server.url)
+            port = address.port or (443 if address.scheme == "https" else 80)
+            host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
+            variables["FORKPOINT_HOSTS"] = ",".join([f"{host}:{port}", *self.hosts])
+        if self.is_frozen:
+            variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
+        return variables
+
+
+def run_agent(
+    server: Server, session: Any, agent: Agent, confinement: Confinement, *, output: int | None = None
+) -> tuple[Any, int]:
+    """Run an agent in an open rerun, and return the report and its exit code. `output` replaces its standard output."""
+    variables = child_environment(agent.environment, rerun=session["id"])
+    variables |= placeholders(agent.environment, session["placeholder_key"]) | confinement.variables(server, session)
+    command = agent.command(session["input"])
+    code = run_client(command, variables, server.url + session["path"], agent.client, output=output)
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
-
-
-def _confinement(server: Server, options: argparse.Namespace, session: Any) -> dict[str, str]:
-    """Return the variables that name the hosts, the clock and the random numbers of a Python program."""
-    variables: dict[str, str] = {}
-    if options.network == "listed":
-        address = urlsplit(server.url)
-        port = address.port or (443 if address.scheme == "https" else 80)
-        host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
-        variables["FORKPOINT_HOSTS"] = ",".join([f"{host}:{port}", *options.allow_host])
-    if options.freeze:
-        variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
-    return variables
 
 
 def _host(text: str) -> str:
@@ -133,7 +171,7 @@ def _read_overrides(path: str | None) -> list[Any]:
     return entries
 
 
-def _open(server: Server, request: Mapping[str, Any]) -> Any:
+def open_rerun(server: Server, request: Mapping[str, Any]) -> Any:
     """Open a rerun as soon as the recording is complete."""
     deadline = time.monotonic() + _COMPLETION_S
     while True:
@@ -145,7 +183,7 @@ def _open(server: Server, request: Mapping[str, Any]) -> Any:
         time.sleep(_PAUSE_S)
 
 
-def _text(report: Any) -> str:
+def report_text(report: Any) -> str:
     """Return what the agent did, in a few lines."""
     calls = "call" if report["exact"] == 1 else "calls"
     lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} {calls} exact"]
@@ -199,7 +237,7 @@ def option_parser() -> argparse.ArgumentParser:
         "are the tools that the SDK knows in a Python agent. All other tools really run; no call reaches a provider. "
         "With --set-prompt, --set-model, --override, --from or --live, the rerun is a fork: what the agent does is "
         "recorded as another run and compared with the first.",
-        epilog="COMMAND is the program to run, with its arguments. "
+        epilog="COMMAND is the program to run, with its arguments; {input} in them is the recorded input. "
         "Exit code: 5 if a call got no answer or a tool was refused or, unless the rerun is a fork, if a recorded "
         "model call was not made, else that of the program; 2 for wrong options, 6 if the server cannot be reached or "
         "opens no session.",

@@ -1,10 +1,15 @@
 """Tables for reruns: the agent itself runs again, and its calls are answered from a recording."""
 
+from typing import Final
+
 from django.db import models
 
 from replay.models.saved_profiles import OverrideProfile
 from traces.core.ids import new_id
 from traces.models import Run
+
+# A new call of the agent stands in place of the step after the last one at most.
+AFTER_THE_END: Final = 2
 
 
 class Rerun(models.Model):
@@ -28,6 +33,11 @@ class Rerun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} of {self.source_run_id}"
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether it changes nothing, and becomes a run only if the agent does something else than its recording."""
+        return self.profile_id is not None and self.fork_sequence_no > self.source_run.step_count
 
 
 class RerunCall(models.Model):

@@ -73,6 +73,14 @@ class _Answer:
     call: RerunCall | None = None
 
 
+class CallRefusal(SessionConflict):
+    """Nothing may answer a call. Its exchange is to be stored as that of `call_id`, unless it is None."""
+
+    def __init__(self, detail: str, *, call_id: int | None) -> None:
+        super().__init__(detail)
+        self.call_id = call_id
+
+
 class CallInFlight(Exception):
     """The same call was made live before the agent was started again, and its answer has not arrived."""
 
@@ -82,7 +90,7 @@ class CallInFlight(Exception):
 
 
 def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ()) -> Resolution:
-    """Decide how a call is answered; raise `SessionConflict` if nothing may answer it.
+    """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
     Raise `CallInFlight`, and store nothing, if its answer is that of a live call among those `in_flight`.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
@@ -102,7 +110,7 @@ def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ())
             edited_request, answer = EditedRequest(body=request.body), _Answer(refusal=str(problem))
         call = _save(rerun, result, answer, edited_request)
     if answer.refusal:
-        raise SessionConflict(answer.refusal)
+        raise CallRefusal(answer.refusal, call_id=call.id if rerun.profile_id is not None else None)
     needs_storing = rerun.profile_id is not None and (answer.response is None or call.exchange is None)
     return Resolution(
         response=answer.response,

@@ -28,7 +28,7 @@ from traces.storage import artifacts
 
 
 def write(rerun: Rerun, status: RunStatus) -> Run | None:
-    """Write and seal the run of the agent's last start; None if no call of it got an answer."""
+    """Write and seal the run of the agent's last start; None if it made no call that is known."""
     calls = rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).order_by("id")
     exchanges = [Exchange(call) for call in calls]
     recording = _recording(rerun, exchanges)
@@ -58,7 +58,11 @@ def _open(rerun: Rerun, rows: Sequence[StepRow]) -> Run:
         source_run=source,
         fork_sequence_no=first_change,
         environment=source.environment,
-        metadata={"rerun": {"id": str(rerun.id), "source_run": str(source.id)}, **source_note(source)},
+        metadata={
+            "rerun": {"id": str(rerun.id), "source_run": str(source.id)},
+            **({"input": source.metadata["input"]} if "input" in source.metadata else {}),
+            **source_note(source),
+        },
     )
     captions.describe_fork(run.id, _change(rerun))
     return run
@@ -126,8 +130,9 @@ class _Labels:
             return reused_row(source, row.sequence_no, None)
         return replace(
             row,
-            label=Label(call.label),
-            reason=Reason(call.reason),
+            label=Label(call.label or Label.SIMULATED),
+            # A call without an answer was refused, and its output is the refusal.
+            reason=Reason(call.reason or Reason.POLICY_FALLBACK),
             detail={**label_key(), **call.detail},
             source_step=None if source is None else source.id,
         )

@@ -34,7 +34,7 @@ def view(rerun: Rerun) -> RerunView:
         live=sum(call.reason == Reason.LIVE_MODEL for call in calls),
         overridden=sum(call.reason == Reason.OPERATOR_OVERRIDE for call in calls),
         misses=labels[""],
-        is_fork=rerun.profile_id is not None,
+        is_fork=rerun.profile_id is not None and not rerun.is_comparison,
         fork=rerun.run_id,
         diff=rerun.diff_id,
         divergence=None if difference is None else RerunDifference.model_validate(difference),
@@ -42,6 +42,13 @@ def view(rerun: Rerun) -> RerunView:
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
     )
+
+
+def is_as_recorded(rerun: Rerun) -> bool:
+    """Return whether the agent made the recorded calls, and no others."""
+    report = view(rerun)
+    has_answers = not (report.misses or any(tool.refusal for tool in report.tools))
+    return has_answers and report.divergence is None and not report.unused_steps
 
 
 def _model_steps(rerun: Rerun) -> list[int]:

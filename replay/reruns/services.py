@@ -10,7 +10,9 @@ from django.db import transaction
 from diffing import services as diffing
 from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.models import Rerun
-from replay.reruns import derived_run, forks
+from replay.models.reruns import AFTER_THE_END
+from replay.overrides.profile import OverrideProfile
+from replay.reruns import derived_run, forks, queries
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
@@ -20,15 +22,21 @@ from traces.runs import queries as runs
 logger = structlog.get_logger("replay")
 
 
-def start(ref: str, *, tools_to_run: Sequence[str], caller: str) -> Rerun:
+def start(ref: str, *, tools_to_run: Sequence[str], is_comparison: bool = False, caller: str) -> Rerun:
     """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer.
 
     `tools_to_run` may run where the recording has no such call, whatever their review says.
+    A comparison becomes a run of its own if it differs from the recording.
     """
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    return Rerun.objects.create(source_run=run, tools_to_run=[*tools_to_run], by=caller)
+    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], by=caller)
+    if is_comparison:
+        rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
+        rerun.fork_sequence_no = run.step_count + AFTER_THE_END
+    rerun.save()
+    return rerun
 
 
 def start_fork(request: ReplayRequest, *, tools_to_run: Sequence[str], caller: str) -> Rerun:
@@ -68,7 +76,7 @@ def end(rerun: Rerun, exit_code: int) -> Rerun:
         if rerun.ended_at is not None:
             return rerun
         rerun.ended_at, rerun.exit_code = datetime.now(UTC), exit_code
-        if rerun.profile is not None:
+        if rerun.profile is not None and not (rerun.is_comparison and queries.is_as_recorded(rerun)):
             rerun.run = derived_run.write(rerun, RunStatus.FAILED if exit_code else RunStatus.COMPLETED)
         rerun.save()
         if exit_code == 0:

@@ -37,7 +37,7 @@ def run(
     paths: list[Path], *, app: str | None, format: str | None, json: bool, url: str | None, token: str | None
 ) -> Exit:
     """Import and report the result. If every file was skipped, the input is bad."""
-    files = _unique(_walk(paths))
+    files = files_in(paths)
     with connect(url, token) as api:
         report = import_files(api, files, app=app, format=format)
     if json:
@@ -45,6 +45,11 @@ def run(
     else:
         _show(report)
     return Exit.OK if report["runs"] or not report["skipped"] else Exit.BAD_INPUT
+
+
+def files_in(paths: Iterable[Path]) -> list[Path]:
+    """Return the files among the paths and in their folders, each once; raise `Failure` if one does not exist."""
+    return _unique(_walk(paths))
 
 
 def run_id(api: Api, ref: str) -> str:

@@ -6560,6 +6560,7 @@ export interface components {
          *     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
          *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
          *     `allow_tools` may run where the recording has no such call, whatever their review says.
+         *     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
          */
         RerunRequest: {
             /** Run */
@@ -6580,6 +6581,11 @@ export interface components {
              */
             live: boolean;
             /**
+             * Compare
+             * @default false
+             */
+            compare: boolean;
+            /**
              * Allow Tools
              * @default []
              */
@@ -6589,7 +6595,7 @@ export interface components {
          * RerunSession
          * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
-         *     `started_at` is the start of the recording.
+         *     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
          */
         RerunSession: {
             /** Id */
@@ -6601,6 +6607,7 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
+            input: components["schemas"]["JSONValue"];
             /** Path */
             path: string;
             /** Placeholder Key */

@@ -1,0 +1,187 @@
+"""`ci`: replay golden runs with the agent of this machine."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from cockpit.cli import in_process, output
+from cockpit.cli.client import Api, connect
+from cockpit.cli.commands import import_files
+from cockpit.cli.commands.golden.results import Result, Verdict, annotations, junit
+from cockpit.cli.errors import Exit, Failure
+from forkpoint.bootstrap.gateway import CannotRun, Server, refuse_addresses
+from forkpoint.bootstrap.network import Host
+from forkpoint.bootstrap.rerun import Agent, Confinement, open_rerun, run_agent
+from traces.bundles.archive import is_bundle
+from traces.core.vocabulary import RunStatus
+
+_STANDARD_ERROR: Final = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the agents run, and what becomes of the results."""
+
+    words: Sequence[str]
+    client: str
+    confinement: Confinement
+    tools_to_run: Sequence[str]
+    is_accepting: bool
+    junit: Path | None
+    reports: Path | None
+    json: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Store:
+    """The server that replays, and the address to which links lead."""
+
+    api: Api
+    server: Server
+    link_address: str
+    is_local: bool
+
+
+def run(golden: Sequence[Path], settings: Settings, *, url: str | None, token: str | None) -> Exit:
+    """Replay every golden run, and report; fail if an agent does something else than its recording."""
+    files = import_files.files_in(golden)
+    if not files:
+        raise Failure(f"{golden[0]} contains no recording", exit=Exit.BAD_INPUT)
+    with _store(url or os.environ.get("FORKPOINT_URL"), token or os.environ.get("FORKPOINT_TOKEN")) as store:
+        replays = _Replays(store, settings)
+        results = [result for path in files for result in replays.run(path)]
+    _report(results, settings)
+    return Exit.GATE if any(result.verdict.is_failure for result in results) else Exit.OK
+
+
+def confinement(network: str, hosts: Sequence[str], *, is_frozen: bool) -> Confinement:
+    """Return what an agent may connect to; raise `Failure` for an unknown network or host."""
+    if network not in {"listed", "open"}:
+        raise Failure(f"“{network}” is not a network: choose listed or open", exit=Exit.BAD_INPUT)
+    try:
+        for host in hosts:
+            Host.parse(host)
+    except ValueError as error:
+        raise Failure(str(error), exit=Exit.BAD_INPUT) from error
+    return Confinement(hosts=hosts if network == "listed" else None, is_frozen=is_frozen)
+
+
+@contextmanager
+def _store(url: str | None, token: str | None) -> Iterator[_Store]:
+    """Open the server at `url`, or serve the local store while the block runs."""
+    if url:
+        address = url.rstrip("/")
+        with connect(address, token) as api:
+            yield _Store(api=api, server=Server(address, token or ""), link_address=address, is_local=False)
+        return
+    in_process.set_up()
+    from cockpit.serving.serve import ServeError, background_server
+
+    try:
+        with background_server() as address, connect(address, None) as api:
+            link_address = in_process.server_address()
+            yield _Store(api=api, server=Server(address, ""), link_address=link_address, is_local=True)
+    except ServeError as error:
+        raise Failure(f"{error} To replay on a running server, name it with --url.") from error
+
+
+class _Replays:
+    """Runs the agent of each golden run again."""
+
+    def __init__(self, store: _Store, settings: Settings) -> None:
+        self._store = store
+        self._settings = settings
+        server = store.server
+        environment = {**os.environ, "FORKPOINT_URL": server.url, "FORKPOINT_TOKEN": server.token}
+        self._agent = Agent(settings.words, environment, settings.client)
+
+    def run(self, path: Path) -> Iterator[Result]:
+        """Import a file, and replay the runs in it."""
+        report = import_files.import_files(self._store.api, [path])
+        if not report["runs"]:
+            reason = report["skipped"][0]["reason"] if report["skipped"] else "it contains no run"
+            yield Result(path=path, verdict=Verdict.ERROR, problem=f"it was not imported: {reason}")
+        for entry in report["runs"]:
+            output.note(f"{path}: run {entry['id']}")
+            start = time.monotonic()
+            result = self._replay(path, entry)
+            yield replace(result, seconds=time.monotonic() - start)
+
+    def _replay(self, path: Path, entry: Mapping[str, Any]) -> Result:
+        result = Result(path=path, verdict=Verdict.ERROR, run=str(entry["id"]))
+        try:
+            result = self._ran(result, {"compare": True}, may_fail=entry["status"] == RunStatus.FAILED)
+            if result.verdict is Verdict.CHANGED and self._settings.is_accepting:
+                return self._accept(result)
+        except CannotRun as problem:
+            return replace(result, verdict=Verdict.ERROR, problem=str(problem))
+        self._save_diff(result)
+        return result
+
+    def _ran(self, result: Result, kind: Mapping[str, bool], *, may_fail: bool) -> Result:
+        """Run the agent again, and return the result with its report."""
+        server = self._store.server
+        tools = [*self._settings.tools_to_run]
+        session = open_rerun(server, {"run": result.run, "allow_tools": tools, **kind})
+        report, code = run_agent(server, session, self._agent, self._settings.confinement, output=_STANDARD_ERROR)
+        verdict = Verdict.SAME if _is_same(report) and (may_fail or not code) else Verdict.CHANGED
+        diff = f"{self._store.link_address}/diffs/{report['diff']}" if report["diff"] else ""
+        return replace(result, verdict=verdict, exit_code=code, report=report, diff=diff)
+
+    def _accept(self, result: Result) -> Result:
+        """Run the agent with live calls, and write what it does as the new golden run."""
+        if problem := _replacement_refusal(result.path):
+            return replace(result, verdict=Verdict.ERROR, problem=problem)
+        if not self._store.is_local:
+            refuse_addresses(os.environ)
+        update = self._ran(result, {"live": True}, may_fail=True)
+        report = update.report or {}
+        if update.exit_code or _has_refusals(report) or not report["fork"]:
+            return replace(update, verdict=Verdict.CHANGED)
+        self._store.api.download("/bundles/export", {"run": report["fork"]}, result.path)
+        return replace(update, verdict=Verdict.UPDATE)
+
+    def _save_diff(self, result: Result) -> None:
+        """Write the comparison with the recording to a file."""
+        folder, report = self._settings.reports, result.report
+        if folder is not None and report is not None and report["diff"]:
+            folder.mkdir(parents=True, exist_ok=True)
+            text = self._store.api.text(f"/diffs/{report['diff']}", format="html")
+            output.save(folder / f"{result.path.stem}-{report['diff']}.html", text)
+
+
+def _replacement_refusal(path: Path) -> str:
+    """Return why a golden run cannot be replaced; empty if it can."""
+    with path.open("rb") as file:
+        is_replaceable = is_bundle(file)
+    return "" if is_replaceable else "--accept replaces bundles only: write one with `forkpoint bundle export`"
+
+
+def _is_same(report: Mapping[str, Any]) -> bool:
+    return not (_has_refusals(report) or report["divergence"] or report["unused_steps"])
+
+
+def _has_refusals(report: Mapping[str, Any]) -> bool:
+    return bool(report["misses"] or any(tool["refusal"] for tool in report["tools"]))
+
+
+def _report(results: Sequence[Result], settings: Settings) -> None:
+    """Print the results, and write the files that were asked for."""
+    if settings.junit is not None:
+        output.save(settings.junit, junit(results))
+    if settings.json:
+        output.document({"golden": [result.as_json() for result in results]})
+        return
+    console = output.people()
+    for result in results:
+        sign = output.glyph("exact", "error" if result.verdict.is_failure else "")
+        console.print(sign + f" {result.path}: {result.verdict}", soft_wrap=True)
+        if result.verdict is not Verdict.SAME:
+            console.print(result.text, soft_wrap=True)
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotations(results):
+            console.print(line, soft_wrap=True)

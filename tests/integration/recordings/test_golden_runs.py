@@ -1,0 +1,107 @@
+"""`forkpoint ci`: golden runs are replayed with an agent, and differences fail."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import httpx2
+import pytest
+
+from tests.clients.model_server import ANSWER, ModelServer, model_server
+from tests.services.server import Server
+from tests.support.command_line import COMMAND
+from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_runs import record, run_of
+from tests.support.patience import patience_s, wait_until
+
+pytestmark = pytest.mark.own_store
+AGENT = AGENTS["chat"].replace('"Weather and time?"', "sys.argv[2]")
+CHANGED_AGENT = AGENT.replace("messages = [", 'messages = [{"role": "system", "content": "Be brief."}, ')
+NAMES = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "GITHUB")
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    variables = {"FORKPOINT_QUIET_S": "1", "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": f"{models.url}/v1"}
+    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def golden(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one golden run."""
+    run = run_of(record(server, AGENT, "plain", "Weather and time?"))
+    folder = tmp_path_factory.mktemp("golden")
+
+    def bundle() -> bytes | None:
+        """Return the bundle as soon as the run is complete."""
+        export = f"{server.url}/api/v1/bundles/export"
+        response = httpx2.post(export, json={"run": run}, timeout=patience_s(60), trust_env=False)
+        return response.content if response.status_code == 200 else None
+
+    (folder / "weather.zip").write_bytes(wait_until(bundle, 30))
+    return folder
+
+
+def ci(golden: Path, agent: str, *options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(NAMES)}
+    program = [sys.executable, "-c", agent, "plain", "{input}"]
+    return subprocess.run(
+        [*COMMAND, "ci", "--golden", str(golden), *options, "--", *program],
+        env={**environment, "NO_PROXY": "127.0.0.1", **variables},
+        capture_output=True,
+        text=True,
+        timeout=patience_s(120),
+        check=False,
+    )
+
+
+def test_difference_fails_until_it_is_accepted(
+    server: Server, models: ModelServer, golden: Path, tmp_path: Path
+) -> None:
+    options, home = ["--url", server.url], {"FORKPOINT_HOME": str(tmp_path / "home")}
+    before = len(models.requests)
+    result = ci(golden, AGENT, *options, **home)
+    assert (result.returncode, result.stdout) == (0, f"● {golden}/weather.zip: same\n"), result.stderr
+    reports = ["--junit", str(tmp_path / "junit.xml"), "--reports", str(tmp_path / "pages")]
+    change = ci(golden, CHANGED_AGENT, *options, *reports, GITHUB_ACTIONS="true", **home)
+    assert (change.returncode, len(models.requests)) == (5, before), change.stderr
+    assert "first difference, from step 1 at /messages/0" in change.stdout
+    annotation = f"::error file={golden}/weather.zip,title=Golden run::the agent differs from step 1 at /messages/0"
+    assert f"{annotation}" in change.stdout
+    [diff] = {line.removeprefix("  diff: ") for line in change.stdout.splitlines() if line.startswith("  diff: ")}
+    report = httpx2.get(diff.replace("/diffs/", "/api/v1/diffs/"), trust_env=False).json()
+    [page] = (tmp_path / "pages").iterdir()
+    assert (report["base"]["status"], report["candidate"]["status"]) == ("completed", "failed")
+    assert report["id"] in page.name
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    assert "/messages/0" in str(suite[0][0].get("message"))
+    accepted = ci(golden, CHANGED_AGENT, *options, "--accept", **home)
+    assert (accepted.returncode, len(models.requests)) == (0, before + 3), accepted.stderr
+    assert f"{golden}/weather.zip: updated" in accepted.stdout
+    assert ANSWER in accepted.stderr
+    document = ci(golden, CHANGED_AGENT, *options, "--json", **home)
+    [entry] = json.loads(document.stdout)["golden"]
+    assert (document.returncode, entry["verdict"], entry["report"]["exact"]) == (0, "same", 3), document.stderr
+    assert len(models.requests) == before + 3
+
+
+def test_golden_run_is_replayed_without_a_server(golden: Path, models: ModelServer, tmp_path: Path) -> None:
+    before = len(models.requests)
+    result = ci(golden, "raise SystemExit(3)", FORKPOINT_HOME=str(tmp_path / "home"))
+    assert (result.returncode, len(models.requests)) == (5, before), result.stderr
+    assert "recorded calls that were not made: steps 1, 4, 6" in result.stdout
+    assert "the agent ended with exit code 3" in result.stdout
