@@ -21,7 +21,7 @@ export UV_NO_PROGRESS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
-	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-semantic bench-sdk
+	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-agents test-semantic bench-sdk
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -113,7 +113,7 @@ DIVIDE ?= --divide
 test-integration: test-embedded test-distributed
 
 test-embedded: .make/engines .make/frontend
-	$(BIN)/python $(PYTEST) tests/integration --shape=embedded $(DIVIDE)
+	$(BIN)/python $(PYTEST) tests/integration tests/agents -m "not framework" --shape=embedded $(DIVIDE)
 
 test-distributed: .make/engines .make/frontend
 	$(BIN)/python $(PYTEST) tests/integration --shape=distributed $(DIVIDE)
@@ -126,6 +126,10 @@ test-clients: .make/dev .make/node ## test the capture SDK with real client libr
 	$(BIN)/python -m tests.clients.environments
 	$(BIN)/python -m tests.clients.javascript.environments
 	$(BIN)/python $(PYTEST) tests/clients
+
+# Not a part of `make test` either, but for the agents without a framework.
+test-agents: .make/dev .make/node ## record, rerun and fork one agent of each framework
+	$(BIN)/python $(PYTEST) tests/agents
 
 test-semantic: .make/semantic .make/engines
 	$(YIELD) $(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"

@@ -19,6 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "own_store: uses its own SQLite store in every shape; runs once")
     config.addinivalue_line("markers", "once: independent of the shape; runs embedded")
     config.addinivalue_line("markers", "divided: about no difference between the shapes; half of the tests run in each")
+    config.addinivalue_line("markers", "framework: needs an agent framework in an environment of its own")
     config.addinivalue_line("markers", "own_services: uses its own PostgreSQL and Redis; runs distributed")
 
 

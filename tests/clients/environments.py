@@ -32,6 +32,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "pydantic-ai-2.66": ("pydantic-ai-slim[openai,anthropic]==2.66.0",),
     "smolagents-1.26": ("smolagents[openai]==1.26.0",),
     "smolagents-1.25": ("smolagents[openai]==1.25.0",),
+    "autogen-0.7": ("autogen-agentchat==0.7.5", "autogen-ext[openai]==0.7.5"),
     "crewai-1.15.30": ("crewai==1.15.30",),
     "crewai-1.15.29": ("crewai==1.15.29",),
     "langfuse-2": ("langfuse==2.60.10", "openai<2"),

@@ -1,12 +1,12 @@
 """Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed.
 
-It requests two tools at once, then one tool, then answers; a request that contains "please fail" gets an error. Ids
-depend on the turn only.
+It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
+second turn, one that contains "please fail" an error. Ids depend on the turn only.
 """
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -24,11 +24,15 @@ _CUT: Final = 7
 
 @dataclass
 class ModelServer:
-    """The address, and each request body with its path, in the order of arrival. It answers while `is_open` is set."""
+    """The address, and each request body with its path, in the order of arrival.
+
+    `on_arrival` is called with the number of each request. The server answers while `is_open` is set.
+    """
 
     url: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     is_open: threading.Event = field(default_factory=threading.Event)
+    on_arrival: Callable[[int], None] = lambda number: None
 
 
 @contextmanager
@@ -42,6 +46,7 @@ def model_server() -> Iterator[ModelServer]:
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
+        server.on_arrival(len(server.requests))
         server.is_open.wait(patience_s(30))
         if "please fail" in json.dumps(exchange.body):
             error = {"message": "this fails", "type": "invalid_request_error", "code": 400, "status": "INVALID"}
@@ -60,12 +65,17 @@ def model_server() -> Iterator[ModelServer]:
         yield server
 
 
-def _calls(turn: int, tools: Any) -> list[tuple[str, str, str]]:
+def _calls(turn: int, body: dict[str, Any]) -> list[tuple[str, str, str]]:
     """Return the id, tool and city of each call in a turn; a final tool of a framework is the last one's."""
+    tools = body.get("tools")
     if not tools:
         return []
     if turn < len(CALLS):
-        return [(f"call_{turn}{number}", name, city) for number, (name, city) in enumerate(CALLS[turn])]
+        other_city = {"Lima": "Bern"} if "Bern" in json.dumps(body) else {}
+        return [
+            (f"call_{turn}{number}", name, other_city.get(city, city))
+            for number, (name, city) in enumerate(CALLS[turn])
+        ]
     return [("call_end", "final_answer", ANSWER)] if "final_answer" in json.dumps(tools) else []
 
 
@@ -79,7 +89,7 @@ def _pieces(text: str) -> list[str]:
 
 def _chat(exchange: Exchange) -> None:
     body = exchange.body
-    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body.get("tools"))
+    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body)
     tool_calls = [
         {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(_arguments(name, city))}}
         for id, name, city in calls
@@ -115,7 +125,7 @@ def _responses(exchange: Exchange) -> None:
     body = exchange.body
     items = body["input"] if isinstance(body["input"], list) else []
     result_count = sum(str(item.get("type", "")).endswith("call_output") for item in items)
-    calls = _calls({0: 0, 2: 1}.get(result_count, 2), body.get("tools"))
+    calls = _calls({0: 0, 2: 1}.get(result_count, 2), body)
     output: list[dict[str, Any]] = [
         {"type": "function_call", "id": f"fc_{id}", "call_id": id, "name": name, "status": "completed"}
         | {"arguments": json.dumps(_arguments(name, city))}
@@ -170,7 +180,7 @@ def _message_events(item: dict[str, Any], position: dict[str, Any]) -> list[dict
 
 def _messages(exchange: Exchange) -> None:
     body = exchange.body
-    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body.get("tools"))
+    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body)
     blocks: list[dict[str, Any]] = [
         {"type": "tool_use", "id": id, "name": name, "input": _arguments(name, city)} for id, name, city in calls
     ] or [{"type": "text", "text": ANSWER}]
@@ -199,7 +209,7 @@ def _messages(exchange: Exchange) -> None:
 
 def _gemini(exchange: Exchange, path: str) -> None:
     body = exchange.body
-    calls = _calls(sum(content.get("role") == "model" for content in body["contents"]), body.get("tools"))
+    calls = _calls(sum(content.get("role") == "model" for content in body["contents"]), body)
     parts: list[dict[str, Any]] = [
         {"functionCall": {"name": name, "args": _arguments(name, city)}} for _, name, city in calls
     ]

@@ -1,0 +1,1 @@
+"""Tests with one real agent of each framework (`make test-agents`)."""

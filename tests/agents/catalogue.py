@@ -1,0 +1,67 @@
+"""Real agents of the frameworks, none of which knows of Forkpoint, and the commands that start them."""
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.clients import environments
+from tests.clients.javascript import environments as node
+
+_CLIENTS: Final = Path(environments.__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An agent: how to start it, and what of its work Forkpoint sees."""
+
+    name: str
+    command: Callable[[], list[str]]
+    # Whether the SDK knows the agent's tools, so that they are answered and not run again.
+    has_known_tools: bool = True
+    # Whether tool steps can be read from the conversation: some frameworks write results into plain messages.
+    shows_tools: bool = True
+
+
+def _python(environment: str, agent: str, *arguments: str) -> Callable[[], list[str]]:
+    def command() -> list[str]:
+        return [str(environments.environment(environment)), str(_CLIENTS / "agents" / f"{agent}.py"), *arguments]
+
+    return command
+
+
+def _here(agent: str, *arguments: str) -> Callable[[], list[str]]:
+    return lambda: [sys.executable, str(_CLIENTS / "agents" / f"{agent}.py"), *arguments]
+
+
+def _node(environment: str, agent: str) -> Callable[[], list[str]]:
+    def command() -> list[str]:
+        folder = node.environment(environment)
+        # Node looks for packages beside the file.
+        for script in ("desk", agent):
+            shutil.copy(_CLIENTS / "javascript/agents" / f"{script}.mjs", folder)
+        return [str(node.WITH_NODE), "node", str(folder / f"{agent}.mjs")]
+
+    return command
+
+
+# Agents that need no framework; `make test` runs these.
+LIGHT: Final = (
+    Agent(name="HTTP loop", command=_here("http_loop"), has_known_tools=False),
+    Agent(name="Node, openai", command=_node("openai-6", "openai_loop"), has_known_tools=False),
+)
+FRAMEWORKS: Final = (
+    Agent(name="OpenAI Agents SDK", command=_python("agents-0.24", "agents_agent", "stream")),
+    Agent(name="LangGraph", command=_python("langchain-1.4", "langchain_agent", "sync", "anthropic")),
+    Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync")),
+    Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync"), shows_tools=False),
+    Agent(name="CrewAI", command=_python("crewai-1.15.30", "crewai_agent", "sync")),
+    Agent(name="AutoGen", command=_python("autogen-0.7", "autogen_agent", "sync")),
+    Agent(name="google-genai", command=_python("genai-3", "genai_agent", "stream")),
+    Agent(
+        name="LiteLLM", command=_python("litellm-1.106", "litellm_agent", "async", "gpt-4o-mini"), has_known_tools=False
+    ),
+)
+AGENTS: Final = (*LIGHT, *FRAMEWORKS)

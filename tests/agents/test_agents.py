@@ -1,0 +1,110 @@
+"""Every agent is recorded, run again, forked, killed and compared, with no change to its code."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.agents.catalogue import AGENTS, LIGHT
+from tests.agents.desk import Desk, Outcome
+from tests.clients.model_server import ANSWER, ModelServer
+from tests.services.server import Server
+
+pytestmark = pytest.mark.own_store
+PARAMETERS = [
+    pytest.param(agent, id=agent.name, marks=() if agent in LIGHT else pytest.mark.framework) for agent in AGENTS
+]
+TOOLS = ["get_time", "get_weather", "get_weather"]
+VERSE = ("--set-prompt", "Answer in verse.", "--live")
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
+def desk(
+    request: pytest.FixtureRequest, server: Server, models: ModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Desk:
+    return Desk(request.param, server, models, tmp_path_factory.mktemp("desk"))
+
+
+@pytest.fixture(scope="module")
+def recording(desk: Desk) -> tuple[str, Outcome]:
+    return desk.record()
+
+
+@pytest.fixture
+def run(recording: tuple[str, Outcome]) -> str:
+    return recording[0]
+
+
+def tools_that_run(desk: Desk) -> list[str]:
+    """Return the tools that really run where all calls are in the recording."""
+    return [] if desk.agent.has_known_tools else TOOLS
+
+
+def profile(desk: Desk, *entries: Any) -> str:
+    path = desk.folder / "overrides.json"
+    path.write_text(json.dumps({"overrides": entries}))
+    return str(path)
+
+
+def test_recording(desk: Desk, recording: tuple[str, Outcome]) -> None:
+    run, outcome = recording
+    assert (outcome.out, len(outcome.requests), sorted(outcome.executions)) == (ANSWER, 3, TOOLS)
+    steps = desk.steps(run)
+    assert [step["status"] for step in steps] == ["ok"] * len(steps)
+    assert sum(step["type"] == "model" for step in steps) == 3
+    if desk.agent.shows_tools:
+        assert sorted(step["tool_name"] for step in steps if step["type"] == "tool") == TOOLS
+
+
+def test_rerun_asks_nobody(desk: Desk, run: str) -> None:
+    again = desk.run("rerun", run)
+    assert (again.code, again.out, again.requests) == (0, ANSWER, []), again.err
+    assert "3 calls exact\n" in again.err
+    assert sorted(again.executions) == tools_that_run(desk)
+
+
+def test_changed_prompt(desk: Desk, run: str) -> None:
+    fork = desk.run("rerun", run, *VERSE)
+    assert (fork.code, fork.out) == (0, ANSWER), fork.err
+    assert ["Answer in verse." in json.dumps(body) for body in fork.requests] == [True] * 3
+    assert sorted(fork.executions) == tools_that_run(desk)
+    report = desk.get(f"/diffs/{fork.id('Diff')}")
+    assert (report["base"]["id"], report["candidate"]["id"]) == (run, fork.id("Fork"))
+
+
+def test_other_model(desk: Desk, run: str) -> None:
+    fork = desk.run("rerun", run, "--set-model", "m2", "--live")
+    assert (fork.code, fork.out, len(fork.requests)) == (0, ANSWER, 3), fork.err
+    assert {step["model"] for step in desk.steps(fork.id("Fork")) if step["type"] == "model"} == {"m2"}
+
+
+def test_changed_result(desk: Desk, run: str) -> None:
+    override = profile(desk, {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}})
+    fork = desk.run("rerun", run, "--override", override, "--live")
+    assert (fork.code, fork.out) == (0, ANSWER), fork.err
+    assert ": 1 call exact, 2 live\n" in fork.err
+    results = [("midnight" in text, "noon in" in text) for text in map(json.dumps, fork.requests)]
+    assert results == [(True, False)] * 2
+
+
+def test_tool_of_another_call_runs_only_if_allowed(desk: Desk, run: str) -> None:
+    question = ("--set-prompt", "Ask about Bern.", "--live")
+    refusal = desk.run("rerun", run, *question)
+    if not desk.agent.has_known_tools:
+        assert (refusal.code, sorted(refusal.executions)) == (0, TOOLS)
+        return
+    assert (refusal.code, refusal.executions) == (5, []), refusal.err
+    assert "this call of get_weather is not in the recording" in refusal.err
+    allowance = desk.run("rerun", run, *question, "--allow-tool", "get_weather")
+    assert (allowance.code, allowance.out, allowance.executions) == (0, ANSWER, ["get_weather"]), allowance.err
+
+
+def test_agent_killed_in_a_call_goes_on_without_another(desk: Desk, run: str) -> None:
+    place = 1 + AGENTS.index(desk.agent) % 3
+    killed = desk.run_and_kill(place, "rerun", run, "--set-model", f"m-{place}", "--live")
+    assert (killed.code, len(killed.requests)) == (137, place), killed.err
+    again = desk.run("rerun", "--resume", killed.rerun)
+    assert (again.code, again.out, len(again.requests)) == (0, ANSWER, 3 - place), again.err
+    assert sorted(again.executions) == tools_that_run(desk)
+    steps = [step for step in desk.steps(again.id("Fork")) if step["type"] == "model"]
+    assert [step["label"] for step in steps] == ["simulated"] * 3
