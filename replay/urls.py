@@ -12,6 +12,7 @@ from replay.hook_reports import api as hooks
 from replay.inspection import api as inspection
 from replay.langfuse import api as langfuse
 from replay.proofs import api as proving
+from replay.runners import api as runners
 from replay.saved_profiles import api as library
 from replay.saved_profiles import json_schemas_api
 from replay.sessions import api
@@ -47,6 +48,8 @@ urlpatterns = [
     path("proofs/<str:id>/cancel", proving.ProofCancelView.as_view()),
     path("replays/<str:id>/messages", api.MessagesView.as_view()),
     path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
+    path("replays/<str:id>/output", api.OutputsView.as_view()),
+    path("runners", runners.RunnersView.as_view()),
     path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),
     path("hooks", hooks.HooksView.as_view()),
     path("runs/<str:id>/exports", langfuse.ExportsView.as_view()),

@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, RootModel
 
 from replay.bisection.core.schemas import BisectionChanged
-from replay.execution.messages import AttemptMessage, StepsMessage, TextMessage
+from replay.execution.messages import AttemptMessage, OutputMessage, StepsMessage, TextMessage
 from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChanged
 from replay.sessions.schemas import RunsMessage, SessionStateMessage
 from traces.core.schema import Schema
@@ -133,6 +133,7 @@ class LiveMessage(
             | StepsMessage
             | TextMessage
             | AttemptMessage
+            | OutputMessage
             | RunsMessage
             | DiffTouched
             | ExperimentChanged

@@ -41,6 +41,13 @@ OPEN_STATUSES: Final = frozenset(SessionStatus) - FINAL_STATUSES
 ACTIVE_STATUSES: Final = frozenset({SessionStatus.PENDING, SessionStatus.RUNNING})
 
 
+class Engine(StrEnum):
+    """Who decides what a replay does next: the recording, or the agent itself, which a runner starts again."""
+
+    FOLLOW = "follow"
+    AGENT = "agent"
+
+
 class AttemptStatus(Status):
     """Status of a live call; while it is intended, its outcome is unknown."""
 

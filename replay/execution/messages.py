@@ -58,3 +58,10 @@ class AttemptMessage(Schema):
     type: Literal["attempt"] = "attempt"
     seq: int
     attempt: AttemptView
+
+
+class OutputMessage(Schema):
+    """An agent printed new lines; the client fetches them."""
+
+    type: Literal["output"] = "output"
+    seq: int

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from diffing import services as diffing
 from replay.core import applied_profile
 from replay.core.errors import CancelRequest, LostOwnership, OperatorWait, ReplayFailure, SessionHandover
-from replay.core.vocabulary import COMPLETED, SessionStatus
+from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.engine.replayer import Replayer
 from replay.execution import event_log, leases, observers
 from replay.execution.calls.attempts import AttemptJournal
@@ -33,6 +33,7 @@ from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.store.fork import build_fork
 from replay.store.graph_loader import find_losses, load_graph
 from replay.store.payload_reader import Payloads
+from traces import notify
 from traces.call_index import ignore_lists
 from traces.core.vocabulary import RunStatus
 from traces.errors import StorageRefuses
@@ -41,12 +42,20 @@ from traces.runs import services as traces
 from traces.transitions import move
 
 logger = structlog.get_logger("replay")
+# Woken when an agent is to be started. One group for all apps: their names need not be valid group names.
+RUNNERS: Final = "runners"
 # Outages of the database or the artifact storage during one claim of a session.
 _MAX_OUTAGES: Final = 20
 
 
 def execute(session_id: UUID, make_execution: ExecutionFactory = ordinary_execution) -> bool:
-    """Execute a pending session until it ends or waits; True if it completed."""
+    """Execute a pending session until it ends or waits; True if it completed.
+
+    A session in which the agent itself runs is left to the runners of its app, which are woken.
+    """
+    if ReplaySession.objects.filter(id=session_id, engine=Engine.AGENT).exists():
+        notify.touch(RUNNERS)
+        return False
     owner = leases.new_owner()
     if not leases.claim(session_id, owner):
         return False

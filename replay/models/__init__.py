@@ -2,6 +2,7 @@
 
 from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
 from replay.models.reruns import Rerun, RerunCall, RerunToolCall
+from replay.models.runners import Runner, RunnerOutput
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
     Bisection,
@@ -33,6 +34,8 @@ __all__ = [
     "Rerun",
     "RerunCall",
     "RerunToolCall",
+    "Runner",
+    "RunnerOutput",
     "SessionMessage",
     "TelemetryCount",
     "ToolDecision",

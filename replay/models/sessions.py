@@ -2,7 +2,9 @@
 
 from django.db import models
 
-from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, SessionStatus
+from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, Engine, SessionStatus
+from replay.models.reruns import Rerun
+from replay.models.runners import Runner
 from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
 from traces.core.ids import new_id
 from traces.models import Run
@@ -34,6 +36,9 @@ class ReplaySession(models.Model):
     planned_steps = models.PositiveIntegerField()
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: not listed")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
+    engine = models.CharField(max_length=6, default=Engine.FOLLOW, help_text="an `Engine`")
+    rerun = models.OneToOneField(Rerun, models.SET_NULL, null=True, related_name="session", help_text="of the agent")
+    runner = models.ForeignKey(Runner, models.SET_NULL, null=True, related_name="sessions")
 
     status = models.CharField(max_length=20, choices=_STATUSES, default=SessionStatus.PENDING)
     owner = models.CharField(max_length=160, blank=True, help_text="the worker process that claimed it")

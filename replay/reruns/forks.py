@@ -5,23 +5,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from uuid import UUID
 
-from replay.core.applied_profile import AppliedProfile, apply_profile, pointer
+from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.errors import ReplayRefusal
 from replay.core.graph import Node
 from replay.core.plan import PlanRefusal
 from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue
-from replay.overrides.profile import Override, OverrideProfile
+from replay.overrides.profile import OverrideProfile
 from replay.reruns.edited_requests import edit_request, replace_results
+from replay.runners import agent_plans
 from replay.store.graph_loader import load_graph
 from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import model_request
 from traces.models import Step
-
-_STEP_TYPES = frozenset({StepType.MODEL, StepType.TOOL})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,16 +49,7 @@ class Fork:
 
     def refusals(self) -> Iterator[PlanRefusal]:
         """Yield why the overrides cannot be applied while the agent itself runs."""
-        yield from self.overrides.refusals
-        for index, entry in enumerate(self.overrides.profile.overrides):
-            if problem := _problem(entry):
-                yield PlanRefusal(code="validation_error", detail=problem, where=pointer(index))
-        for no in self.overrides.by_step:
-            if self._types[no] not in _STEP_TYPES:
-                detail = (
-                    f"step {no} is a {self._types[no]} step: while the agent runs, only models and tools can change"
-                )
-                yield PlanRefusal(code="validation_error", detail=detail, where="/overrides", step=no)
+        return agent_plans.refusals(self.overrides, self._types)
 
     def edit(
         self, api: str, body: JSONObject, input: JSONObject, *, no: int | None, place: int, model: str
@@ -118,11 +108,3 @@ def check(run_id: UUID, start: int, profile: OverrideProfile) -> None:
     """Raise `ReplayRefusal` if the overrides cannot be applied."""
     for refusal in Fork(run_id, start, profile).refusals():
         raise ReplayRefusal(refusal)
-
-
-def _problem(entry: Override) -> str:
-    if entry.retrieval is not None or entry.arguments is not None:
-        return "while the agent runs, searches and the arguments of tools are its own: change a model or a result"
-    if entry.model is not None and entry.model.provider is not None:
-        return "the agent speaks the protocol of its provider, which therefore cannot be changed"
-    return ""

@@ -7,6 +7,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from replay.core.plan import Plan
+from replay.runners import queries as runners
+from replay.runners.schemas import OutputView
 from replay.sessions import prepare, previews, queries, services
 from replay.sessions.schemas import (
     AttemptList,
@@ -101,6 +103,13 @@ class MessagesView(APIView):
         after = whole_number(request.query_params, "after", default=0, maximum=LAST_NO, minimum=0)
         messages = queries.messages_after(queries.find_session(id).id, after)
         return Response(MessageList(messages=messages, last=max([after, *(message.seq for message in messages)])))
+
+
+class OutputsView(APIView):
+    @extend_schema(operation_id="get_replay_output", responses={200: OutputView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """Return what the agent of a session printed, and its exit code."""
+        return Response(runners.output(queries.find_session(id)))
 
 
 class CancelView(APIView):

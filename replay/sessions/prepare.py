@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Final
 from uuid import UUID
 
-from replay.core.applied_profile import changes_anything
+from replay.core.applied_profile import apply_profile, changes_anything
 from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
 from replay.core.graph import Graph
 from replay.core.plan import Plan, PlanRefusal
+from replay.core.vocabulary import Engine
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import configuration
 from replay.live import pricing, retrieval, tools
@@ -21,6 +22,7 @@ from replay.planning import plan_environment, planner
 from replay.planning.plan_cache import PlanCache
 from replay.planning.structural import refuse_structural
 from replay.planning.unrecorded_requests import StoredRequests
+from replay.runners import agent_plans
 from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
@@ -103,6 +105,8 @@ class Source:
     def prepare(self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True) -> PreparedReplay:
         if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
+        elif request.engine is Engine.AGENT:
+            plan = self._agent_plan(request, self._plan(request, brief=brief, list_untouched=list_untouched))
         else:
             plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
         return PreparedReplay(source=self, run=self.run, fork=self.fork, request=request, plan=plan)
@@ -118,6 +122,10 @@ class Source:
         return planner.plan(
             fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, list_reused=list_untouched
         )
+
+    def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:
+        types = {node.no: node.type for node in self._graph.nodes}
+        return agent_plans.agent_plan(plan, self.run, apply_profile(request.overrides, self._graph), types)
 
     def change(self, request: ReplayRequest) -> ForkChange:
         """Describe what a request changes in the recording."""

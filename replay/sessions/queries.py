@@ -7,8 +7,9 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from replay.core.plan import Determinism
+from replay.core.vocabulary import Engine
 from replay.execution.calls.attempts import attempt_view
-from replay.execution.messages import AttemptMessage, OperatorQuestion, StepsMessage, TextMessage
+from replay.execution.messages import AttemptMessage, OperatorQuestion, OutputMessage, StepsMessage, TextMessage
 from replay.live import providers
 from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.overrides.fork_changes import fork_change, no_recorded_call
@@ -28,12 +29,13 @@ from traces.core.schema import ForkChange, LabelCounts
 from traces.http.paging import Page, cut
 from traces.runs.queries import by_id
 
-Message = SessionStateMessage | StepsMessage | TextMessage | AttemptMessage
+Message = SessionStateMessage | StepsMessage | TextMessage | AttemptMessage | OutputMessage
 _MOST: Final = 500
-_KINDS: Final[dict[str, type[StepsMessage] | type[TextMessage] | type[AttemptMessage]]] = {
+_KINDS: Final[dict[str, type[StepsMessage] | type[TextMessage] | type[AttemptMessage] | type[OutputMessage]]] = {
     "steps": StepsMessage,
     "text": TextMessage,
     "attempt": AttemptMessage,
+    "output": OutputMessage,
 }
 
 
@@ -127,6 +129,9 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
         current=session.current,
         cost_usd=None if session.cost_usd is None else float(session.cost_usd),
         live_calls=session.live_calls,
+        engine=Engine(session.engine),
+        runner=None if session.runner is None else session.runner.name,
+        exit_code=None if session.rerun is None else session.rerun.exit_code,
         replay_type=session.plan["replay_type"],
         determinism=Determinism.model_validate(session.plan["determinism"]),
         divergences=session.divergences,
@@ -165,7 +170,7 @@ def _listed_sessions() -> QuerySet[ReplaySession]:
 
 
 def _sessions() -> QuerySet[ReplaySession]:
-    return ReplaySession.objects.select_related("source_run", "profile", "run__verdict")
+    return ReplaySession.objects.select_related("source_run", "profile", "run__verdict", "rerun", "runner")
 
 
 def _message(row: SessionMessage) -> Message:

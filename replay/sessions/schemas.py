@@ -7,8 +7,15 @@ from uuid import UUID
 from pydantic import Field
 
 from replay.core.plan import Determinism
-from replay.core.vocabulary import SessionStatus
-from replay.execution.messages import AttemptMessage, AttemptView, OperatorQuestion, StepsMessage, TextMessage
+from replay.core.vocabulary import Engine, SessionStatus
+from replay.execution.messages import (
+    AttemptMessage,
+    AttemptView,
+    OperatorQuestion,
+    OutputMessage,
+    StepsMessage,
+    TextMessage,
+)
 from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
@@ -18,12 +25,16 @@ from traces.schemas import Caption
 
 
 class ReplayRequest(Schema):
-    """`fork_step` is a step id or a sequence number; null forks at the run's start."""
+    """`fork_step` is a step id or a sequence number; null forks at the run's start.
+
+    `engine`: follow the recording, or let a runner of the run's app start the agent again.
+    """
 
     run: str
     fork_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
+    engine: Engine = Engine.FOLLOW
 
 
 class ReplayBody(Schema):
@@ -33,6 +44,7 @@ class ReplayBody(Schema):
     fork_step: StepRef | None = None
     overrides: OverrideProfile | str = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy | str = Field(default_factory=Policy)
+    engine: Engine = Engine.FOLLOW
 
 
 class AttemptList(Schema):
@@ -79,6 +91,11 @@ class SessionView(Caption):
     overrides: OverrideProfile
     overrides_digest: str
     policy: Policy
+    engine: Engine
+    # Of the runner that started the agent, or will; null: none yet, or another engine.
+    runner: str | None
+    # Of the agent; null while it runs.
+    exit_code: int | None
     # Digest of the policy as the caller wrote it; empty for sessions from before it was stored.
     policy_digest: str
     counts: LabelCounts
@@ -115,7 +132,7 @@ class SessionStateMessage(Schema):
 
 
 SessionMessage = Annotated[
-    SessionStateMessage | StepsMessage | TextMessage | AttemptMessage, Field(discriminator="type")
+    SessionStateMessage | StepsMessage | TextMessage | AttemptMessage | OutputMessage, Field(discriminator="type")
 ]
 
 

@@ -10,13 +10,14 @@ from django.db import transaction
 
 from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.core.plan import Plan, PlanRefusal
-from replay.core.vocabulary import COMPLETED, SessionStatus
+from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.execution import event_log, leases, observers, runner, task_names
 from replay.execution.derived_run import container_status
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import session_lifecycle
 from replay.models import ReplaySession
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
+from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
@@ -49,6 +50,8 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
     if earlier_id := find_made(_KIND, key, request_json):
         return queries.find_session(earlier_id)
     preparation = prepare.prepare(request, brief=True)
+    if request.engine is Engine.AGENT:
+        runners.require_online(preparation.run.app)
     refusals = preparation.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
         raise ReplayRefusal(refusal)
@@ -139,7 +142,9 @@ def requeue_unfinished(queue_length: int = 0) -> int:
 
     Queueing twice is harmless: only one worker can claim a session, and a diff is computed once.
     """
-    startable = observers.startable(ReplaySession.objects.filter(status=SessionStatus.PENDING))
+    # Runners look for the sessions of agents themselves.
+    pending = ReplaySession.objects.filter(status=SessionStatus.PENDING, engine=Engine.FOLLOW)
+    startable = observers.startable(pending)
     pending_tasks = [(task_names.EXECUTE, session) for session in startable.values_list("id", flat=True)]
     pending_tasks += [(task_names.COMPARE, session) for session in _overdue_comparisons()]
     if len(pending_tasks) <= queue_length:

@@ -15,6 +15,7 @@ from replay.models import (
     Proof,
     ReplaySession,
     Rerun,
+    RunnerOutput,
     UnchangedReplay,
 )
 from traces.comments.services import remove_comments
@@ -71,7 +72,8 @@ class ReplayCiter(Citer):
         Bisection.objects.filter(run__in=run_ids).delete()
         Calibration.objects.filter(Q(base__in=run_ids) | Q(candidate__in=run_ids)).delete()
         LangfuseExport.objects.filter(run__in=run_ids).delete()
-        Rerun.objects.filter(source_run__in=run_ids).delete()
+        Rerun.objects.filter(Q(source_run__in=run_ids) | Q(session__run__in=run_ids)).delete()
+        RunnerOutput.objects.filter(session__source_run__in=run_ids).delete()
         sessions = ReplaySession.objects.filter(source_run__in=run_ids)
         for obsolete in (ReplaySession.objects.filter(run__in=run_ids), sessions.filter(run__isnull=True)):
             links.end_links(list(obsolete.values_list("id", flat=True)))

@@ -53,6 +53,7 @@ ErrorCode = Literal[
     "privacy_blocked",
     "source_not_sealed",
     "tool_review_required",
+    "no_runner",
 ]
 
 

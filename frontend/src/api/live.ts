@@ -7,6 +7,7 @@ import type {
   DiffTouched,
   ExperimentChanged,
   ExperimentRowChanged,
+  OutputMessage,
   RunsMessage,
   SessionStateMessage,
   StepsMessage,
@@ -18,6 +19,7 @@ export type LiveMessage =
   | StepsMessage
   | TextMessage
   | AttemptMessage
+  | OutputMessage
   | RunsMessage
   | DiffTouched
   | ExperimentChanged
@@ -37,6 +39,7 @@ const kinds = {
   steps: true,
   text: true,
   attempt: true,
+  output: true,
   runs: true,
   diff: true,
   experiment: true,

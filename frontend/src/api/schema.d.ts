@@ -1048,6 +1048,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/replays/{id}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return what the agent of a session printed, and its exit code. */
+        get: operations["get_replay_output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/replays/preview": {
         parameters: {
             query?: never;
@@ -1292,6 +1309,23 @@ export interface paths {
         head?: never;
         /** @description Rename a view, or store another query under its name. */
         patch: operations["change_run_view"];
+        trace?: never;
+    };
+    "/api/v1/runners": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the runners: programs that start agents again on their users' machines. */
+        get: operations["list_runners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/runs": {
@@ -3806,6 +3840,12 @@ export interface components {
             by: string;
         };
         /**
+         * Engine
+         * @description Who decides what a replay does next: the recording, or the agent itself, which a runner starts again.
+         * @enum {string}
+         */
+        Engine: "follow" | "agent";
+        /**
          * EventReceipt
          * @description The number of stored events, and the events that could not be stored.
          */
@@ -5029,7 +5069,7 @@ export interface components {
          * LiveMessage
          * @description Any message of `/ws/live`.
          */
-        LiveMessage: components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"] | components["schemas"]["RunsMessage"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
+        LiveMessage: components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"] | components["schemas"]["OutputMessage"] | components["schemas"]["RunsMessage"] | components["schemas"]["DiffTouched"] | components["schemas"]["ExperimentChanged"] | components["schemas"]["ExperimentRowChanged"] | components["schemas"]["BisectionChanged"];
         /** LoginRequest */
         LoginRequest: {
             /** Token */
@@ -5189,7 +5229,7 @@ export interface components {
          */
         MessageList: {
             /** Messages */
-            messages: (components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"])[];
+            messages: (components["schemas"]["SessionStateMessage"] | components["schemas"]["StepsMessage"] | components["schemas"]["TextMessage"] | components["schemas"]["AttemptMessage"] | components["schemas"]["OutputMessage"])[];
             /** Last */
             last: number;
         };
@@ -5431,6 +5471,49 @@ export interface components {
             at: string | null;
             /** Is Applied */
             is_applied: boolean;
+        };
+        /**
+         * OutputLine
+         * @description A line that an agent printed.
+         */
+        OutputLine: {
+            /**
+             * Stream
+             * @enum {string}
+             */
+            stream: "stdout" | "stderr";
+            /** Text */
+            text: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * OutputMessage
+         * @description An agent printed new lines; the client fetches them.
+         */
+        OutputMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "output";
+            /** Seq */
+            seq: number;
+        };
+        /**
+         * OutputView
+         * @description What the agent of a session printed, in order; `truncated`: the beginning, or other parts, are not stored.
+         */
+        OutputView: {
+            /** Lines */
+            lines: components["schemas"]["OutputLine"][];
+            /** Exit Code */
+            exit_code: number | null;
+            /** Truncated */
+            truncated: boolean;
         };
         /**
          * Override
@@ -5896,7 +5979,7 @@ export interface components {
              * Code
              * @enum {string}
              */
-            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required";
+            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required" | "no_runner";
             /** Detail */
             detail: string;
             /**
@@ -6522,6 +6605,8 @@ export interface components {
             overrides: components["schemas"]["OverrideProfile"] | string;
             /** Policy */
             policy: components["schemas"]["Policy"] | string;
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
         };
         /**
          * RerunDecision
@@ -7362,6 +7447,44 @@ export interface components {
             /** Views */
             views: components["schemas"]["RunView"][];
         };
+        /** RunnerList */
+        RunnerList: {
+            /** Runners */
+            runners: components["schemas"]["RunnerView"][];
+        };
+        /**
+         * RunnerView
+         * @description A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now.
+         */
+        RunnerView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /** App */
+            app: string;
+            /** Name */
+            name: string;
+            /** Command */
+            command: string[];
+            /** Host */
+            host: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "online" | "offline";
+            /** Capacity */
+            capacity: number;
+            /** Busy */
+            busy: number;
+            /**
+             * Last Seen At
+             * Format: date-time
+             */
+            last_seen_at: string;
+        };
         /**
          * RunsMessage
          * @description The list of runs changed; the client fetches it again.
@@ -7563,6 +7686,11 @@ export interface components {
             /** Overrides Digest */
             overrides_digest: string;
             policy: components["schemas"]["Policy"];
+            engine: components["schemas"]["Engine"];
+            /** Runner */
+            runner: string | null;
+            /** Exit Code */
+            exit_code: number | null;
             /** Policy Digest */
             policy_digest: string;
             counts: components["schemas"]["LabelCounts"];
@@ -9001,6 +9129,7 @@ export type EdgeKind = components['schemas']['EdgeKind'];
 export type EdgeList = components['schemas']['EdgeList'];
 export type EdgeView = components['schemas']['EdgeView'];
 export type EmbeddingView = components['schemas']['EmbeddingView'];
+export type Engine = components['schemas']['Engine'];
 export type EventReceipt = components['schemas']['EventReceipt'];
 export type Evidence = components['schemas']['Evidence'];
 export type EvidenceQuestion = components['schemas']['EvidenceQuestion'];
@@ -9087,6 +9216,9 @@ export type OperatorQuestion = components['schemas']['OperatorQuestion'];
 export type Outcome = components['schemas']['Outcome'];
 export type OutcomeRuleRequest = components['schemas']['OutcomeRuleRequest'];
 export type OutcomeRuleView = components['schemas']['OutcomeRuleView'];
+export type OutputLine = components['schemas']['OutputLine'];
+export type OutputMessage = components['schemas']['OutputMessage'];
+export type OutputView = components['schemas']['OutputView'];
 export type Override = components['schemas']['Override'];
 export type OverrideProfile = components['schemas']['OverrideProfile'];
 export type Passage = components['schemas']['Passage'];
@@ -9182,6 +9314,8 @@ export type RunVerdict = components['schemas']['RunVerdict'];
 export type RunVerdicts = components['schemas']['RunVerdicts'];
 export type RunView = components['schemas']['RunView'];
 export type RunViewList = components['schemas']['RunViewList'];
+export type RunnerList = components['schemas']['RunnerList'];
+export type RunnerView = components['schemas']['RunnerView'];
 export type RunsMessage = components['schemas']['RunsMessage'];
 export type SavePolicy = components['schemas']['SavePolicy'];
 export type SaveProfile = components['schemas']['SaveProfile'];
@@ -11664,6 +11798,35 @@ export interface operations {
             };
         };
     };
+    get_replay_output: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutputView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     preview_replay: {
         parameters: {
             query?: {
@@ -12198,6 +12361,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_runners: {
+        parameters: {
+            query?: {
+                /** @description Only runners of this app. */
+                app?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunnerList"];
                 };
             };
             default: {

@@ -46,6 +46,8 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
         : { ...state, streaming: appendText(state.streaming, message.sequence_no, message.offset, message.text) };
     case "attempt":
       return { ...state, attempts: upsertAttempt(state.attempts, message.attempt) };
+    // The panel that shows the output fetches it again.
+    case "output":
     case "runs":
     case "diff":
     case "experiment":

@@ -1,0 +1,1 @@
+"""Sessions in which the agent itself runs: given to a runner, followed and ended."""

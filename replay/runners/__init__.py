@@ -1,0 +1,1 @@
+"""Runners: programs on users' machines that start agents again for replays."""

@@ -1,0 +1,64 @@
+"""Plans of replays in which the agent itself runs."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from replay.core.applied_profile import AppliedProfile, pointer
+from replay.core.plan import Plan, PlanRefusal
+from replay.overrides.profile import Override
+from replay.runners import queries
+from traces.core.json_access import as_object
+from traces.core.vocabulary import StepType
+from traces.models import Run, Step
+from traces.redaction.raw_responses import RAW_RESPONSE
+from traces.storage import artifacts
+
+_AGENT_DECIDES: Final = "The agent runs again and decides what it does after the change: this plan is an estimate."
+_LONGEST_LIST: Final = 10
+_STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL})
+
+
+def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[int, StepType]) -> Plan:
+    """Turn the plan of a replay that follows the recording into one in which the agent runs.
+
+    What refuses the former, such as a tool without a review, does not concern the agent: it asks when it gets there.
+    """
+    warnings = [_AGENT_DECIDES]
+    if tools := _unknown_tools(run):
+        names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
+        warnings.append(f"Tools that the SDK does not know in the agent really run, also before the fork: {names}.")
+    if not queries.online(run.app).exists():
+        warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
+    changes = {"refusals": [*refusals(overrides, types)], "warnings": [*warnings, *plan.warnings]}
+    return plan.model_copy(update=changes)
+
+
+def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterator[PlanRefusal]:
+    """Yield why overrides cannot be applied while the agent itself runs; `types` are those of the steps by number."""
+    yield from overrides.refusals
+    for index, entry in enumerate(overrides.profile.overrides):
+        if problem := _problem(entry):
+            yield PlanRefusal(code="validation_error", detail=problem, where=pointer(index))
+    for no in overrides.by_step:
+        if types[no] not in _STEP_TYPES:
+            detail = f"step {no} is a {types[no]} step: while the agent runs, only models and tools can change"
+            yield PlanRefusal(code="validation_error", detail=detail, where="/overrides", step=no)
+
+
+def _problem(entry: Override) -> str:
+    if entry.retrieval is not None or entry.arguments is not None:
+        return "while the agent runs, searches and the arguments of tools are its own: change a model or a result"
+    if entry.model is not None and entry.model.provider is not None:
+        return "the agent speaks the protocol of its provider, which therefore cannot be changed"
+    return ""
+
+
+def _unknown_tools(run: Run) -> list[str]:
+    """Return the tools that only the conversations name: the SDK may not know them, so that it cannot answer them."""
+    steps = Step.objects.filter(run=run).order_by("sequence_no")
+    first_model = steps.filter(type=StepType.MODEL).values_list("attributes_ref", flat=True).first()
+    # The gateway stores responses as they came; the SDK, which would know the tools, does not.
+    if first_model is None or RAW_RESPONSE not in as_object(artifacts.available([first_model]).get(first_model)):
+        return []
+    tools = steps.filter(type=StepType.TOOL).values_list("tool_name", "name")
+    return [*dict.fromkeys(tool_name or name for tool_name, name in tools)]

@@ -1,0 +1,68 @@
+"""Read runners, and what their agents printed."""
+
+from datetime import timedelta
+from typing import Final
+
+from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.functions import Now
+
+from replay.core.vocabulary import SessionStatus
+from replay.models import ReplaySession, Runner, RunnerOutput
+from replay.runners.errors import NoRunner
+from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
+
+# Seconds between two beats of a connection. One that misses three is lost.
+BEAT_S: Final = 5.0
+_MOST: Final = 200
+
+
+def runners(app: str | None) -> RunnerList:
+    """List the runners of an app or of all, first those that are online."""
+    rows = Runner.objects.all() if app is None else Runner.objects.filter(app=app)
+    rows = rows.annotate(
+        is_online=_online(),
+        busy=Count("sessions", filter=Q(sessions__status=SessionStatus.RUNNING)),
+    ).order_by("-is_online", "app", "name")
+    return RunnerList(
+        runners=[
+            RunnerView(
+                id=row.id,
+                app=row.app,
+                name=row.name,
+                command=row.command,
+                host=row.host,
+                state="online" if row.is_online else "offline",
+                capacity=row.capacity,
+                busy=row.busy if row.is_online else 0,
+                last_seen_at=row.last_seen_at,
+            )
+            for row in rows[:_MOST]
+        ]
+    )
+
+
+def online(app: str) -> QuerySet[Runner]:
+    """Return the runners of an app that are connected."""
+    return Runner.objects.filter(_online(), app=app)
+
+
+def require_online(app: str) -> None:
+    """Raise `NoRunner` unless a runner of the app is connected."""
+    if not online(app).exists():
+        raise NoRunner(app)
+
+
+def output(session: ReplaySession) -> OutputView:
+    """Return what the agent of a session printed, over all of its starts."""
+    lines = RunnerOutput.objects.filter(session=session).order_by("attempt", "no")
+    counts = lines.order_by().values_list("attempt").annotate(Count("no"), Max("no"))
+    return OutputView(
+        lines=[OutputLine.model_validate({"stream": row.stream, "text": row.text, "at": row.at}) for row in lines],
+        exit_code=None if session.rerun is None else session.rerun.exit_code,
+        truncated=any(count < last for _, count, last in counts),
+    )
+
+
+def _online() -> Q:
+    """Select connected runners. Both times are those of the database's clock."""
+    return ~Q(connection="") & Q(last_seen_at__gt=Now() - timedelta(seconds=3 * BEAT_S))

@@ -1,0 +1,85 @@
+"""Sessions in which the agent itself runs, as the API shows them."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+
+from replay.execution import runner, task_names
+from replay.models import ReplaySession, Runner, RunnerOutput
+from replay.sessions import services
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import order_desk
+from traces.models import Run
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def body(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+    wrong = {"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}
+    run = str(record(order_desk()).run_id)
+    return {"run": run, "fork_step": 3, "engine": "agent", "overrides": {"overrides": [wrong]}}
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json")
+
+
+def add_runner(app: str, name: str) -> Runner:
+    return Runner.objects.create(app=app, name=name, connection="here", last_seen_at=Now(), command=["node", "a.js"])
+
+
+def test_agent_needs_a_runner_that_is_online(client: Client, body: dict[str, Any]) -> None:
+    app = Run.objects.get().app
+    lost = add_runner(app, "lost")
+    Runner.objects.update(last_seen_at=Now() - timedelta(minutes=1))
+    refusal = post(client, "/replays", body)
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "no_runner")
+    assert f"forkpoint runner --app {app} -- python agent.py {{input}}" in refusal.json()["detail"]
+    add_runner(app, "desk-1")
+    assert post(client, "/replays", body).status_code == 201
+    runners = client.get(f"/api/v1/runners?app={app}").json()["runners"]
+    assert [(item["name"], item["state"], item["busy"]) for item in runners] == [
+        ("desk-1", "online", 0),
+        (lost.name, "offline", 0),
+    ]
+    assert client.get("/api/v1/runners?app=other").json() == {"runners": []}
+
+
+def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:
+    add_runner(Run.objects.get().app, "desk-1")
+    session = post(client, "/replays", body).json()
+    assert (session["engine"], session["runner"], session["exit_code"]) == ("agent", None, None)
+    assert not runner.execute(ReplaySession.objects.get().id)
+    assert services.requeue_unfinished() == 0
+    assert ReplaySession.objects.get().status == "pending"
+
+
+def test_agent_cannot_be_forked_by_what_only_the_recording_has(client: Client, body: dict[str, Any]) -> None:
+    add_runner(Run.objects.get().app, "desk-1")
+    search = {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}}
+    refusal = post(client, "/replays", {**body, "overrides": {"overrides": [search]}})
+    assert (refusal.status_code, refusal.json()["where"]) == (422, "/overrides/overrides/0"), refusal.json()
+    plan = post(client, "/replays/preview", body).json()
+    assert plan["refusals"] == []
+    assert plan["warnings"][0].startswith("The agent runs again")
+
+
+def test_output_shows_what_is_missing(client: Client, body: dict[str, Any]) -> None:
+    add_runner(Run.objects.get().app, "desk-1")
+    session = ReplaySession.objects.get(id=post(client, "/replays", body).json()["id"])
+    path = f"/api/v1/replays/{session.id}/output"
+    assert client.get(path).json() == {"lines": [], "exit_code": None, "truncated": False}
+    for attempt, no, text in ((2, 1, "c"), (1, 2, "b"), (1, 1, "a")):
+        RunnerOutput.objects.create(
+            session=session, attempt=attempt, no=no, stream="stdout", text=text, at="2026-01-01T00:00Z"
+        )
+    output = client.get(path).json()
+    assert ([line["text"] for line in output["lines"]], output["truncated"]) == (["a", "b", "c"], False)
+    RunnerOutput.objects.filter(text="a").delete()
+    assert client.get(path).json()["truncated"]
