@@ -253,6 +253,7 @@ PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
 TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
 HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
 TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
+MCP_SERVERS = _by_name("FORKPOINT_MCP_SERVERS", "MCP servers")
 RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
 PUBLIC_URL = public_url()

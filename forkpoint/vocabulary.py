@@ -51,6 +51,10 @@ class HookEvent(StrEnum):
 TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
 
 
+# Among the metadata of an MCP request: the SDK in the agent has recorded the call, or asked about it.
+SDK_MARK: Final = "forkpoint_sdk"
+
+
 class ValueTool(StrEnum):
     """The tool steps of `forkpoint.now()`, `.random()` and `.uuid()`. They change nothing."""
 

@@ -79,7 +79,9 @@ def number_at(run_start: float, at: float) -> int:
     return (max(0, int((at - run_start) * 1_000_000)) << _SALT_BITS) | secrets.randbits(_SALT_BITS)
 
 
-def event_line(run_id: str, step_id: str | None, number: int, type: str, at: float, payload: JSONObject) -> bytes:
+def event_line(
+    run_id: str, step_id: str | None, number: int, type: str, at: float, payload: JSONObject, *, actor: str = "gateway"
+) -> bytes:
     """Return an event as a line of JSON."""
     record = {
         "schema_version": "1.0.0",
@@ -88,7 +90,7 @@ def event_line(run_id: str, step_id: str | None, number: int, type: str, at: flo
         "sequence_no": number,
         "event_type": type,
         "timestamp_utc": datetime.fromtimestamp(at, UTC).isoformat(),
-        "actor_type": "gateway",
+        "actor_type": actor,
         "payload": payload,
     }
     return orjson.dumps(record) + b"\n"

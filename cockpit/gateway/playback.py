@@ -3,18 +3,18 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
 import orjson
-from django.db import close_old_connections
 
 from cockpit.gateway import events
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.transport.database import connection
 from replay.models import Rerun
 from replay.reruns import answers, exchanges
 from replay.reruns.answers import AgentRequest, CallRefusal, Resolution
@@ -73,7 +73,7 @@ def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution
             status=400, reason=f"rerun {call.run_id}: {call.operation.path} is not recorded, so it is refused"
         )
     try:
-        with _connection():
+        with connection():
             return answers.resolve(UUID(call.run_id), _request(call, limit), in_flight=in_flight)
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
@@ -92,7 +92,7 @@ def store(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> N
     lines = events.start_lines(call, limit=limit)
     if outcome is not None:
         lines += events.end_line(call, outcome, limit=limit)
-    with _connection():
+    with connection():
         app = Rerun.objects.values_list("source_run__app", flat=True).get(id=call.run_id)
         exchanges.store(call_id, lines, app=app)
 
@@ -134,12 +134,3 @@ def _request(call: Call, limit: int) -> AgentRequest:
 def _is_event_stream(call: Call) -> bool:
     """Return whether a call asks Gemini for events. Its other way to stream is one list in JSON."""
     return "streamGenerate" in call.operation.path and "alt=sse" in call.query.split("&")
-
-
-@contextmanager
-def _connection() -> Iterator[None]:
-    close_old_connections()
-    try:
-        yield
-    finally:
-        close_old_connections()

@@ -7,6 +7,7 @@ from typing import Final
 PREFIX: Final = "/gateway/"
 PROVIDERS: Final = ("openai", "anthropic", "gemini")
 _ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[a-z]+)(?P<path>(?:/.*)?)", re.DOTALL)
+_MCP_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})/?")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
 _MODELS: Final = re.compile(r"/models/?")
@@ -30,6 +31,14 @@ class Route:
     provider: str
     operation: Operation | None
     lists_models: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class McpRoute:
+    """A request's session, and the name of the MCP server that it is for."""
+
+    session: str
+    server: str
 
 
 # Counts of tokens and embeddings pass through without a step: neither is an answer of a model.
@@ -63,6 +72,12 @@ def find_route(path: str) -> Route | None:
     operation = _gemini_operation(version, rest) if provider == "gemini" else _OPERATIONS[provider].get(rest)
     lists_models = _MODELS.fullmatch(rest) is not None
     return Route(session=match["session"], provider=provider, operation=operation, lists_models=lists_models)
+
+
+def find_mcp_route(path: str) -> McpRoute | None:
+    """Return the route of a path; None if it names no MCP server."""
+    match = _MCP_ADDRESS.fullmatch(path)
+    return McpRoute(session=match["session"], server=match["server"]) if match else None
 
 
 def _split_version(path: str) -> tuple[str, str]:

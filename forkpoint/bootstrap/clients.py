@@ -14,6 +14,8 @@ ADDRESSES: Final = {
     "GOOGLE_GEMINI_BASE_URL": "/gemini",
     "GEMINI_API_BASE": "/gemini",
 }
+# The address of the session, for what has no variable of its own, such as MCP servers.
+GATEWAY: Final = "FORKPOINT_GATEWAY"
 _SWITCHES: Final = {
     # What these send goes to other hosts than the gateway.
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -45,7 +47,7 @@ _SUFFIX: Final = re.compile(r"\.(cmd|exe|js|mjs)$")
 def variables(environment: Mapping[str, str], url: str) -> dict[str, str]:
     """Return what to add to a program's environment for the session at this address. Switches that it has win."""
     switches = {name: value for name, value in _SWITCHES.items() if name not in environment}
-    return {**switches, **{name: url + path for name, path in ADDRESSES.items()}}
+    return {**switches, GATEWAY: url, **{name: url + path for name, path in ADDRESSES.items()}}
 
 
 def command(words: Sequence[str], url: str, client: str = "") -> list[str]:

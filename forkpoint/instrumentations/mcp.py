@@ -1,6 +1,7 @@
 """MCP client sessions: calls of a server's tools."""
 
 import importlib
+import os
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -8,11 +9,24 @@ from typing import Any
 from forkpoint.answers import Answer
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, record_calls
+from forkpoint.gateway_run import VARIABLE
 from forkpoint.recorder import recorder
+from forkpoint.vocabulary import SDK_MARK
 
 
 def patch(module: ModuleType) -> None:
-    wrap(module.ClientSession, "call_tool", lambda call: record_calls(call, _describe, _read, _answer))
+    wrap(module.ClientSession, "call_tool", lambda call: record_calls(_mark(call), _describe, _read, _answer))
+
+
+def _mark(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call that tells the gateway that this layer takes care of it."""
+
+    async def call_tool(*args: Any, **kwargs: Any) -> Any:
+        if recorder.session is not None or os.environ.get(VARIABLE):
+            kwargs["meta"] = {**(kwargs.get("meta") or {}), SDK_MARK: True}
+        return await call(*args, **kwargs)
+
+    return call_tool
 
 
 def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -56,6 +56,25 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     return answer
 
 
+def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
+    """Answer a call that changes nothing: as recorded, however often it is made, else let it run.
+
+    Raise `SessionConflict` if the rerun has ended.
+    """
+    if rerun.ended_at is not None:
+        raise SessionConflict(f"rerun {rerun.id} has ended")
+    arguments = SessionRedaction(rerun.source_run.app).field(question.type, "input", question.arguments)
+    strict: JSONObject = {"type": question.type, "name": question.name}
+    calls = _calls_of(rerun.source_run_id, strict, arguments)
+    matcher = Matcher(calls=calls, renaming=Renaming.from_pairs(rerun.names))
+    result = matcher.match({"arguments": arguments}, strict)
+    if isinstance(result, Match):
+        return _recorded_answer(rerun.source_run_id, result, matcher.renaming)
+    decision = RerunDecision.RUN
+    RerunToolCall.objects.create(rerun=rerun, attempt=rerun.attempt, name=question.name, decision=decision)
+    return ToolAnswer(decision=decision)
+
+
 def _calls_of(run_id: UUID, strict: JSONObject, arguments: JSONValue) -> Sequence[RecordedRequest]:
     """Return the recorded calls of a tool or retriever; a search has only the arguments that this one could have."""
     calls = [call for call in recordings.load_tool_calls(run_id) if call.strict == strict]

@@ -14,6 +14,9 @@ from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.patience import patience_s, wait_until
 
+Python = Sequence[str]
+PYTHON: Python = (sys.executable,)
+
 
 @dataclass(frozen=True)
 class GatewaySession:
@@ -50,23 +53,25 @@ class GatewaySession:
         return list(wait_until(steps, 30))
 
 
-def record(server: Server, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return run_agent(server, ["record", "--gateway", "--app", "desk"], program, *arguments)
+def record(
+    server: Server, program: str, *arguments: str, python: Python = PYTHON
+) -> "subprocess.CompletedProcess[str]":
+    return run_agent(server, ["record", "--gateway", "--app", "desk"], program, *arguments, python=python)
 
 
 def rerun(
-    server: Server, run: str, program: str, *arguments: str, options: Sequence[str] = ()
+    server: Server, run: str, program: str, *arguments: str, options: Sequence[str] = (), python: Python = PYTHON
 ) -> "subprocess.CompletedProcess[str]":
     GatewaySession(server, "", run).summary()
-    return run_agent(server, ["rerun", run, *options], program, *arguments)
+    return run_agent(server, ["rerun", run, *options], program, *arguments, python=python)
 
 
 def run_agent(
-    server: Server, words: list[str], program: str, *arguments: str, **variables: str
+    server: Server, words: list[str], program: str, *arguments: str, python: Python = PYTHON, **variables: str
 ) -> "subprocess.CompletedProcess[str]":
     names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    command = [*COMMAND, *words, "--url", server.url, "--", sys.executable, "-c"]
+    command = [*COMMAND, *words, "--url", server.url, "--", *python, "-c"]
     return subprocess.run(
         [*command, program, *arguments],
         env={

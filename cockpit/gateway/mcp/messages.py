@@ -1,0 +1,143 @@
+"""Messages of MCP as tool steps: requests as their calls, responses as their results. Pure.
+
+A call of a tool is a step with the tool's name and arguments, as the SDK records it. The other requests (the handshake,
+lists, resources, prompts) are steps of the server: they change nothing, and are answered as often as they are made.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from forkpoint.vocabulary import SDK_MARK
+from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
+from traces.core.json_types import JSONObject, JSONValue
+
+MESSAGE_ID: Final = "id"
+_CALL: Final = "tools/call"
+_INITIALIZE: Final = "initialize"
+_PARAMETERS: Final = "params"
+_META: Final = "_meta"
+# JSON-RPC's code for errors of an implementation.
+_SERVER_ERROR: Final = -32000
+
+
+class BadMessage(ValueError):
+    """A body that is no message."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Call:
+    """A request as the call of a step. `is_read`: it calls no tool and changes nothing."""
+
+    name: str
+    arguments: JSONValue
+    is_read: bool
+
+
+def read_message(body: bytes) -> JSONObject:
+    """Parse a message; raise `BadMessage`."""
+    try:
+        message = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadMessage(f"the body is not JSON: {error}") from error
+    if not isinstance(message, dict):
+        raise BadMessage("the body is not one message")
+    return message
+
+
+def is_request(message: JSONObject) -> bool:
+    """Return whether a message wants a response: it is no notification, and no response itself."""
+    return "method" in message and message.get(MESSAGE_ID) is not None
+
+
+def call_of(server: str, message: JSONObject) -> Call:
+    """Return the call that a request is. Versions of the client in a handshake do not count."""
+    method, parameters = as_text(message.get("method")), as_object(message.get(_PARAMETERS))
+    if method == _CALL:
+        return Call(
+            name=as_text(parameters.get("name")) or _CALL, arguments=parameters.get("arguments") or {}, is_read=False
+        )
+    arguments: JSONObject = {"server": server}
+    rest = {name: value for name, value in parameters.items() if name != _META}
+    if rest and method != _INITIALIZE:
+        arguments[_PARAMETERS] = rest
+    return Call(name=f"mcp.{method}", arguments=arguments, is_read=True)
+
+
+def has_sdk_mark(message: JSONObject) -> bool:
+    """Return whether the SDK in the agent takes care of a call."""
+    return SDK_MARK in as_object(as_object(message.get(_PARAMETERS)).get(_META))
+
+
+def without_sdk_mark(message: JSONObject) -> JSONObject:
+    """Return a message as the client would have sent it without the SDK."""
+    if not has_sdk_mark(message):
+        return message
+    parameters = as_object(message.get(_PARAMETERS))
+    meta = {name: value for name, value in as_object(parameters.get(_META)).items() if name != SDK_MARK}
+    rest = {name: value for name, value in parameters.items() if name != _META}
+    return {**message, _PARAMETERS: {**rest, **({_META: meta} if meta else {})}}
+
+
+def find_response(body: bytes, id: JSONValue, *, is_stream: bool) -> JSONObject | None:
+    """Return the response to a request in what a server sent; None if it is not there."""
+    for text in _events(body) if is_stream else (body,):
+        try:
+            message = as_object(orjson.loads(text))
+        except orjson.JSONDecodeError:
+            continue
+        if message.get(MESSAGE_ID) == id and "method" not in message:
+            return message
+    return None
+
+
+def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
+    """Return how a call ended, as fields of the event of a tool's result."""
+    if response is None:
+        return {"status": "error", "error": problem or "the server sent no response"}
+    if error := as_object(response.get("error")):
+        return {"status": "error", "error": f"McpError: {as_text(error.get('message'))}", "result": {"error": error}}
+    result = {name: value for name, value in as_object(response.get("result")).items() if name != _META}
+    text = "\n".join(_texts(result))
+    if result.get("isError") is True:
+        return {"status": "error", "error": text or "the server reported an error", "result": result}
+    return {"status": "success", "result": text if _is_one_text(result) else result}
+
+
+def recorded_response(id: JSONValue, output: JSONValue, error: str) -> JSONObject:
+    """Return the response that gives a recorded outcome."""
+    content = as_object(output)
+    recorded_error = as_object(content.get("error"))
+    if is_integer(recorded_error.get("code")):
+        return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": recorded_error}
+    if content:
+        return {"jsonrpc": "2.0", MESSAGE_ID: id, "result": content}
+    text = error if error else output if isinstance(output, str) else orjson.dumps(output).decode()
+    result: JSONObject = {"content": [{"type": "text", "text": text}], "isError": bool(error)}
+    return {"jsonrpc": "2.0", MESSAGE_ID: id, "result": result}
+
+
+def refusal(id: JSONValue, reason: str) -> JSONObject:
+    """Return the response to a call that is refused."""
+    error: JSONObject = {"code": _SERVER_ERROR, "message": f"Forkpoint's gateway: {reason}"}
+    return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": error}
+
+
+def _events(body: bytes) -> Iterator[bytes]:
+    """Yield the data of each event of a stream."""
+    for event in body.replace(b"\r\n", b"\n").split(b"\n\n"):
+        lines = [line[5:].removeprefix(b" ") for line in event.split(b"\n") if line.startswith(b"data:")]
+        if lines:
+            yield b"\n".join(lines)
+
+
+def _texts(result: JSONObject) -> list[str]:
+    return [as_text(block.get("text")) for block in as_objects(result.get("content")) if block.get("type") == "text"]
+
+
+def _is_one_text(result: JSONObject) -> bool:
+    """Return whether a text is all that a result has."""
+    names = {name for name, value in result.items() if value not in (None, False)}
+    return names == {"content"} and len(as_list(result["content"])) == len(_texts(result)) == 1

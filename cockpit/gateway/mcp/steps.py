@@ -1,0 +1,65 @@
+"""Calls of MCP servers as steps: events of a recording, and answers of a rerun."""
+
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID, uuid4
+
+from cockpit.gateway import events
+from cockpit.gateway.mcp import messages
+from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.sessions import Session
+from cockpit.gateway.transport.database import connection
+from replay.models import Rerun
+from replay.reruns import tool_calls
+from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+from traces.errors import ProblemError
+
+# The run's reader takes these steps for reports of the calls that it also finds in the conversation.
+_ACTOR: Final = "mcp"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Exchange:
+    """A request to a server and its response, if one came; `problem` says why none did."""
+
+    server: str
+    request: JSONObject
+    response: JSONObject | None
+    start: float
+    end: float
+    problem: str = ""
+
+    def lines(self, session: Session) -> bytes:
+        """Return the events of the step that this is."""
+        call = messages.call_of(self.server, self.request)
+        id = uuid4().hex
+        beginning: JSONObject = {
+            "tool_name": call.name,
+            "args": call.arguments,
+            "attributes": {"mcp_server": self.server},
+        }
+        result: JSONObject = {
+            "tool_name": call.name,
+            "latency_ms": int((self.end - self.start) * 1000),
+            **messages.result_fields(self.response, self.problem),
+        }
+        pairs = (("tool_called", self.start, beginning), ("tool_result", self.end, result))
+        return b"".join(
+            events.event_line(session.run_id, id, number, type, at, payload, actor=_ACTOR)
+            for (type, at, payload) in pairs
+            for number in [events.number_at(session.start, at)]
+        )
+
+
+def answer(session: Session, server: str, message: JSONObject) -> ToolAnswer:
+    """Decide about a request of a rerun; raise `Refusal` if the rerun cannot answer."""
+    call = messages.call_of(server, message)
+    question = ToolQuestion(type=StepType.TOOL, name=call.name, arguments=call.arguments)
+    try:
+        with connection():
+            rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
+            return tool_calls.answer_read(rerun, question) if call.is_read else tool_calls.answer(rerun, question)
+    except ProblemError as problem:
+        raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem

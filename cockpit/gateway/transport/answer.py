@@ -1,0 +1,81 @@
+"""An answer of a provider on its way to the agent."""
+
+import asyncio
+import time
+from typing import Any, Final
+
+from cockpit.gateway import upstreams
+from cockpit.gateway.events import Outcome
+from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.transport.asgi import Message, Send, respond
+
+_SLOW_CLIENT_S: Final = 30.0
+
+
+class Answer:
+    """An answer on its way to the agent, and what has arrived of it."""
+
+    def __init__(self, send: Send, request_time: float) -> None:
+        self.is_complete = False
+        self.status = 0
+        self.headers: tuple[tuple[str, str], ...] = ()
+        self.media_type = ""
+        self._send = send
+        self._request_time = request_time
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._marks: list[tuple[int, int]] = []
+        self._encoding = ""
+        self._client_is_gone = False
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self._pieces)
+
+    async def start(self, status: int, headers: Any) -> None:
+        self.status, self.headers = status, tuple(headers.items())
+        self.media_type = headers.get("content-type", "")
+        self._encoding = headers.get("content-encoding", "").lower()
+        passed_headers = upstreams.answer_headers(headers.items())
+        await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})
+
+    async def pass_on(self, piece: bytes) -> None:
+        self._marks.append((self._size, int((time.time() - self._request_time) * 1000)))
+        self._pieces.append(piece)
+        self._size += len(piece)
+        await self._deliver({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        self.is_complete = True
+        await self._deliver({"type": "http.response.body", "body": b""})
+
+    async def fail(self, refusal: Refusal, provider: str) -> None:
+        """Refuse if nothing was passed on. Else the connection is closed before the end, as the provider did."""
+        if not self.status:
+            await respond(self._send, refusal.status, refusal.headers(), refusal.body(provider))
+
+    def outcome(self, error: str) -> Outcome:
+        return Outcome(
+            end=time.time(),
+            status=self.status,
+            headers=self.headers,
+            marks=self._marks,
+            body=self.body,
+            encoding=self._encoding,
+            is_stream=self.media_type.startswith("text/event-stream"),
+            error=error,
+        )
+
+    async def _deliver(self, message: Message) -> None:
+        """Send to the agent, unless it is gone or has stopped reading."""
+        if self._client_is_gone:
+            return
+        try:
+            async with asyncio.timeout(_SLOW_CLIENT_S):
+                await self._send(message)
+        except (OSError, TimeoutError):
+            self._client_is_gone = True
+
+
+async def discard(_: Message) -> None:
+    """Send nothing: the agent gets the answer when it is stored."""

@@ -1,0 +1,39 @@
+"""Agents that know nothing of Forkpoint and get their tools from an MCP server, with either generation of its client.
+
+They look up the orders that they are given, and tell a model what they found.
+"""
+
+_LOOP = """
+import asyncio, importlib, json, os, sys, urllib.request
+from mcp import ClientSession
+
+def ask(results):
+    body = {"model": "m1", "messages": [{"role": "user", "content": json.dumps(results)}]}
+    request = urllib.request.Request(
+        os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+        {"content-type": "application/json", "authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+    with urllib.request.urlopen(request) as response:
+        json.load(response)
+
+async def work(read, write):
+    async with ClientSession(read, write) as session:
+        await session.initialize()
+        results = [sorted(tool.name for tool in (await session.list_tools()).tools)]
+        for order in sys.argv[1:]:
+            try:
+                result = await session.call_tool("lookup", {"order_id": order})
+                results.append(result.content[0].text)
+            except Exception as error:
+                results.append(f"{type(error).__name__}: {error}")
+        ask(results)
+        print(json.dumps(results))
+"""
+HTTP_AGENT = f"""{_LOOP}
+async def main():
+    http = importlib.import_module("mcp.client.streamable_http")
+    connect = getattr(http, "streamable_http_client", None) or http.streamablehttp_client
+    async with connect(os.environ["FORKPOINT_GATEWAY"] + "/mcp/desk") as streams:
+        await work(*streams[:2])
+
+asyncio.run(main())
+"""

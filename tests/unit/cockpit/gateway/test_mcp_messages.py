@@ -1,0 +1,67 @@
+"""Messages of MCP as tool steps."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from cockpit.gateway.mcp import messages
+
+TEXT: Any = {"type": "text", "text": "fine"}
+
+
+def request(method: str, **parameters: Any) -> Any:
+    return {"jsonrpc": "2.0", "id": 0, "method": method, "params": parameters}
+
+
+def test_call_of_a_tool_is_the_step_that_the_sdk_records() -> None:
+    call = messages.call_of("desk", request("tools/call", name="lookup", arguments={"id": "7"}, _meta={"token": 1}))
+    assert call == messages.Call(name="lookup", arguments={"id": "7"}, is_read=False)
+
+
+def test_another_version_of_the_client_is_the_same_handshake() -> None:
+    first, second = (messages.call_of("desk", request("initialize", protocolVersion=version)) for version in ("1", "2"))
+    assert first == second == messages.Call(name="mcp.initialize", arguments={"server": "desk"}, is_read=True)
+    page = messages.call_of("desk", request("tools/list", cursor="2"))
+    assert page.arguments == {"server": "desk", "params": {"cursor": "2"}}
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        {"result": {"content": [TEXT], "isError": False}},
+        {"result": {"content": [TEXT], "structuredContent": {"result": "fine"}, "isError": False}},
+        {"result": {"content": [TEXT, {"type": "image", "data": "", "mimeType": "image/png"}]}},
+        {"result": {"content": [TEXT], "isError": True}},
+        {"result": {"tools": []}},
+        {"error": {"code": -32602, "message": "no such tool"}},
+    ],
+)
+def test_recorded_response_says_what_the_server_said(response: Any) -> None:
+    message: Any = {"jsonrpc": "2.0", "id": 3, **response}
+    fields = messages.result_fields(message, "")
+    again: Any = messages.recorded_response(3, fields.get("result"), str(fields.get("error", "")))
+    # A missing `isError` is false.
+    again.get("result", {}).setdefault("isError", False)
+    message.get("result", {}).setdefault("isError", False)
+    assert again == message
+
+
+def test_output_of_one_text_is_the_text() -> None:
+    assert messages.result_fields({"result": {"content": [TEXT]}}, "") == {"status": "success", "result": "fine"}
+    assert messages.result_fields(None, "cut off") == {"status": "error", "error": "cut off"}
+
+
+def test_response_is_found_among_the_events_of_a_stream() -> None:
+    events = [{"method": "notifications/progress"}, {"id": 1, "method": "ping"}, {"id": 1, "result": {}}]
+    body = b"".join(b"event: message\r\ndata: " + orjson.dumps(event) + b"\r\n\r\n" for event in events)
+    assert messages.find_response(body, 1, is_stream=True) == events[-1]
+    assert messages.find_response(body[:-40], 1, is_stream=True) is None
+
+
+def test_mark_of_the_sdk_does_not_reach_the_server() -> None:
+    plain = request("tools/call", name="lookup")
+    marked = request("tools/call", name="lookup", _meta={"forkpoint_sdk": True})
+    assert messages.has_sdk_mark(marked)
+    assert messages.without_sdk_mark(marked) == plain
+    assert messages.without_sdk_mark(plain) == plain
