@@ -2,6 +2,7 @@
 
 import io
 import json
+import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from diffing import services as diffing
 from replay.execution import runner, task_names
+from replay.execution.derived_run import reused_steps
 from replay.langfuse import run_reader as langfuse_reading
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
@@ -97,6 +99,24 @@ def test_lost_outputs_are_never_exact(damage: str, large: bool) -> None:
         assert (first, digest in failed.error) == (step.sequence_no, True)
         (refusal,) = services.preview(request(run, **policy), list_untouched=False).refusals
         assert (refusal.code, refusal.where, refusal.step) == ("artifact_missing", pointer, first)
+
+
+def test_steps_verified_ahead_are_never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread verifies the next steps while the replay copies those before them."""
+    monkeypatch.setattr(reused_steps, "_LOOKAHEAD", 2)
+    run = record(order_desk()).run_id
+    step = tool_step(run, "search_policy")
+    assert step.sequence_no > 2
+    assert replay(run).status == "completed_exact"
+    lose(step.output_ref, "flipped")
+    view = replay(run)
+    assert labels(view)[step.sequence_no] == ("simulated", "artifact_missing")
+    assert view.counts.exact == Run.objects.get(id=run).step_count - 1
+    failed = replay(run, strict=True)
+    assert (failed.error_code, failed.error_sequence_no) == ("artifact_missing", step.sequence_no)
+    limited = replay(run, budget={"max_steps": step.sequence_no - 1})
+    assert (limited.error_code, limited.error_sequence_no) == ("budget_steps", step.sequence_no)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("verification")]
 
 
 def test_lost_inputs_are_never_exact() -> None:
