@@ -1,4 +1,4 @@
-"""The command `forkpoint`. `record` and `rerun` come with the SDK, all other commands come with the server."""
+"""The command `forkpoint`. The commands that run agents come with the SDK, all others come with the server."""
 
 import sys
 from importlib.metadata import EntryPoint, entry_points, version
@@ -10,6 +10,7 @@ from forkpoint.bootstrap.record import record
 _GROUP: Final = "forkpoint.commands"
 _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
        forkpoint rerun RUN [options] -- COMMAND...
+       forkpoint mcp-shim [--name NAME] -- COMMAND...
        forkpoint --version
 
 Record runs of LLM agents, and run the agents again. Each command lists its options with --help."""
@@ -26,6 +27,10 @@ def main() -> None:
         from forkpoint.bootstrap.rerun import rerun  # noqa: PLC0415 - as in `record`, urllib is slow to import
 
         sys.exit(rerun(arguments))
+    if command == "mcp-shim":
+        from forkpoint.bootstrap.mcp_shim import mcp_shim  # noqa: PLC0415 - as above
+
+        sys.exit(mcp_shim(arguments))
     server = _server()
     if command == "--version":
         print_versions()

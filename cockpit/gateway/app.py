@@ -61,7 +61,7 @@ class Gateway:
         try:
             if mcp_route := find_mcp_route(scope["path"]):
                 session = _session(mcp_route.session)
-                await self._mcp.serve(scope, receive, send, session, mcp_route.server)
+                await self._mcp.serve(scope, receive, send, session, mcp_route)
                 return
             if route is None:
                 raise Refusal(

@@ -7,7 +7,9 @@ from typing import Final
 PREFIX: Final = "/gateway/"
 PROVIDERS: Final = ("openai", "anthropic", "gemini")
 _ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[a-z]+)(?P<path>(?:/.*)?)", re.DOTALL)
-_MCP_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})/?")
+_MCP_ADDRESS: Final = re.compile(
+    r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?"
+)
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
 _MODELS: Final = re.compile(r"/models/?")
@@ -35,10 +37,11 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class McpRoute:
-    """A request's session, and the name of the MCP server that it is for."""
+    """A request's session, and the name of the MCP server that it is for; `shim` is what `forkpoint mcp-shim` wants."""
 
     session: str
     server: str
+    shim: str = ""
 
 
 # Counts of tokens and embeddings pass through without a step: neither is an answer of a model.
@@ -77,7 +80,7 @@ def find_route(path: str) -> Route | None:
 def find_mcp_route(path: str) -> McpRoute | None:
     """Return the route of a path; None if it names no MCP server."""
     match = _MCP_ADDRESS.fullmatch(path)
-    return McpRoute(session=match["session"], server=match["server"]) if match else None
+    return McpRoute(session=match["session"], server=match["server"], shim=match["shim"] or "") if match else None
 
 
 def _split_version(path: str) -> tuple[str, str]:

@@ -3,6 +3,8 @@
 They look up the orders that they are given, and tell a model what they found.
 """
 
+from collections.abc import Sequence
+
 _LOOP = """
 import asyncio, importlib, json, os, sys, urllib.request
 from mcp import ClientSession
@@ -37,3 +39,19 @@ async def main():
 
 asyncio.run(main())
 """
+_STDIO_AGENT = f"""{_LOOP}
+from mcp import StdioServerParameters, stdio_client
+
+async def main():
+    command, *arguments = COMMAND
+    # Only a few variables reach the server.
+    async with stdio_client(StdioServerParameters(command=command, args=arguments)) as streams:
+        await work(*streams)
+
+asyncio.run(main())
+"""
+
+
+def stdio_agent(command: Sequence[str]) -> str:
+    """Return an agent whose server is a command."""
+    return _STDIO_AGENT.replace("COMMAND", repr([*command]))

@@ -30,6 +30,14 @@ def rerun(arguments: Annotated[list[str] | None, typer.Argument(metavar="RUN -- 
     raise typer.Exit(agent.rerun(arguments or []))
 
 
+@agents.command("mcp-shim", add_help_option=False, context_settings=_SDK_SETTINGS)
+def mcp_shim(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
+    """Stand before an MCP server on standard streams, to record its calls and to answer them in reruns."""
+    from forkpoint.bootstrap import mcp_shim as shim
+
+    raise typer.Exit(shim.mcp_shim(arguments or []))
+
+
 @agents.command()
 def ci(
     words: Annotated[

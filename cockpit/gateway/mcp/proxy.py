@@ -4,7 +4,6 @@ Only answers to the agent's own messages pass. The stream of what a server sends
 the protocol allows.
 """
 
-import asyncio
 import time
 from functools import partial
 from typing import Final
@@ -13,14 +12,14 @@ import orjson
 
 from cockpit.gateway import upstreams
 from cockpit.gateway.mcp import live, messages, servers, steps
-from cockpit.gateway.mcp.messages import BadMessage
+from cockpit.gateway.mcp.shim import Shim, read_message, recorded_message, send_message
 from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.answer import Answer
-from cockpit.gateway.transport.asgi import JSON, Receive, Scope, Send, read_body, respond
+from cockpit.gateway.transport.asgi import Receive, Scope, Send, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
-from replay.core.vocabulary import RerunDecision
 from traces.core.json_types import JSONObject
 
 _ALLOW: Final = [(b"allow", b"POST, DELETE")]
@@ -33,17 +32,21 @@ class Proxy:
         self._client = client
         self._journal = journal
         self._live_servers = live.Servers(client)
+        self._shim = Shim(journal)
 
-    async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, server: str) -> None:
+    async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
         """Answer one request for a server."""
-        if scope["method"] == "DELETE" and session.is_rerun:
+        server = route.server
+        if route.shim:
+            await self._shim.serve(receive, send, session, route)
+        elif scope["method"] == "DELETE" and session.is_rerun:
             await respond(send, 200, [], b"")
         elif scope["method"] == "DELETE":
             await self._forward(scope, b"", send, server)
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
         else:
-            await self._serve_message(scope, await _read_message(receive), send, session, server)
+            await self._serve_message(scope, await read_message(receive), send, session, server)
 
     async def _serve_message(
         self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str
@@ -56,7 +59,7 @@ class Proxy:
         except Refusal as refusal:
             if not messages.is_request(message):
                 raise
-            await _send_message(send, messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
+            await send_message(send, messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
 
     async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str) -> None:
         """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
@@ -80,16 +83,13 @@ class Proxy:
         if not messages.is_request(message):
             await respond(send, 202, [], b"")
             return
-        id = message[messages.MESSAGE_ID]
         if not messages.has_sdk_mark(message):
-            answer = await asyncio.to_thread(steps.answer, session, server, message)
-            if answer.decision is RerunDecision.REFUSAL:
-                raise Refusal(status=400, reason=answer.reason)
-            if answer.decision is not RerunDecision.RUN:
-                await _send_message(send, messages.recorded_response(id, answer.output, answer.error))
+            recorded_response = await recorded_message(session, server, message)
+            if recorded_response is not None:
+                await send_message(send, recorded_response)
                 return
         response = await self._live_servers.ask(session, server, messages.without_sdk_mark(message), scope["headers"])
-        await _send_message(send, response)
+        await send_message(send, response)
 
     async def _forward(self, scope: Scope, body: bytes, send: Send, server: str) -> tuple[Answer, str]:
         """Pass a request to the server; return the answer, and why it did not arrive or only in part."""
@@ -100,14 +100,3 @@ class Proxy:
         if problem:
             await answer.fail(Refusal(status=502, reason=f"the MCP server did not answer: {problem}"), "")
         return answer, problem
-
-
-async def _read_message(receive: Receive) -> JSONObject:
-    try:
-        return messages.read_message(await read_body(receive))
-    except BadMessage as problem:
-        raise Refusal(status=400, reason=str(problem)) from problem
-
-
-async def _send_message(send: Send, message: JSONObject) -> None:
-    await respond(send, 200, JSON, orjson.dumps(message))

@@ -13,8 +13,9 @@ import pytest
 from tests.clients.environments import ROOT, environment
 from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
+from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, Python, record, rerun, run_of
-from tests.support.mcp_agents import HTTP_AGENT
+from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
 from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
@@ -112,6 +113,30 @@ def test_other_call_runs_only_if_it_is_allowed(server: Server, desk: Desk, has_s
     assert json.loads(json.loads(allowed.stdout)[1])["id"] == "8"
     # Only the outer layer asked.
     assert "lookup: 1 not recorded, so run" in allowed.stderr
+
+
+def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(server: Server, tmp_path: Path) -> None:
+    desk = Desk("", tmp_path / "log")
+    started = tmp_path / "started"
+    program = f"import pathlib, runpy, sys; pathlib.Path({str(started)!r}).open('a').write('1'); "
+    program += f"sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(desk.log)!r}]; "
+    program += "runpy.run_module('tests.support.servers.mcp_server', run_name='__main__')"
+    agent = stdio_agent([*COMMAND, "mcp-shim", "--name", "desk", "--", sys.executable, "-c", program])
+    interpreter = python("mcp-2", has_sdk=False)
+    first = record(server, agent, "7", "none", python=interpreter)
+    assert (first.returncode, desk.calls(), started.read_text()) == (0, 2, "1"), first.stderr
+    run = run_of(first)
+    names = [step["name"] for step in GatewaySession(server, "", run).steps(5)]
+    assert names == ["mcp.initialize", "mcp.tools/list", "lookup", "lookup", "model"]
+    again = rerun(server, run, agent, "7", "none", python=interpreter)
+    assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+    assert (desk.calls(), started.read_text()) == (2, "1")
+    refused = rerun(server, run, agent, "8", python=interpreter)
+    assert (refused.returncode, started.read_text()) == (5, "1")
+    options = ["--allow-tool", "lookup", "--live"]
+    allowed = rerun(server, run, agent, "8", options=options, python=interpreter)
+    assert (allowed.returncode, desk.calls(), started.read_text()) == (0, 3, "11"), allowed.stderr
+    assert json.loads(json.loads(allowed.stdout)[1])["id"] == "8"
 
 
 def test_unknown_server_is_named(server: Server) -> None:
