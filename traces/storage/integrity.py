@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import connections
 
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
@@ -89,7 +89,7 @@ class Inspector:
                 yield pending.result()
             finally:
                 # The thread has a connection of its own.
-                thread.submit(connection.close)
+                thread.submit(connections.close_all)
 
     def payload(self, field: str, digest: str) -> LostPayload | None:
         """Return the loss that makes a value unreadable, if any."""

@@ -67,7 +67,7 @@ class ReusedSteps:
         while start <= end:
             self._row.check()
             last = start + checkpoints.room_for(end - start + 1) - 1
-            lost_steps = {no: lost for no, lost in losses.items() if start <= no <= last}
+            lost_steps = {no: payloads for no, payloads in losses.items() if start <= no <= last}
             self._refuse_lost(lost_steps)
             checkpoints.counts[Label.EXACT] += last - start + 1 - len(lost_steps)
             checkpoints.counts[Label.SIMULATED] += len(lost_steps)
