@@ -30,9 +30,9 @@ _TIMEOUT_S: Final = 60.0
 # A server that does not end by itself.
 _PATIENCE_S: Final = 5.0
 _MOST_CALLS: Final = 32
-_HANDSHAKE: Final = "forkpoint-handshake"
-_INITIALIZE: Final = "initialize"
-_INITIALIZED: Final = "notifications/initialized"
+_HANDSHAKE_ID: Final = "forkpoint-handshake"
+_HANDSHAKE_METHOD: Final = "initialize"
+_READY_MESSAGE: Final = "notifications/initialized"
 _DEFAULT_PARAMETERS: Final = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -136,12 +136,12 @@ class _Shim:
                 message = _parse(line)
                 if _is_request(message):
                     calls.submit(self._serve_request, message)
-                elif message and message.get("method") != _INITIALIZED:
+                elif message and message.get("method") != _READY_MESSAGE:
                     self._tell(message)
         return self._end()
 
     def _serve_request(self, request: Message) -> None:
-        if request["method"] == _INITIALIZE:
+        if request["method"] == _HANDSHAKE_METHOD:
             self._parameters = request.get("params")
         is_asked, request = _without_mark(request)
         response = None if is_asked else self._gateway.answer(request)
@@ -152,7 +152,7 @@ class _Shim:
 
     def _ask_server(self, request: _OpenRequest) -> None:
         """Let the server answer; if it does not run, it is started and gets the client's handshake first."""
-        is_handshake = request.message["method"] == _INITIALIZE
+        is_handshake = request.message["method"] == _HANDSHAKE_METHOD
         try:
             is_new = self._start()
         except OSError as error:
@@ -160,7 +160,12 @@ class _Shim:
             return
         if not is_handshake:
             if is_new:
-                message = {"jsonrpc": "2.0", "id": _HANDSHAKE, "method": _INITIALIZE, "params": self._parameters}
+                message = {
+                    "jsonrpc": "2.0",
+                    "id": _HANDSHAKE_ID,
+                    "method": _HANDSHAKE_METHOD,
+                    "params": self._parameters,
+                }
                 self._ask(_OpenRequest(message, is_recorded=False))
             self._is_ready.wait(_TIMEOUT_S)
         self._ask(request)
@@ -175,8 +180,10 @@ class _Shim:
             return True
 
     def _ask(self, request: _OpenRequest) -> None:
-        self._open[request.message["id"]] = request
-        if not self._tell(request.message) and self._open.pop(request.message["id"], None):
+        id = request.message["id"]
+        self._open[id] = request
+        is_sent = self._tell(request.message)
+        if not is_sent and self._open.pop(id, None) is not None:
             self._write(_error(request.message, "the MCP server has ended"))
 
     def _tell(self, message: Message) -> bool:
@@ -200,19 +207,19 @@ class _Shim:
             request = None if "method" in message else self._open.pop(message.get("id", ""), None)
             if request is not None:
                 self._note_answer(request, message)
-            if request is None or request.message["id"] != _HANDSHAKE:
+            if request is None or request.message["id"] != _HANDSHAKE_ID:
                 self._write(message)
         self._is_ready.set()
         while self._open:
             _, request = self._open.popitem()
-            if request.message["id"] != _HANDSHAKE:
+            if request.message["id"] != _HANDSHAKE_ID:
                 self._write(_error(request.message, "the MCP server ended during the call"))
 
     def _note_answer(self, request: _OpenRequest, response: Message) -> None:
         if request.is_recorded:
             self._gateway.record(request.message, response, int((time.monotonic() - request.at) * 1000))
-        if request.message["method"] == _INITIALIZE:
-            self._tell({"jsonrpc": "2.0", "method": _INITIALIZED})
+        if request.message["method"] == _HANDSHAKE_METHOD:
+            self._tell({"jsonrpc": "2.0", "method": _READY_MESSAGE})
             self._is_ready.set()
 
     def _write(self, message: Message) -> None:
@@ -271,9 +278,9 @@ def option_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="forkpoint mcp-shim",
         usage="forkpoint mcp-shim [--name NAME] -- COMMAND...",
-        description="Stand before an MCP server on standard streams. Inside `forkpoint record --gateway`, its calls are "
-        "recorded. Inside `forkpoint rerun` they are answered from the recording, and the server is only started for a "
-        "call that may run. Elsewhere the server runs as it is.",
+        description="Stand before an MCP server on standard streams. Inside `forkpoint record --gateway`, its calls "
+        "are recorded. Inside `forkpoint rerun` they are answered from the recording, and the server is only started for "
+        "a call that may run. Elsewhere the server runs as it is.",
         allow_abbrev=False,
     )
     parser.add_argument("--name", help="Name of the server in the recording. [default: from COMMAND]")
