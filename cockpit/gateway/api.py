@@ -2,7 +2,7 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from drf_spectacular.utils import extend_schema
@@ -35,7 +35,7 @@ from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
 
 # The fields of a rerun that no other replay has.
-_OWN_FIELDS: Final = frozenset({"live", "compare", "allow_tools"})
+_OWN_FIELDS: Final = frozenset({"live", "compare", "allow_tools", "budget"})
 
 
 class GatewaySessionsView(APIView):
@@ -90,12 +90,11 @@ class RerunsView(APIView):
     def post(self, request: Request) -> Response:
         """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
         body = parse_body(RerunRequest, request.data)
+        limits: Any = {"tools_to_run": body.allow_tools, "budget": body.budget, "caller": caller_of(request)}
         if fork := _fork_request(body, request.data):
-            rerun = services.start_fork(fork, tools_to_run=body.allow_tools, caller=caller_of(request))
+            rerun = services.start_fork(fork, **limits)
         else:
-            rerun = services.start(
-                body.run, tools_to_run=body.allow_tools, is_comparison=body.compare, caller=caller_of(request)
-            )
+            rerun = services.start(body.run, is_comparison=body.compare, **limits)
         return Response(_rerun_session(rerun), 201)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from replay.overrides.profile import OverrideProfile, StepRef
+from replay.reruns.schemas import RerunBudget
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 
@@ -55,6 +56,7 @@ class RerunRequest(Schema):
     live: bool = False
     compare: bool = False
     allow_tools: Annotated[list[str], Field(max_length=200)] = []
+    budget: RerunBudget = Field(default_factory=RerunBudget)
 
 
 class RerunSession(Schema):

@@ -19,7 +19,11 @@ from forkpoint.transport.http import open_request
 
 BAD_INPUT: Final = 2
 UNAVAILABLE: Final = 6
+# As `timeout` of the shells.
+_TIMEOUT: Final = 124
 _TIMEOUT_S: Final = 10.0
+# What a program may still do when it is told to end.
+_LAST_WORDS_S: Final = 5.0
 # A run appears a moment after its first call.
 _APPEARANCE_S: Final = 5.0
 _KEYS: Final = {
@@ -139,14 +143,22 @@ def placeholders(
 
 
 def run_client(
-    words: Sequence[str], environment: Mapping[str, str], url: str, client: str, *, output: int | None = None
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    url: str,
+    client: str,
+    *,
+    output: int | None = None,
+    timeout_s: float | None = None,
 ) -> int:
     """Run a program with its model calls through the session at this address, and return its exit code."""
     variables = {**environment, **clients.variables(environment, url)}
-    return _run_program(clients.command(words, url, client), variables, output)
+    return _run_program(clients.command(words, url, client), variables, output, timeout_s)
 
 
-def _run_program(words: Sequence[str], environment: Mapping[str, str], output: int | None) -> int:
+def _run_program(
+    words: Sequence[str], environment: Mapping[str, str], output: int | None, timeout_s: float | None
+) -> int:
     """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
     try:
         process = subprocess.Popen(words, env=environment, stdout=output)
@@ -161,8 +173,23 @@ def _run_program(words: Sequence[str], environment: Mapping[str, str], output: i
         reactions = {signal.SIGINT: lambda *_: None} | dict.fromkeys(_FORWARDED_SIGNALS, forward)
         for number, reaction in reactions.items():
             handlers.callback(signal.signal, number, signal.signal(number, reaction))
-        code = process.wait()
+        try:
+            code = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            print(f"The program is ended: it ran for {timeout_s:g} s.", file=sys.stderr)
+            _end(process)
+            return _TIMEOUT
     return code if code >= 0 else 128 - code
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program, and kill it if it does not react."""
+    process.terminate()
+    try:
+        process.wait(_LAST_WORDS_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _finish(server: Server, session: Any, code: int) -> None:

@@ -2,10 +2,12 @@
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -74,22 +76,27 @@ def _run(
     if options.resume:
         session = server.open(f"/reruns/{options.resume}/resume", {})
     else:
-        session = open_rerun(server, {"run": options.run, "allow_tools": options.allow_tool, **changes})
+        limits = {"allow_tools": options.allow_tool, "budget": _budget(options)}
+        session = open_rerun(server, {"run": options.run, **limits, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
     confinement = Confinement(
         hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
     )
-    return run_agent(server, session, Agent(words, environment, options.client), confinement)
+    return run_agent(server, session, Agent(words, environment, options.client, options.timeout), confinement)
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A program to run again: its words, in which `{input}` is the recorded input, its environment and its client."""
+    """A program to run again: its words, in which `{input}` is the recorded input, its environment, and its client.
+
+    It is ended after `timeout_s`.
+    """
 
     words: Sequence[str]
     environment: Mapping[str, str]
     client: str = ""
+    timeout_s: float | None = None
 
     def command(self, input: Any) -> list[str]:
         """Return the words with the recorded input in them; raise `CannotRun` if it is not known."""
@@ -128,7 +135,8 @@ def run_agent(
     variables = child_environment(agent.environment, rerun=session["id"])
     variables |= placeholders(agent.environment, session["placeholder_key"]) | confinement.variables(server, session)
     command = agent.command(session["input"])
-    code = run_client(command, variables, server.url + session["path"], agent.client, output=output)
+    url = server.url + session["path"]
+    code = run_client(command, variables, url, agent.client, output=output, timeout_s=agent.timeout_s)
     return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
 
 
@@ -139,6 +147,21 @@ def _host(text: str) -> str:
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
     return text
+
+
+def _limit(text: str) -> float:
+    """Return a number above 0; raise `ArgumentTypeError`."""
+    with suppress(ValueError):
+        if 0 < (number := float(text)) < math.inf:
+            return number
+    raise argparse.ArgumentTypeError(f"“{text}” is not a number above 0")
+
+
+def _count(text: str) -> int:
+    """Return a number of calls; raise `ArgumentTypeError`."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"“{text}” is not a number of calls")
+    return int(text)
 
 
 def _changes(options: argparse.Namespace) -> dict[str, Any]:
@@ -155,6 +178,15 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
     if options.fork_step is not None:
         changes["fork_step"] = int(options.fork_step) if options.fork_step.isdecimal() else options.fork_step
     return {**changes, "live": True} if options.live else changes
+
+
+def _budget(options: argparse.Namespace) -> dict[str, Any]:
+    limits = {
+        "max_cost_usd": options.max_cost,
+        "max_live_calls": options.max_live_calls,
+        "deadline_s": options.timeout,
+    }
+    return {name: limit for name, limit in limits.items() if limit is not None}
 
 
 def _read_overrides(path: str | None) -> list[Any]:
@@ -200,6 +232,7 @@ def report_text(report: Any) -> str:
             lines[0] += f", {report[name]} {name}"
     if report["misses"]:
         lines[0] += f", {report['misses']} without an answer"
+    lines += _budget_text(report)
     lines += [_tool_text(tool) for tool in report["tools"]]
     if report["divergence"]:
         difference = report["divergence"]
@@ -208,6 +241,13 @@ def report_text(report: Any) -> str:
     if report["unused_steps"]:
         lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
     return "\n".join(lines)
+
+
+def _budget_text(report: Any) -> list[str]:
+    """Return what the live calls cost, and why the budget blocked one."""
+    cost = [f"  live calls of all starts: {report['live_calls']}, ${report['cost_usd']:.4f}"]
+    block = [f"  blocked: {report['block']}"]
+    return (cost if report["live_calls"] else []) + (block if report["block"] else [])
 
 
 def _links(server: Server, report: Any) -> str:
@@ -249,6 +289,11 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--override", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
     parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
     parser.add_argument("--live", action="store_true", help="Send calls that no recording answers to the provider.")
+    parser.add_argument("--max-live-calls", type=_count, metavar="N", help="Most live calls, over all starts.")
+    parser.add_argument("--max-cost", type=_limit, metavar="USD", help="No live call begins once they cost this.")
+    parser.add_argument(
+        "--timeout", type=_limit, metavar="SECONDS", help="End the program after this time; no live call begins later."
+    )
     parser.add_argument("--resume", metavar="RERUN", help="Restart the agent of a fork, with the same answers.")
     parser.add_argument("--client", choices=CLIENTS, default="", help=CLIENT_HELP)
     parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")

@@ -14,6 +14,7 @@ _LIVE_KINDS: Final = {StepType.MODEL: "model", StepType.TOOL: "tool", StepType.R
 # Limited to what the database columns can store.
 Dollars = Annotated[float, Field(ge=0, lt=1_000_000)]
 CallCount = Annotated[int, Field(ge=0, lt=2**31)]
+Seconds = Annotated[float, Field(gt=0, le=_YEAR_S)]
 
 
 _Globs = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=1_000)]
@@ -35,7 +36,7 @@ class Budget(Schema):
     max_cost_usd: Dollars | None = None
     max_live_calls: CallCount | None = None
     max_steps: Annotated[int, Field(gt=0, lt=2**31)] | None = None
-    deadline_s: Annotated[float, Field(gt=0, le=_YEAR_S)] | None = None
+    deadline_s: Seconds | None = None
 
 
 class Retries(Schema):

@@ -9,7 +9,7 @@ from django.db import transaction
 from replay.core.errors import SessionConflict
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun, RerunCall
-from replay.reruns import forks, recordings
+from replay.reruns import exchanges, forks, recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
 from replay.reruns.core.matcher import Divergence, Match, Matcher, earlier_answers
 from replay.reruns.core.playback import rename_body
@@ -69,6 +69,8 @@ class _Answer:
     response: RecordedResponse | None = None
     detail: JSONObject = field(default_factory=dict)
     refusal: str = ""
+    # Whether the budget refuses it.
+    is_over_budget: bool = False
     # The call of an earlier start of the agent that got this answer.
     call: RerunCall | None = None
 
@@ -170,7 +172,7 @@ class _Resolver:
         if self._fork is None or self._place(result) < self._fork.start:
             return _Answer(refusal=self._explanation(result))
         request = _with_body(request, edited_request.body)
-        return self._repeated_answer(request) or self._cached_answer(request) or self._live_answer(result)
+        return self._repeated_answer(request) or self._cached_answer(request) or self._live_answer(request, result)
 
     def _place(self, result: Match | Divergence) -> int:
         """Return the number of the recorded step that a call is, or in whose place it stands."""
@@ -198,14 +200,14 @@ class _Resolver:
     def _repeated_answer(self, request: AgentRequest) -> _Answer | None:
         """Give the answer that the same call got live before the agent was started again."""
         calls = self._rerun.calls.filter(reason=Reason.LIVE_MODEL, attempt__lt=self._rerun.attempt)
-        exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
-        exchanges = [exchange for exchange in exchanges if exchange.has_answer or not exchange.is_complete]
+        earlier_exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
+        known_exchanges = [item for item in earlier_exchanges if item.has_answer or not item.is_complete]
         names = Renaming()
-        matcher = Matcher(calls=[exchange.request for exchange in exchanges], renaming=names)
+        matcher = Matcher(calls=[item.request for item in known_exchanges], renaming=names)
         result = matcher.match(*self._comparable(request, has_headers=True))
         if isinstance(result, Divergence):
             return None
-        exchange = next(exchange for exchange in exchanges if exchange.call.id == result.call.no)
+        exchange = next(item for item in known_exchanges if item.call.id == result.call.no)
         if not exchange.is_complete:
             return self._unfinished_call(exchange.call)
         if exchange.response is None:
@@ -235,9 +237,12 @@ class _Resolver:
             return None
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
 
-    def _live_answer(self, result: Match | Divergence) -> _Answer:
+    def _live_answer(self, request: AgentRequest, result: Match | Divergence) -> _Answer:
         if not self._rerun.is_live:
             return _Answer(refusal=f"{self._explanation(result)}; `live` allows calls of the provider")
+        if block := exchanges.find_block(self._rerun, request.provider, request.model):
+            return _Answer(refusal=block, is_over_budget=True)
+        Rerun.objects.filter(id=self._rerun.id).update(live_calls=self._rerun.live_calls + 1)
         detail: JSONObject = {"note": self._explanation(result)}
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=detail)
 
@@ -280,7 +285,9 @@ def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_requ
         call = _earlier_call(rerun, no, answer) or RerunCall(rerun=rerun, sequence_no=no)
     call.label, call.reason = answer.label or "", answer.reason or ""
     call.difference = _difference(result) or None
-    call.detail = {**answer.detail, **({"results": [*edited_request.results]} if edited_request.results else {})}
+    block = {"block": answer.refusal} if answer.is_over_budget else {}
+    results = {"results": [*edited_request.results]} if edited_request.results else {}
+    call.detail = {**answer.detail, **block, **results}
     call.attempt = rerun.attempt
     call.save()
     return call

@@ -2,25 +2,58 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import cached_property
+from typing import Final
 
 import orjson
+from django.db import transaction
+from django.db.models import F
 
-from replay.models import RerunCall
+from replay.live.pricing import price
+from replay.models import Rerun, RerunCall
 from replay.reruns.core.matcher import RecordedRequest
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response
+from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
-from traces.importers.formats.tracing.client_calls import model_request
+from traces.core.vocabulary import Reason
+from traces.importers.formats.tracing.client_calls import model_answer, model_request
 from traces.recordings import segment_redaction
 from traces.redaction_policies import services as policies
 from traces.storage.compression import compress, decompress
+
+# Fewer than those of a token in any language, so that the estimate is high.
+_BYTES_PER_TOKEN: Final = 3
 
 
 def store(call_id: int, lines: bytes, *, app: str) -> None:
     """Store the events of a call as the app's policy allows, before the call is made and before its answer is given."""
     data = segment_redaction.redact_data(lines, policies.redaction_of(app)).data
-    RerunCall.objects.filter(id=call_id).update(exchange=compress(data))
+    with transaction.atomic():
+        call = RerunCall.objects.select_for_update().get(id=call_id)
+        call.exchange = compress(data)
+        call.save(update_fields=["exchange"])
+        if call.reason == Reason.LIVE_MODEL and (cost := Exchange(call).cost_usd):
+            Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
+
+
+def find_block(rerun: Rerun, provider: str, model: str) -> str:
+    """Return why the budget of a rerun allows no further live call; empty if it does."""
+    budget = RerunBudget.model_validate(rerun.budget)
+    now = datetime.now(UTC)
+    if rerun.deadline_at is not None and now > rerun.deadline_at:
+        return f"the budget's limit of time is {budget.deadline_s:g} s"
+    if budget.max_live_calls is not None and rerun.live_calls >= budget.max_live_calls:
+        return f"the budget's limit of live calls is {budget.max_live_calls}"
+    if budget.max_cost_usd is None:
+        return ""
+    if rerun.cost_usd >= budget.max_cost_usd:
+        return f"the budget's limit is ${budget.max_cost_usd:g}, and ${rerun.cost_usd:.4f} is spent"
+    if price(provider, model, 1, 1, None, now) is None:
+        return f"the budget's limit is ${budget.max_cost_usd:g}, and the price of {model or 'the model'} is not known"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -62,6 +95,20 @@ class Exchange:
     def response(self) -> RecordedResponse | None:
         """The answer as it came; None if it was redacted."""
         return read_response(self._answer)
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """What the call cost, estimated if the answer does not state its tokens; None without an answer or a price."""
+        if not self._answer or "response" not in self._answer:
+            return None
+        question = as_object(self._request_event.get("payload"))
+        usage = model_answer({**question, **self._answer}).usage
+        tokens_in, tokens_out = usage.tokens_in, usage.tokens_out
+        if tokens_in is None and tokens_out is None:
+            sizes = (len(orjson.dumps(value)) for value in (question.get("request"), self._answer["response"]))
+            tokens_in, tokens_out = (size // _BYTES_PER_TOKEN for size in sizes)
+        provider, model = as_text(question.get("provider")), as_text(question.get("model_id"))
+        return price(provider, model, tokens_in, tokens_out, usage.tokens_cached, self.call.at)
 
     @property
     def _answer(self) -> JSONObject:

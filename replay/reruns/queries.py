@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunToolCall
-from replay.reruns.schemas import RerunDifference, RerunName, RerunTool, RerunView
+from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
@@ -33,6 +33,10 @@ def view(rerun: Rerun) -> RerunView:
         cached=labels[Label.CACHED],
         live=sum(call.reason == Reason.LIVE_MODEL for call in calls),
         overridden=sum(call.reason == Reason.OPERATOR_OVERRIDE for call in calls),
+        budget=RerunBudget.model_validate(rerun.budget),
+        live_calls=rerun.live_calls,
+        cost_usd=float(rerun.cost_usd),
+        block=next((str(call.detail["block"]) for call in calls if "block" in call.detail), ""),
         misses=labels[""],
         is_fork=rerun.profile_id is not None and not rerun.is_comparison,
         fork=rerun.run_id,

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from replay.core.vocabulary import RerunDecision
+from replay.overrides.policy import CallCount, Dollars, Seconds
 from traces.core.json_types import JSONValue
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
@@ -61,11 +62,20 @@ class RerunTool(Schema):
     refusal: int
 
 
+class RerunBudget(Schema):
+    """Limits of a rerun's live calls, over all starts of its agent; the time counts from the last start."""
+
+    max_cost_usd: Dollars | None = None
+    max_live_calls: CallCount | None = None
+    deadline_s: Seconds | None = None
+
+
 class RerunView(Schema):
     """A rerun: how many model calls were answered exactly, after volatile values were renamed, or not at all.
 
     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
     comparison with the recording.
+    `cost_usd` is that of the live calls of all starts of the agent; `block` is why the budget did not allow a call.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
     """
@@ -79,6 +89,10 @@ class RerunView(Schema):
     cached: int
     live: int
     overridden: int
+    budget: RerunBudget
+    live_calls: int
+    cost_usd: float
+    block: str
     misses: int
     is_fork: bool
     fork: UUID | None

@@ -1,7 +1,8 @@
 """Start, resume and end reruns."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
@@ -13,6 +14,7 @@ from replay.models import Rerun
 from replay.models.reruns import AFTER_THE_END
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import derived_run, forks, queries
+from replay.reruns.schemas import RerunBudget
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
@@ -20,9 +22,17 @@ from traces.core.vocabulary import RunStatus
 from traces.runs import queries as runs
 
 logger = structlog.get_logger("replay")
+_NO_LIMITS: Final = RerunBudget()
 
 
-def start(ref: str, *, tools_to_run: Sequence[str], is_comparison: bool = False, caller: str) -> Rerun:
+def start(
+    ref: str,
+    *,
+    tools_to_run: Sequence[str],
+    is_comparison: bool = False,
+    budget: RerunBudget = _NO_LIMITS,
+    caller: str,
+) -> Rerun:
     """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer.
 
     `tools_to_run` may run where the recording has no such call, whatever their review says.
@@ -31,7 +41,7 @@ def start(ref: str, *, tools_to_run: Sequence[str], is_comparison: bool = False,
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], by=caller)
+    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], by=caller, **_limits(budget))
     if is_comparison:
         rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
         rerun.fork_sequence_no = run.step_count + AFTER_THE_END
@@ -39,7 +49,9 @@ def start(ref: str, *, tools_to_run: Sequence[str], is_comparison: bool = False,
     return rerun
 
 
-def start_fork(request: ReplayRequest, *, tools_to_run: Sequence[str], caller: str) -> Rerun:
+def start_fork(
+    request: ReplayRequest, *, tools_to_run: Sequence[str], budget: RerunBudget = _NO_LIMITS, caller: str
+) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot."""
     source = Source(request.run, request.fork_step)
     if refusal := source_refusal(source.run):
@@ -52,7 +64,16 @@ def start_fork(request: ReplayRequest, *, tools_to_run: Sequence[str], caller: s
         profile=library.store_profile(request.overrides),
         fork_sequence_no=source.fork,
         is_live="model" in request.policy.allow,
+        **_limits(budget),
     )
+
+
+def _limits(budget: RerunBudget) -> dict[str, Any]:
+    return {"budget": budget.model_dump(exclude_none=True), "deadline_at": _deadline(budget)}
+
+
+def _deadline(budget: RerunBudget) -> datetime | None:
+    return None if budget.deadline_s is None else datetime.now(UTC) + timedelta(seconds=budget.deadline_s)
 
 
 def resume(rerun: Rerun) -> Rerun:
@@ -64,6 +85,7 @@ def resume(rerun: Rerun) -> Rerun:
         if rerun.exit_code == 0:
             raise SessionConflict("its agent has ended successfully")
         rerun.attempt += 1
+        rerun.deadline_at = _deadline(RerunBudget.model_validate(rerun.budget))
         rerun.names, rerun.ended_at, rerun.exit_code, rerun.run, rerun.diff_id = [], None, None, None, None
         rerun.save()
     return rerun

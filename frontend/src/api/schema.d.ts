@@ -6609,6 +6609,27 @@ export interface components {
             engine: components["schemas"]["Engine"];
         };
         /**
+         * RerunBudget
+         * @description Limits of a rerun's live calls, over all starts of its agent; the time counts from the last start.
+         */
+        RerunBudget: {
+            /**
+             * Max Cost Usd
+             * @default null
+             */
+            max_cost_usd: number | null;
+            /**
+             * Max Live Calls
+             * @default null
+             */
+            max_live_calls: number | null;
+            /**
+             * Deadline S
+             * @default null
+             */
+            deadline_s: number | null;
+        };
+        /**
          * RerunDecision
          * @description What becomes of a tool call in a rerun: its recorded outcome is given, it runs, or it is refused.
          * @enum {string}
@@ -6675,6 +6696,7 @@ export interface components {
              * @default []
              */
             allow_tools: string[];
+            budget: components["schemas"]["RerunBudget"];
         };
         /**
          * RerunSession
@@ -6720,6 +6742,7 @@ export interface components {
          *
          *     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
          *     comparison with the recording.
+         *     `cost_usd` is that of the live calls of all starts of the agent; `block` is why the budget did not allow a call.
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
          *     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
          */
@@ -6751,6 +6774,13 @@ export interface components {
             live: number;
             /** Overridden */
             overridden: number;
+            budget: components["schemas"]["RerunBudget"];
+            /** Live Calls */
+            live_calls: number;
+            /** Cost Usd */
+            cost_usd: number;
+            /** Block */
+            block: string;
             /** Misses */
             misses: number;
             /** Is Fork */
@@ -9277,6 +9307,7 @@ export type RefusedRun = components['schemas']['RefusedRun'];
 export type RegexCheck = components['schemas']['RegexCheck'];
 export type RejectedEvent = components['schemas']['RejectedEvent'];
 export type ReplayBody = components['schemas']['ReplayBody'];
+export type RerunBudget = components['schemas']['RerunBudget'];
 export type RerunDecision = components['schemas']['RerunDecision'];
 export type RerunDifference = components['schemas']['RerunDifference'];
 export type RerunName = components['schemas']['RerunName'];

@@ -156,6 +156,42 @@ def test_override_that_no_agent_can_follow_is_refused(server: Server, run: str, 
     assert "while the agent runs, searches and the arguments of tools are its own" in result.stderr
 
 
+def test_budget_ends_live_calls(server: Server, models: ModelServer, run: str) -> None:
+    before = len(models.requests)
+    options = ["--set-model", "gpt-4o", "--live", "--max-live-calls", "1", "--timeout", "60"]
+    result = rerun(server, run, AGENTS["chat"], "plain", options=options)
+    assert (result.returncode, len(new(models, before))) == (5, 1), result.stderr
+    assert result.stderr.count("the budget's limit of live calls is 1") == 2
+    assert "live calls of all starts: 1, $0.000" in result.stderr
+    limits = [{"max_cost_usd": 1e-6}, {"max_cost_usd": 1e-6}, {"deadline_s": 1e-6}]
+    problems = [blocks(server, run, model, limit) for model, limit in zip(("gpt-4o", "m2", "m2"), limits, strict=True)]
+    assert problems == [
+        ["", "the budget's limit is $1e-06, and $0.0002 is spent"],
+        ["the budget's limit is $1e-06, and the price of m2 is not known"] * 2,
+        ["the budget's limit of time is 1e-06 s"] * 2,
+    ]
+
+
+def blocks(server: Server, run: str, model: str, budget: Any) -> list[str]:
+    """Return why each of two live calls is blocked; empty if it is not."""
+    session = post(server, "/api/v1/reruns", {"run": run, "live": True, "budget": budget})
+    problems = []
+    for text in ("Time?", "Date?"):
+        body = {"model": model, "messages": [{"role": "user", "content": text}]}
+        address = f"{server.url}{session['path']}/openai/v1/chat/completions"
+        response = httpx2.post(address, json=body, timeout=patience_s(60), trust_env=False)
+        assert response.headers.get("x-should-retry") == (None if response.is_success else "false")
+        problem = response.json().get("error", {}).get("message", "")
+        problems.append(problem.removeprefix(f"Forkpoint's gateway: rerun {session['id']}: "))
+    return problems
+
+
+def test_program_that_never_ends_is_ended(server: Server, run: str) -> None:
+    result = rerun(server, run, "import time; time.sleep(600)", options=["--timeout", "1"])
+    assert result.returncode == 5, result.stderr
+    assert "The program is ended: it ran for 1 s." in result.stderr
+
+
 def test_agent_that_was_killed_gets_the_same_answers_again(
     server: Server, models: ModelServer, run: str, tmp_path: Path
 ) -> None:
