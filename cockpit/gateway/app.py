@@ -130,7 +130,7 @@ class Gateway:
         limit = settings.MAX_BODY_BYTES
         await asyncio.to_thread(playback.store, call, None, call_id, limit=limit)
         answer = Answer(discard, call.start)
-        error = await self._exchange(request, call.body, answer)
+        error = await self._exchange(request, call, answer)
         outcome = answer.outcome(error)
         await asyncio.to_thread(playback.store, call, outcome, call_id, limit=limit)
         return outcome
@@ -143,18 +143,18 @@ class Gateway:
         answer = Answer(send, start)
         error = ""
         try:
-            error = await self._exchange(request, call.body, answer)
+            error = await self._exchange(request, call, answer)
             if error:
                 await answer.fail(_no_answer(error), request.route.provider)
         finally:
             outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
             entry.finish(outcome)
 
-    async def _exchange(self, request: "_Request", body: bytes, answer: Answer) -> str:
-        """Pass a body to the provider and its answer on; return why the answer did not arrive, or not all of it."""
+    async def _exchange(self, request: "_Request", call: events.Call, answer: Answer) -> str:
+        """Pass a call to the provider and its answer on; return why the answer did not arrive, or not all of it."""
         upstream = self._upstream(request.route.provider)
         headers = upstreams.request_headers(request.scope["headers"], upstream.key)
-        return await self._client.exchange("POST", request.url(upstream.base_url), headers, body, answer)
+        return await self._client.exchange("POST", call.url(upstream.base_url), headers, call.body, answer)
 
     def _upstream(self, provider: str) -> upstreams.Upstream:
         """Return where the calls of a provider go. The configuration does not change while the server runs."""
@@ -200,10 +200,6 @@ class _Request:
         self.route = route
         self.session = session
         self._operation = operation
-
-    def url(self, base_url: str) -> str:
-        query = self.scope["query_string"].decode("latin-1")
-        return base_url + self._operation.path + (f"?{query}" if query else "")
 
     def call(self, body: bytes, start: float) -> events.Call:
         headers = dict(self.scope["headers"])

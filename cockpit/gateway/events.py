@@ -56,6 +56,9 @@ class Call:
     # Those that change the answer.
     headers: tuple[tuple[str, str], ...] = ()
 
+    def url(self, base_url: str) -> str:
+        return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Outcome:

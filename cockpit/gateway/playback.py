@@ -84,7 +84,13 @@ def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution
 
 def edited_call(call: Call, resolution: Resolution) -> Call:
     """Return the call with the overrides applied: what is sent to the provider."""
-    return replace(call, body=orjson.dumps(resolution.body), encoding="")
+    body, operation = resolution.body, call.operation
+    if operation.model and (model := as_text(body.get("model"))):
+        # Gemini has it in the address.
+        path = operation.path.replace(f"/models/{operation.model}:", f"/models/{model}:")
+        operation = replace(operation, path=path, model=model)
+        body = {name: value for name, value in body.items() if name != "model"}
+    return replace(call, body=orjson.dumps(body), operation=operation, encoding="")
 
 
 def store(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:

@@ -33,6 +33,22 @@ def replace_results(api: str, body: JSONObject, results: Mapping[str, str]) -> J
 
 
 def _edit_settings(api: str, body: JSONObject, settings: JSONObject) -> JSONObject:
+    if api == "google.generate_content":
+        return _edit_gemini_settings(body, settings)
+    return _edit_members(api, body, settings)
+
+
+def _edit_gemini_settings(body: JSONObject, settings: JSONObject) -> JSONObject:
+    """Gemini has its parameters in an object of their own, and the model in the address: here it is a member."""
+    config = as_object(body.get("generationConfig"))
+    edited = _edit_members("google.generate_content", config, settings)
+    absent = {*map(str, as_list(settings.get("unset")))}
+    outside: JSONObject = {name: edited.pop(name) for name in ("model", "tools") if name in edited}
+    rest = {name: value for name, value in body.items() if name != "generationConfig" and name not in absent}
+    return {**rest, **({"generationConfig": edited} if edited else {}), **outside}
+
+
+def _edit_members(api: str, body: JSONObject, settings: JSONObject) -> JSONObject:
     format = find_format(api)
     absent = {*map(str, as_list(settings.get("unset")))}
     names = {wire_name: name for name, wire_name in format.spellings.items()}

@@ -1,15 +1,22 @@
 """How overrides are written into a request of each API."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final, Protocol
 
 from replay.live.providers import anthropic_protocol, openai_protocol
 from replay.overrides.edits import Edits
 from replay.overrides.profile import MessageEdit
 from replay.overrides.request_edits import with_system
-from traces.core.json_access import as_list, as_object, as_objects, as_text
+from replay.reruns.core.message_items import OtherContent, gemini_contents, response_items, restore_items
+from traces.core.json_access import as_list, as_object, as_objects, as_text, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.formats.chats.openai_items import is_model_output, normalize_items
+from traces.importers.formats.tracing.client_calls import model_request
+
+# Messages, and the items of the request that they are.
+Group = tuple[Sequence[JSONValue], Sequence[JSONValue]]
 
 
 class CannotEdit(Exception):
@@ -66,11 +73,23 @@ class _Responses:
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         if edits.messages:
-            raise CannotEdit("messages of OpenAI's responses cannot be overridden, only their system prompt")
+            return self._with_messages(body, input, edits)
         text, items = as_text(edits.prompt.get("system")), body.get("input")
         if isinstance(items, list) and "instructions" not in body and with_system([*items], "") != items:
             return {**body, "input": with_system([*items], text)}
         return _with_member(body, "instructions", text)
+
+    def _with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
+        value = body.get("input")
+        items: list[JSONValue] = value if isinstance(value, list) else [{"role": "user", "content": value}]
+        parts: list[list[JSONValue]] = [
+            part
+            for is_answer, run in groupby(items, key=is_model_output)
+            for part in ([[*run]] if is_answer else [[item] for item in run])
+        ]
+        groups = [(normalize_items(part), part) for part in parts]
+        system, edited_items = _edit_messages(input, groups, edits, response_items)
+        return {**_with_member(body, "instructions", system), "input": edited_items}
 
     def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
         return {**body, "input": [_with_result(item, "call_id", "output", results) for item in _items(body, "input")]}
@@ -82,6 +101,46 @@ class _Responses:
         # Chat completions put the schema one level deeper.
         schema = as_object(as_object(format).get("json_schema"))
         return {"text": {"format": {"type": "json_schema", **schema} if schema else format}}
+
+
+class _Gemini:
+    """Gemini's `generateContent`, plain and streamed."""
+
+    spellings: Mapping[str, str] = {"max_tokens": "maxOutputTokens", "top_p": "topP", "stop": "stopSequences"}
+
+    def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
+        contents = as_list(body.get("contents"))
+        groups = [(_gemini_messages(content), [content]) for content in contents]
+        system, edited_contents = _edit_messages(input, groups, edits, gemini_contents)
+        names = ("systemInstruction", "system_instruction")
+        rest = {name: value for name, value in body.items() if name not in names}
+        instruction: JSONObject = {"systemInstruction": {"parts": [{"text": system}]}} if system else {}
+        return {**rest, **instruction, "contents": edited_contents}
+
+    def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
+        if "" in results:
+            raise CannotEdit("the result of a call without an id cannot be overridden")
+        return {**body, "contents": [self._with_results(content, results) for content in _items(body, "contents")]}
+
+    def tool(self, tool: JSONObject) -> JSONObject:
+        return {
+            "functionDeclarations": [{"parametersJsonSchema" if n == "parameters" else n: v for n, v in tool.items()}]
+        }
+
+    def response_format(self, format: JSONValue) -> JSONObject:
+        raise CannotEdit("the format of Gemini's answers cannot be overridden")
+
+    def _with_results(self, content: JSONValue, results: Mapping[str, str]) -> JSONValue:
+        fields = as_object(content)
+        parts: list[JSONValue] = []
+        for part in as_list(fields.get("parts")):
+            response = as_object(as_object(part).get("functionResponse"))
+            id = as_text(response.get("id"))
+            result: JSONObject = (
+                {"functionResponse": {**response, "response": {"result": results[id]}}} if id in results else {}
+            )
+            parts.append({**as_object(part), **result})
+        return {**fields, "parts": parts}
 
 
 class _Messages:
@@ -121,6 +180,7 @@ _FORMATS: Final[dict[str, RequestFormat]] = {
     "openai.chat": _Chat(),
     "openai.responses": _Responses(),
     "anthropic.messages": _Messages(),
+    "google.generate_content": _Gemini(),
 }
 
 
@@ -129,6 +189,45 @@ def find_format(api: str) -> RequestFormat:
     if api not in _FORMATS:
         raise CannotEdit("overrides cannot be applied to requests of this API")
     return _FORMATS[api]
+
+
+def _edit_messages(
+    input: JSONObject,
+    groups: Sequence[Group],
+    edits: Edits,
+    as_items: Callable[[JSONObject], list[JSONValue]],
+) -> tuple[str, list[JSONValue]]:
+    """Return the system prompt and the items of an edited request; `groups` are its items and what they contain.
+
+    Raise `CannotEdit` if the messages of the request are not those of its items, or have other content than text.
+    """
+    messages = as_list(input.get("messages"))
+    count = sum(len(group) for group, _ in groups)
+    own_messages = messages[len(messages) - count :]
+    if own_messages != [message for group, _ in groups for message in group]:
+        raise CannotEdit("its messages cannot be overridden: they are not told apart")
+    originals = [*_take(own_messages, groups)]
+    edited = [message for slot in edits.apply_to([[message] for message in messages]) for message in slot]
+    is_system = bool(edited) and as_object(edited[0]).get("role") == "system"
+    has_prompt = is_system and not any(edited[0] is message for message in own_messages)
+    try:
+        items = restore_items(edited[1:] if has_prompt else edited, originals, as_items)
+    except OtherContent as problem:
+        raise CannotEdit(str(problem)) from problem
+    return (text_or_json(as_object(edited[0]).get("content")) if has_prompt else ""), items
+
+
+def _take(messages: list[JSONValue], groups: Sequence[Group]) -> Iterator[Group]:
+    """Yield the groups with the very messages of the request."""
+    start = 0
+    for group, items in groups:
+        yield messages[start : start + len(group)], items
+        start += len(group)
+
+
+def _gemini_messages(content: JSONValue) -> list[JSONValue]:
+    request: JSONObject = {"contents": [content]}
+    return as_list(as_object(model_request({"request": request, "api": "google.generate_content"})).get("messages"))
 
 
 def _items(body: JSONObject, name: str) -> list[JSONValue]:

@@ -44,10 +44,27 @@ MESSAGES: JSONObject = {
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "noon"}]},
     ],
 }
+GEMINI: JSONObject = {
+    "systemInstruction": {"parts": [{"text": "Be brief."}]},
+    "contents": [
+        {"role": "user", "parts": [{"text": "Time?"}]},
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"id": "c1", "name": "clock", "args": {}}, "thoughtSignature": "s"}],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"id": "c1", "name": "clock", "response": {"output": "noon"}}}],
+        },
+    ],
+    "generationConfig": {"maxOutputTokens": 100},
+    "safetySettings": [],
+}
 BODIES: dict[str, JSONObject] = {
     "openai.chat": CHAT,
     "openai.responses": RESPONSES,
     "anthropic.messages": MESSAGES,
+    "google.generate_content": GEMINI,
 }
 
 
@@ -76,7 +93,9 @@ def test_system_prompt_is_what_the_model_reads(api: str) -> None:
 @pytest.mark.parametrize("api", BODIES)
 def test_results_are_replaced_by_the_id_of_their_call(api: str) -> None:
     body = replace_results(api, BODIES[api], {"c1": "midnight", "c2": "never"})
-    assert messages_of(api, body)[-1] == {"role": "tool", "tool_call_id": "c1", "content": "midnight"}
+    result = messages_of(api, body)[-1]
+    contents = ("midnight", '{"result":"midnight"}')
+    assert (result["role"], result["tool_call_id"], result["content"] in contents) == ("tool", "c1", True)
     assert replace_results(api, BODIES[api], {"c2": "never"}) == BODIES[api]
 
 
@@ -92,6 +111,8 @@ def test_settings_keep_the_spelling_of_the_request() -> None:
         **MESSAGES,
         **{"model": "m2", "max_tokens": 7, "stop_sequences": ["END"], "top_k": 3},
     }
+    config = {"maxOutputTokens": 7, "stopSequences": ["END"], "top_k": 3}
+    assert edit("google.generate_content", model=model) == {**GEMINI, "model": "m2", "generationConfig": config}
 
 
 def test_tools_are_offered_in_the_form_of_the_api() -> None:
@@ -103,22 +124,45 @@ def test_tools_are_offered_in_the_form_of_the_api() -> None:
         {"type": "function", "strict": False, "name": "clock", "parameters": {"type": "object"}}
     ]
     assert edit("anthropic.messages", model=tools)["tools"] == [{"name": "clock", "input_schema": {"type": "object"}}]
+    assert edit("google.generate_content", model=tools)["tools"] == [
+        {"functionDeclarations": [{"name": "clock", "parametersJsonSchema": {"type": "object"}}]}
+    ]
 
 
-@pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
+@pytest.mark.parametrize("api", BODIES)
 def test_messages_are_edited_in_place(api: str) -> None:
-    edits = (MessageEdit(op="replace", index=1, content="Date?"),)
-    before, after = messages_of(api, BODIES[api]), messages_of(api, edit(api, messages=edits))
-    assert after[1]["content"] in ("Date?", [{"type": "text", "text": "Date?"}])
-    assert (after[2:], len(after)) == (before[2:], len(before))
+    before = messages_of(api, BODIES[api])
+    at = next(index for index, message in enumerate(before) if message["role"] == "user")
+    edits = (MessageEdit(op="replace", index=at, content="Date?"),)
+    after = messages_of(api, edit(api, messages=edits))
+    assert after[at]["content"] in ("Date?", [{"type": "text", "text": "Date?"}])
+    assert (after[at + 1 :], after[:at], len(after)) == (before[at + 1 :], before[:at], len(before))
+
+
+@pytest.mark.parametrize(("api", "place"), [("openai.responses", "input"), ("google.generate_content", "contents")])
+def test_other_items_of_a_conversation_stay_as_they_came(api: str, place: str) -> None:
+    insertion = MessageEdit(op="insert", index=9, content="Now?")
+    body = edit(api, messages=(insertion,), prompt={"system": "Answer in verse."})
+    before, after = as_objects(BODIES[api][place]), as_objects(body[place])
+    assert (after[:-1], messages_of(api, body)[0]) == (before, {"role": "system", "content": "Answer in verse."})
+    assert messages_of(api, body)[-1] == {"role": "user", "content": "Now?"}
+    answer = {"role": "assistant", "content": "Wait.", "tool_calls": [{"id": "c1", "name": "clock", "arguments": {}}]}
+    index = len(messages_of(api, BODIES[api])) - 2
+    body = edit(api, messages=(MessageEdit(op="replace", index=index, message=answer),))
+    assert messages_of(api, body)[index] | {"tool_calls": None} == answer | {"tool_calls": None}
+    assert as_objects(messages_of(api, body)[index]["tool_calls"])[0]["name"] == "clock"
+    assert as_objects(body[place])[-1] == before[-1]
 
 
 def test_what_an_api_does_not_allow_is_refused() -> None:
+    image = {"role": "user", "content": [{"type": "image", "url": "x"}]}
     with pytest.raises(CannotEdit):
-        edit("openai.responses", messages=(MessageEdit(op="delete", index=0),))
+        edit("openai.responses", messages=(MessageEdit(op="insert", index=0, message=image),))
     with pytest.raises(CannotEdit):
-        edit_request("google.generate_content", {}, {}, Edits(prompt={"system": "x"}))
-    assert edit_request("google.generate_content", {"contents": []}, {}, NO_EDITS) == {"contents": []}
+        replace_results("google.generate_content", GEMINI, {"": "midnight"})
+    with pytest.raises(CannotEdit):
+        edit_request("cohere.chat", {}, {}, Edits(prompt={"system": "x"}))
+    assert edit_request("cohere.chat", {"contents": []}, {}, NO_EDITS) == {"contents": []}
 
 
 def without(body: JSONObject, name: str) -> JSONObject:

@@ -31,7 +31,7 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
     messages: list[JSONObject] = []
     model_items: list[JSONValue] = []
     for item in value:
-        if _is_model_output(item):
+        if is_model_output(item):
             model_items.append(item)
             continue
         messages += _answers(model_items)
@@ -143,7 +143,7 @@ def _reasoning(item: JSONObject) -> list[str]:
     return [thought for part in parts if (thought := as_text(as_object(part).get("text")))]
 
 
-def _is_model_output(item: JSONValue) -> bool:
+def is_model_output(item: JSONValue) -> bool:
     """Return True if the model produced this item."""
     fields = as_object(item)
     if _type(item) in ("message", ""):
