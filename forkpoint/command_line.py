@@ -11,6 +11,7 @@ _GROUP: Final = "forkpoint.commands"
 _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
        forkpoint rerun RUN [options] -- COMMAND...
        forkpoint mcp-shim [--name NAME] -- COMMAND...
+       forkpoint hook
        forkpoint --version
 
 Record runs of LLM agents, and run the agents again. Each command lists its options with --help."""
@@ -31,6 +32,10 @@ def main() -> None:
         from forkpoint.bootstrap.mcp_shim import mcp_shim  # noqa: PLC0415 - as above
 
         sys.exit(mcp_shim(arguments))
+    if command == "hook":
+        from forkpoint.bootstrap.hook import hook  # noqa: PLC0415 - as above
+
+        sys.exit(hook())
     server = _server()
     if command == "--version":
         print_versions()

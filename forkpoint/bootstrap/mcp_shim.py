@@ -279,8 +279,8 @@ def option_parser() -> argparse.ArgumentParser:
         prog="forkpoint mcp-shim",
         usage="forkpoint mcp-shim [--name NAME] -- COMMAND...",
         description="Stand before an MCP server on standard streams. Inside `forkpoint record --gateway`, its calls "
-        "are recorded. Inside `forkpoint rerun` they are answered from the recording, and the server is only started for "
-        "a call that may run. Elsewhere the server runs as it is.",
+        "are recorded. Inside `forkpoint rerun` they are answered from the recording, and the server is only started "
+        "for a call that may run. Elsewhere the server runs as it is.",
         allow_abbrev=False,
     )
     parser.add_argument("--name", help="Name of the server in the recording. [default: from COMMAND]")

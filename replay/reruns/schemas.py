@@ -31,9 +31,13 @@ class RerunName(Schema):
 
 
 class ToolQuestion(Schema):
-    """A call that the agent is about to make, with the arguments that the model sees."""
+    """A call that the agent is about to make, with the arguments that the model sees.
+
+    `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
+    """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
+    is_shell: bool = False
     name: Annotated[str, Field(min_length=1, max_length=300)]
     arguments: JSONValue = None
 

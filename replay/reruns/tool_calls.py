@@ -15,6 +15,7 @@ from replay.reruns import recordings
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest
 from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
+from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.tool_review.queries import safety
 from traces.core.json_access import as_object, text_or_json
@@ -23,6 +24,7 @@ from traces.core.vocabulary import StepType
 
 _QUERY: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
 _VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
+_SHELL: Final[JSONObject] = {"type": StepType.TOOL, "name": "", "is_shell": True}
 # Characters of a value in a reason.
 _SHORT: Final = 100
 
@@ -32,8 +34,7 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
 
     The recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
-    arguments = SessionRedaction(rerun.source_run.app).field(question.type, "input", question.arguments)
-    strict: JSONObject = {"type": question.type, "name": question.name}
+    arguments, strict = _comparable(rerun.source_run.app, question)
     calls = _calls_of(rerun.source_run_id, strict, arguments)
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
@@ -63,8 +64,7 @@ def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     """
     if rerun.ended_at is not None:
         raise SessionConflict(f"rerun {rerun.id} has ended")
-    arguments = SessionRedaction(rerun.source_run.app).field(question.type, "input", question.arguments)
-    strict: JSONObject = {"type": question.type, "name": question.name}
+    arguments, strict = _comparable(rerun.source_run.app, question)
     calls = _calls_of(rerun.source_run_id, strict, arguments)
     matcher = Matcher(calls=calls, renaming=Renaming.from_pairs(rerun.names))
     result = matcher.match({"arguments": arguments}, strict)
@@ -75,8 +75,22 @@ def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     return ToolAnswer(decision=decision)
 
 
+def _comparable(app: str, question: ToolQuestion) -> tuple[JSONValue, JSONObject]:
+    """Return the arguments and the strict fields of a call, as they are compared with recorded ones."""
+    arguments = SessionRedaction(app).field(question.type, "input", question.arguments)
+    if question.is_shell:
+        return shell_command(arguments), _SHELL
+    return arguments, {"type": question.type, "name": question.name}
+
+
 def _calls_of(run_id: UUID, strict: JSONObject, arguments: JSONValue) -> Sequence[RecordedRequest]:
     """Return the recorded calls of a tool or retriever; a search has only the arguments that this one could have."""
+    if strict == _SHELL:
+        return [
+            RecordedRequest(no=call.no, request={"arguments": command}, strict=strict)
+            for call in recordings.load_tool_calls(run_id)
+            if (command := shell_command(call.request["arguments"]))
+        ]
     calls = [call for call in recordings.load_tool_calls(run_id) if call.strict == strict]
     if strict["type"] != StepType.RETRIEVAL:
         return calls

@@ -39,6 +39,14 @@ def mcp_shim(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- C
 
 
 @agents.command()
+def hook() -> None:
+    """Answer shell commands of Claude Code and Codex in reruns: the `PreToolUse` hook that both call."""
+    from forkpoint.bootstrap import hook as coding_agents
+
+    raise typer.Exit(coding_agents.hook())
+
+
+@agents.command()
 def ci(
     words: Annotated[
         list[str],

@@ -8589,6 +8589,8 @@ export interface components {
         /**
          * ToolQuestion
          * @description A call that the agent is about to make, with the arguments that the model sees.
+         *
+         *     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
          */
         ToolQuestion: {
             /**
@@ -8596,6 +8598,11 @@ export interface components {
              * @enum {string}
              */
             type: "tool" | "retrieval";
+            /**
+             * Is Shell
+             * @default false
+             */
+            is_shell: boolean;
             /** Name */
             name: string;
             /** @default null */

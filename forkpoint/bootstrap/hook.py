@@ -1,0 +1,76 @@
+"""`forkpoint hook`: the `PreToolUse` hook of Claude Code and Codex, which asks before a shell command runs.
+
+In a rerun, the command is replaced by one that prints what was recorded. The model still sees its own command, so that
+the next request matches. Outside of a rerun the hook says nothing.
+"""
+
+import json
+import re
+import shlex
+import sys
+import tempfile
+from typing import Any, Final
+
+from forkpoint.bootstrap.ancestry import find_variables
+from forkpoint.bootstrap.gateway import Server
+
+_RERUN: Final = "FORKPOINT_RERUN"
+_EVENT: Final = "PreToolUse"
+# Systems limit the length of one argument.
+_LONGEST_TEXT: Final = 100_000
+# What the agents add to the output of a command for the model: Claude Code where it failed, Codex always.
+_CLAUDE_CODE: Final = re.compile(r"Exit code (\d+)(?:\n|\Z)")
+_CODEX: Final = re.compile(r"(?:.*\n)*?Process exited with code (\d+)\n(?:.*\n)*?Output:\n")
+
+
+def hook() -> int:
+    """Answer the call on standard input, and return the exit code."""
+    variables = find_variables(_RERUN)
+    if not variables:
+        return 0
+    try:
+        decision = _decide(json.load(sys.stdin), Server.from_environment(variables), variables[_RERUN])
+    except (OSError, ValueError, KeyError) as error:
+        decision = _denial(f"the rerun cannot be asked: {error}")
+    if decision:
+        print(json.dumps({"hookSpecificOutput": {"hookEventName": _EVENT, **decision}}))
+    return 0
+
+
+def _decide(call: Any, server: Server, rerun: str) -> dict[str, Any]:
+    """Return what becomes of a call; empty if the agent decides itself."""
+    arguments = call["tool_input"]
+    if not isinstance(arguments, dict) or "command" not in arguments:
+        return {}
+    question = {"type": "tool", "name": call["tool_name"], "arguments": arguments, "is_shell": True}
+    answer = server.send("POST", f"/reruns/{rerun}/tools", question)
+    if answer["decision"] == "run":
+        return {}
+    if answer["decision"] == "refusal":
+        return _denial(answer["reason"])
+    command = replacement(answer["output"], answer["error"])
+    return {
+        "permissionDecision": "allow",
+        "permissionDecisionReason": "answered from the recording",
+        "updatedInput": {**arguments, "command": command},
+    }
+
+
+def _denial(reason: str) -> dict[str, Any]:
+    return {"permissionDecision": "deny", "permissionDecisionReason": f"forkpoint: {reason}"}
+
+
+def replacement(output: Any, error: str) -> str:
+    """Return a command that prints what was recorded, and ends as the recorded one did."""
+    text = output if isinstance(output, str) else error or json.dumps(output)
+    match = _CODEX.match(text) or _CLAUDE_CODE.match(text)
+    code = int(match[1]) if match else int(bool(error))
+    return f"{_print(text[match.end() :] if match else text)}; exit {code}"
+
+
+def _print(text: str) -> str:
+    if len(text.encode()) <= _LONGEST_TEXT:
+        return f"printf %s {shlex.quote(text)}"
+    with tempfile.NamedTemporaryFile("w", prefix="forkpoint-", suffix=".txt", encoding="utf-8", delete=False) as file:
+        file.write(text)
+    return f"cat {shlex.quote(file.name)}"
