@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
@@ -58,17 +59,18 @@ class _Output:
 
 
 class Words:
-    """The words in which outputs differ, by side, to recognise content that uses them."""
+    """The words in which outputs differ, by side, to recognise content that uses them. Add all outputs first."""
 
     def __init__(self) -> None:
         self._outputs: list[_Output] = []
-        # The words that an output has in both runs.
-        self._equal_words: list[tuple[Pair, set[str]]] = []
+        # The words that a differing output has in both runs.
+        self._common_words: list[tuple[Pair, set[str]]] = []
+        self._equal_outputs: list[Pair] = []
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
         """Add an output with its texts on both sides."""
         base_words, candidate_words = _distinct_words(base, candidate)
-        self._equal_words.append((pair, _words(base) & _words(candidate)))
+        self._common_words.append((pair, _words(base) & _words(candidate)))
         self._outputs.append(
             _Output(
                 pair=pair,
@@ -81,7 +83,7 @@ class Words:
 
     def add_equal(self, pair: Pair) -> None:
         """Add an output that both runs have, as far as its summary shows."""
-        self._equal_words.append((pair, _words(pair.step.summary)))
+        self._equal_outputs.append(pair)
 
     def explains_most(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if the differing words of a step's texts come mostly from differing words of outputs before it.
@@ -135,12 +137,18 @@ class Words:
         """True if a difference of a step's texts equals one between outputs before it."""
         return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)
 
+    @cached_property
+    def _equal_words(self) -> list[tuple[Pair, set[str]]]:
+        """The words that each output has in both runs; few comparisons of two long runs need them."""
+        return [*self._common_words, *((pair, _words(pair.step.summary)) for pair in self._equal_outputs)]
+
     def _equal_words_before(self, pair: Pair) -> set[str]:
         words = (words for output, words in self._equal_words if output.order_key < pair.order_key)
         return set[str]().union(*words)
 
     def _before(self, pair: Pair) -> list[_Output]:
-        return [output for output in self._outputs if _is_before(output.first, pair)]
+        entry = entry_of(pair)
+        return [output for output in self._outputs if _may_use(entry, output.first)]
 
 
 def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from diffing.attribution.declared_config import declared_settings
-from diffing.compare.comparison import Comparison
+from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
@@ -108,12 +108,14 @@ def _prompt_state(comparison: Comparison) -> SectionState:
     pairs = [*comparison.of_type(StepType.MODEL), *comparison.of_type(StepType.PROMPT)]
     if not pairs:
         return SectionState.NO_PROMPTS
-    comparable = [pair for pair in pairs if pair.sides and all(step.input_ref for step in pair.sides)]
-    if not comparable:
-        return SectionState.UNRECORDED_PROMPTS
-    if any("input" in pair.changes for pair in comparable):
+    if any("input" in pair.changes and _has_prompts(pair) for pair in pairs):
         return SectionState.SAME_PROMPTS_OTHER_HISTORY
-    return SectionState.SAME_PROMPTS
+    return SectionState.SAME_PROMPTS if any(map(_has_prompts, pairs)) else SectionState.UNRECORDED_PROMPTS
+
+
+def _has_prompts(pair: Pair) -> bool:
+    """True if the inputs of both sides are recorded."""
+    return pair.sides is not None and all(step.input_ref for step in pair.sides)
 
 
 def _retrieval(comparison: Comparison, facets: list[Facet]) -> str:

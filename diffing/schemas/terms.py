@@ -1,10 +1,10 @@
 """Types that reports and evidence share."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
-from traces.core.schema import Schema
+from traces.core.schema import AS_TEXT, Schema
 from traces.core.vocabulary import Label, StepStatus, StepType
 
 Confidence = Literal["high", "medium", "low", "noise"]
@@ -16,11 +16,11 @@ class StepRef(Schema):
 
     id: UUID
     sequence_no: int
-    type: StepType
+    type: Annotated[StepType, AS_TEXT]
     name: str
     summary: str
-    status: StepStatus
-    label: Label
+    status: Annotated[StepStatus, AS_TEXT]
+    label: Annotated[Label, AS_TEXT]
     reason: str
 
 
