@@ -1,11 +1,13 @@
 """Help of the commands: arguments are listed by what they are, without the names of Python types."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand
 from typer.models import CommandFunctionType
+
+_PROGRAM: Final = "forkpoint.program"
 
 
 class _Command(TyperCommand):
@@ -21,6 +23,21 @@ class _Command(TyperCommand):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
+
+
+class ProgramCommand(_Command):
+    """A command that can be followed by a program to run: `forkpoint calibrate RUN -- python agent.py`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Set the words of the program apart, which no option may be taken from."""
+        end = args.index("--") if "--" in args else len(args)
+        ctx.meta[_PROGRAM] = args[end + 1 :]
+        return super().parse_args(ctx, args[:end])
+
+
+def program_of(ctx: typer.Context) -> list[str]:
+    """Return the words of the program that follows a `ProgramCommand`."""
+    return [*ctx.meta[_PROGRAM]]
 
 
 class CommandGroup(typer.Typer):

@@ -28,6 +28,16 @@ MaxCost = Annotated[float | None, typer.Option(min=0, metavar="USD", help="Maxim
 Preview = Annotated[bool, typer.Option("--preview", help="Show the plan and its cost without running it.")]
 Score = Annotated[float | None, typer.Option(min=0, max=1, metavar="NUMBER", help="Minimum tool accuracy.")]
 
+# Commands that run an agent
+AllowTools = Annotated[
+    list[str] | None,
+    typer.Option("--allow-tool", metavar="NAME", help="Tool that may run where the recording has no such call."),
+]
+AllowHosts = Annotated[
+    list[str] | None,
+    typer.Option("--allow-host", metavar="HOST[:PORT]", help="Host to which a Python agent may connect."),
+]
+
 # `bisect`
 FailedChecks = Annotated[
     list[str] | None,

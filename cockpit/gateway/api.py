@@ -16,6 +16,7 @@ from cockpit.gateway.schemas import (
     GatewaySession,
     GatewaySessionEnd,
     GatewaySessionRequest,
+    RerunEnd,
     RerunRequest,
     RerunSession,
 )
@@ -120,11 +121,11 @@ class RerunToolsView(APIView):
 
 
 class RerunEndView(APIView):
-    @extend_schema(operation_id="end_rerun", request=GatewaySessionEnd, responses={200: RerunView, **PROBLEMS})
+    @extend_schema(operation_id="end_rerun", request=RerunEnd, responses={200: RerunView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """End a rerun with the exit code of the agent."""
-        exit_code = parse_body(GatewaySessionEnd, request.data).exit_code
-        return Response(queries.view(services.end(queries.find(id), exit_code)))
+        body = parse_body(RerunEnd, request.data)
+        return Response(queries.view(services.end(queries.find(id), body.exit_code, writes_run=body.write_run)))
 
 
 def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | None:

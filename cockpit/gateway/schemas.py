@@ -41,6 +41,12 @@ class GatewaySessionEnd(Schema):
     exit_code: int
 
 
+class RerunEnd(GatewaySessionEnd):
+    """How the agent ended. With `write_run`, a comparison becomes a run even if it does not differ."""
+
+    write_run: bool = False
+
+
 class RerunRequest(Schema):
     """The run whose recording answers: its id, a unique beginning of it, or its external id.
 

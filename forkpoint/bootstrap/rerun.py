@@ -129,15 +129,25 @@ class Confinement:
 
 
 def run_agent(
-    server: Server, session: Any, agent: Agent, confinement: Confinement, *, output: int | None = None
+    server: Server,
+    session: Any,
+    agent: Agent,
+    confinement: Confinement,
+    *,
+    output: int | None = None,
+    writes_run: bool = False,
 ) -> tuple[Any, int]:
-    """Run an agent in an open rerun, and return the report and its exit code. `output` replaces its standard output."""
+    """Run an agent in an open rerun, and return the report and its exit code.
+
+    `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
+    """
     variables = child_environment(agent.environment, rerun=session["id"])
     variables |= placeholders(agent.environment, session["placeholder_key"]) | confinement.variables(server, session)
     command = agent.command(session["input"])
     url = server.url + session["path"]
     code = run_client(command, variables, url, agent.client, output=output, timeout_s=agent.timeout_s)
-    return server.open(f"/reruns/{session['id']}/end", {"exit_code": code}, timeout_s=_COMPARISON_S), code
+    end = {"exit_code": code, "write_run": writes_run}
+    return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code
 
 
 def _host(text: str) -> str:
@@ -226,7 +236,7 @@ def report_text(report: Any) -> str:
             lines.append(f"  volatile values: {names}")
         elif not report["is_fork"]:
             # A fork's cached answers may be those of other runs.
-            lines.append("  only durations differ")
+            lines.append("  only durations and ignored fields differ")
     for name in ("live", "overridden"):
         if report[name]:
             lines[0] += f", {report[name]} {name}"

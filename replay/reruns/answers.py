@@ -20,6 +20,7 @@ from replay.reruns.recordings import RecordedRequests, RecordedResponse
 from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
+from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, as_text, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
@@ -141,6 +142,7 @@ class _Resolver:
         self._in_flight = in_flight
         self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
         self._renaming = Renaming.from_pairs(rerun.names)
+        self._ignoring = ignore_lists.to_rules(ignore_lists.active(app))
 
     def match(self, request: AgentRequest) -> Match | Divergence:
         """Return the recorded call that a request is, or why it is none."""
@@ -149,6 +151,7 @@ class _Resolver:
             calls=self._recording.requests,
             used_numbers={no for no in calls.values_list("sequence_no", flat=True) if no is not None},
             renaming=self._renaming,
+            reduce=self._reduce,
         )
         result = matcher.match(*self._comparable(request, has_headers=self._recording.has_headers))
         if isinstance(result, Match) and result.renames:
@@ -186,7 +189,7 @@ class _Resolver:
             return _Answer(refusal=_form_refusal(f"step {match.call.no}", request))
         if match.is_exact:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
-        names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames]}
+        names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_NORMALISED, response=response, detail=names)
 
     def _override_answer(self, request: AgentRequest, value: JSONValue) -> _Answer:
@@ -253,6 +256,10 @@ class _Resolver:
             answer = recordings.load_answer(run_id, no)
             response = None if answer is None else _build(request, answer)
         return response and replace(response, body=rename_body(response.body, self._renaming))
+
+    def _reduce(self, request: JSONObject) -> JSONObject:
+        """Return a request without the fields that the app's calibration ignores."""
+        return as_object(self._ignoring.reduce(StepType.MODEL, "", request)) if self._ignoring.rules else request
 
     def _comparable(self, request: AgentRequest, *, has_headers: bool) -> tuple[JSONObject, JSONObject]:
         """Return the input and the strict fields of a request, as they are compared with recorded ones."""

@@ -91,14 +91,17 @@ def resume(rerun: Rerun) -> Rerun:
     return rerun
 
 
-def end(rerun: Rerun, exit_code: int) -> Rerun:
-    """Record how the agent ended, and write the run of a fork. The first end counts."""
+def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
+    """Record how the agent ended, and write the run of a fork, and of a comparison that differs. The first end counts.
+
+    With `writes_run`, a comparison becomes a run even if it does not differ.
+    """
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update(of=("self",)).select_related("source_run", "profile").get(id=rerun.id)
         if rerun.ended_at is not None:
             return rerun
         rerun.ended_at, rerun.exit_code = datetime.now(UTC), exit_code
-        if rerun.profile is not None and not (rerun.is_comparison and queries.is_as_recorded(rerun)):
+        if rerun.profile is not None and (writes_run or not rerun.is_comparison or not queries.is_as_recorded(rerun)):
             rerun.run = derived_run.write(rerun, RunStatus.FAILED if exit_code else RunStatus.COMPLETED)
         rerun.save()
         if exit_code == 0:

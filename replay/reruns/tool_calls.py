@@ -12,12 +12,13 @@ from replay.core.vocabulary import RerunDecision
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun, RerunToolCall
 from replay.reruns import recordings
-from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest
+from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, unchanged
 from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.tool_review.queries import safety
+from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -42,7 +43,7 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
             raise SessionConflict(f"rerun {rerun.id} has ended")
         calls_before = rerun.tool_calls.filter(attempt=rerun.attempt)
         used_numbers = {no for no in calls_before.values_list("sequence_no", flat=True) if no is not None}
-        matcher = Matcher(calls=calls, used_numbers=used_numbers, renaming=Renaming.from_pairs(rerun.names))
+        matcher = _matcher(rerun, question, calls, used_numbers)
         result = matcher.match({"arguments": arguments}, strict)
         if isinstance(result, Match):
             answer = _recorded_answer(rerun.source_run_id, result, matcher.renaming)
@@ -66,7 +67,7 @@ def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         raise SessionConflict(f"rerun {rerun.id} has ended")
     arguments, strict = _comparable(rerun.source_run.app, question)
     calls = _calls_of(rerun.source_run_id, strict, arguments)
-    matcher = Matcher(calls=calls, renaming=Renaming.from_pairs(rerun.names))
+    matcher = _matcher(rerun, question, calls, set())
     result = matcher.match({"arguments": arguments}, strict)
     if isinstance(result, Match):
         return _recorded_answer(rerun.source_run_id, result, matcher.renaming)
@@ -99,6 +100,21 @@ def _calls_of(run_id: UUID, strict: JSONObject, arguments: JSONValue) -> Sequenc
         RecordedRequest(no=call.no, request={"arguments": _part(call.request["arguments"], names)}, strict=strict)
         for call in calls
     ]
+
+
+def _matcher(rerun: Rerun, question: ToolQuestion, calls: Sequence[RecordedRequest], used_numbers: set[int]) -> Matcher:
+    """Return the matcher of a tool's calls, without the arguments that the app's calibration ignores."""
+    ignoring = ignore_lists.to_rules(ignore_lists.active(rerun.source_run.app))
+
+    def reduce(request: JSONObject) -> JSONObject:
+        return {"arguments": ignoring.reduce(StepType(question.type), question.name, request["arguments"])}
+
+    return Matcher(
+        calls=calls,
+        used_numbers=used_numbers,
+        renaming=Renaming.from_pairs(rerun.names),
+        reduce=reduce if ignoring.rules else unchanged,
+    )
 
 
 def _part(value: JSONValue, names: frozenset[str]) -> JSONObject:

@@ -7,7 +7,7 @@ import typer
 
 from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
-from cockpit.cli.options import Json, Token, Url
+from cockpit.cli.options import AllowHosts, AllowTools, Json, Token, Url
 
 agents = CommandGroup()
 # The SDK parses the arguments of its commands; they are here so that the help lists them.
@@ -63,14 +63,8 @@ def ci(
     reports: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Write the comparison of each difference as a page.")
     ] = None,
-    allow_tools: Annotated[
-        list[str] | None,
-        typer.Option("--allow-tool", metavar="NAME", help="Tool that may run where the recording has no such call."),
-    ] = None,
-    allow_hosts: Annotated[
-        list[str] | None,
-        typer.Option("--allow-host", metavar="HOST[:PORT]", help="Host to which a Python agent may connect."),
-    ] = None,
+    allow_tools: AllowTools = None,
+    allow_hosts: AllowHosts = None,
     network: Annotated[
         str, typer.Option(metavar="listed|open", help="Hosts to which a Python agent may connect.")
     ] = "listed",
@@ -83,12 +77,13 @@ def ci(
     token: Token = None,
 ) -> None:
     """Replay golden runs with an agent, without live calls; exit with 5 if it does something else than recorded."""
+    from cockpit.cli.agent_store import confinement
     from cockpit.cli.commands.golden import replays
 
     settings = replays.Settings(
         words=words,
         client=client,
-        confinement=replays.confinement(network, allow_hosts or [], is_frozen=freeze),
+        confinement=confinement(network, allow_hosts or [], is_frozen=freeze),
         tools_to_run=allow_tools or [],
         is_accepting=accept,
         junit=junit,

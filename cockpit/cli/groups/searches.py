@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
-from cockpit.cli.command_help import CommandGroup
+from cockpit.cli.command_help import CommandGroup, ProgramCommand, program_of
 from cockpit.cli.errors import finish
 from cockpit.cli.options import (
+    AllowHosts,
+    AllowTools,
     AtLeast,
     AtMost,
     Base,
@@ -38,14 +40,23 @@ from cockpit.cli.options import (
 searches = CommandGroup()
 
 
-@searches.command()
+@searches.command(cls=ProgramCommand)
 def calibrate(
+    ctx: typer.Context,
     base: Base,
-    candidate: Annotated[str, typer.Argument(metavar="CANDIDATE", help="Second recording of the same task.")],
+    candidate: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CANDIDATE|-- COMMAND...",
+            help="Second recording of the same task, or a program to run twice with its calls answered from BASE.",
+        ),
+    ] = None,
     accept: Annotated[
         str | None,
         typer.Option(metavar="NUMBERS|recommended", help="Add these proposals (such as 1,3) to the ignore list."),
     ] = None,
+    allow_tools: AllowTools = None,
+    allow_hosts: AllowHosts = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -53,7 +64,11 @@ def calibrate(
     """Find fields that vary without meaning, so that the matching of calls ignores them."""
     from cockpit.cli.commands.searches import calibrate as calibrate_command
 
-    calibrate_command.calibrate(base, candidate, accept=accept, json=json, url=url, token=token)
+    if words := program_of(ctx):
+        program = calibrate_command.Program(words, tools=allow_tools or [], hosts=allow_hosts or [])
+    else:
+        program = None
+    calibrate_command.calibrate(base, candidate, program, accept=accept, json=json, url=url, token=token)
 
 
 @searches.command()

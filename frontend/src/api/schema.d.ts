@@ -6648,6 +6648,19 @@ export interface components {
             new: components["schemas"]["JSONValue"];
         };
         /**
+         * RerunEnd
+         * @description How the agent ended. With `write_run`, a comparison becomes a run even if it does not differ.
+         */
+        RerunEnd: {
+            /** Exit Code */
+            exit_code: number;
+            /**
+             * Write Run
+             * @default false
+             */
+            write_run: boolean;
+        };
+        /**
          * RerunName
          * @description A volatile value of the recording, and the agent's value in its place.
          */
@@ -9317,6 +9330,7 @@ export type ReplayBody = components['schemas']['ReplayBody'];
 export type RerunBudget = components['schemas']['RerunBudget'];
 export type RerunDecision = components['schemas']['RerunDecision'];
 export type RerunDifference = components['schemas']['RerunDifference'];
+export type RerunEnd = components['schemas']['RerunEnd'];
 export type RerunName = components['schemas']['RerunName'];
 export type RerunRequest = components['schemas']['RerunRequest'];
 export type RerunSession = components['schemas']['RerunSession'];
@@ -11970,7 +11984,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["GatewaySessionEnd"];
+                "application/json": components["schemas"]["RerunEnd"];
             };
         };
         responses: {

@@ -1,11 +1,12 @@
 """Matcher: which call of a recording a request of the running agent is. Pure.
 
 A request that equals a recorded one is that call, whatever other calls came before it: equal ones in recorded order.
-Else it is the recorded call from which it differs only in volatile values. Each recorded call is matched once.
+Else it is the recorded call from which it differs only in volatile values and in fields that the app ignores. Each
+recorded call is matched once.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -54,13 +55,22 @@ class Divergence:
     difference: Difference | None = None
 
 
+def unchanged(request: JSONObject) -> JSONObject:
+    """Return the request: nothing in it is ignored."""
+    return request
+
+
 @dataclass(kw_only=True)
 class Matcher:
-    """The calls of a recording, those that were matched, and the names of volatile values."""
+    """The calls of a recording, those that were matched, and the names of volatile values.
+
+    `reduce` returns a request without the fields that the app ignores.
+    """
 
     calls: Sequence[RecordedRequest]
     used_numbers: set[int] = field(default_factory=set)
     renaming: Renaming = field(default_factory=Renaming)
+    reduce: Callable[[JSONObject], JSONObject] = unchanged
 
     def match(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
@@ -69,7 +79,7 @@ class Matcher:
             if call.no not in self.used_numbers:
                 self.used_numbers.add(call.no)
                 return Match(call=call, is_exact=True)
-        return self._match_renamed(request, strict)
+        return self._match_renamed(self.reduce(request), strict)
 
     def unused_calls(self) -> list[RecordedRequest]:
         """Return the recorded calls that were not made."""
@@ -87,7 +97,7 @@ class Matcher:
         best: tuple[int, Trial, RecordedRequest] | None = None
         for call in self.unused_calls():
             trial = Trial(self.renaming)
-            if call.strict != strict or first_difference(call.request, request, trial):
+            if call.strict != strict or first_difference(self.reduce(call.request), request, trial):
                 continue
             if best is None or trial.new_count() < best[0]:
                 best = trial.new_count(), trial, call
@@ -101,12 +111,16 @@ class Matcher:
     def _divergence(self, request: JSONObject, strict: JSONObject) -> Divergence:
         """Compare with the call that shares the longest beginning of the conversation, then the earliest."""
         nearest = max(
-            self.unused_calls(), key=lambda call: _common_messages(call.request, request, self.renaming), default=None
+            self.unused_calls(),
+            key=lambda call: _common_messages(self.reduce(call.request), request, self.renaming),
+            default=None,
         )
         if nearest is None:
             return Divergence()
         trial = Trial(self.renaming)
-        difference = _strict_difference(nearest.strict, strict) or first_difference(nearest.request, request, trial)
+        difference = _strict_difference(nearest.strict, strict) or first_difference(
+            self.reduce(nearest.request), request, trial
+        )
         return Divergence(nearest=nearest, difference=difference)
 
 

@@ -1,4 +1,4 @@
-"""`forkpoint ci`: golden runs are replayed with an agent, and differences fail."""
+"""Agents that run against a recording: `forkpoint ci` fails on differences, and `forkpoint calibrate` ignores some."""
 
 import json
 import os
@@ -21,6 +21,10 @@ from tests.support.patience import patience_s, wait_until
 pytestmark = pytest.mark.own_store
 AGENT = AGENTS["chat"].replace('"Weather and time?"', "sys.argv[2]")
 CHANGED_AGENT = AGENT.replace("messages = [", 'messages = [{"role": "system", "content": "Be brief."}, ')
+# A number that no comparison takes for volatile.
+NONCE_AGENT = "import random\n" + AGENT.replace(
+    '"tools": tools}', '"tools": tools, "extra_body": {"nonce": random.randrange(10**9)}}'
+)
 NAMES = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "GITHUB")
 
 
@@ -56,10 +60,14 @@ def golden(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ci(golden: Path, agent: str, *options: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return forkpoint("ci", "--golden", str(golden), *options, agent=agent, **variables)
+
+
+def forkpoint(*words: str, agent: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     environment = {name: value for name, value in os.environ.items() if not name.startswith(NAMES)}
     program = [sys.executable, "-c", agent, "plain", "{input}"]
     return subprocess.run(
-        [*COMMAND, "ci", "--golden", str(golden), *options, "--", *program],
+        [*COMMAND, *words, "--", *program],
         env={**environment, "NO_PROXY": "127.0.0.1", **variables},
         capture_output=True,
         text=True,
@@ -105,3 +113,22 @@ def test_golden_run_is_replayed_without_a_server(golden: Path, models: ModelServ
     assert (result.returncode, len(models.requests)) == (5, before), result.stderr
     assert "recorded calls that were not made: steps 1, 4, 6" in result.stdout
     assert "the agent ended with exit code 3" in result.stdout
+
+
+def test_calibration_with_an_agent_lets_its_calls_match(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    run = run_of(record(server, NONCE_AGENT, "plain", "Weather and time?"))
+    before, words = len(models.requests), [run, "--url", server.url]
+    home = {"FORKPOINT_HOME": str(tmp_path / "home")}
+    result = forkpoint("calibrate", *words, "--accept", "recommended", "--json", agent=NONCE_AGENT, **home)
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [rule["pointer"] for rule in document["accepted"]["rules"]] == ["/parameters/nonce"]
+
+    def is_ready() -> bool:
+        lists = httpx2.get(f"{server.url}/api/v1/ignore-lists", trust_env=False).json()["lists"]
+        return any(entry["ready_at"] for entry in lists)
+
+    wait_until(is_ready, 30)
+    again = forkpoint("rerun", *words, agent=NONCE_AGENT, **home)
+    assert (again.returncode, again.stdout.strip(), len(models.requests)) == (0, ANSWER, before), again.stderr
+    assert "0 calls exact, 3 cached" in again.stderr

@@ -3,19 +3,17 @@
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from cockpit.cli import in_process, output
-from cockpit.cli.client import Api, connect
+from cockpit.cli import output
+from cockpit.cli.agent_store import AgentStore, open_agent_store
 from cockpit.cli.commands import import_files
 from cockpit.cli.commands.golden.results import Result, Verdict, annotations, junit
 from cockpit.cli.errors import Exit, Failure
-from forkpoint.bootstrap.gateway import CannotRun, Server, refuse_addresses
-from forkpoint.bootstrap.network import Host
-from forkpoint.bootstrap.rerun import Agent, Confinement, open_rerun, run_agent
+from forkpoint.bootstrap.gateway import CannotRun, refuse_addresses
+from forkpoint.bootstrap.rerun import Confinement, open_rerun, run_agent
 from traces.bundles.archive import is_bundle
 from traces.core.vocabulary import RunStatus
 
@@ -36,68 +34,25 @@ class Settings:
     json: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Store:
-    """The server that replays, and the address to which links lead."""
-
-    api: Api
-    server: Server
-    link_address: str
-    is_local: bool
-
-
 def run(golden: Sequence[Path], settings: Settings, *, url: str | None, token: str | None) -> Exit:
     """Replay every golden run, and report; fail if an agent does something else than its recording."""
     files = import_files.files_in(golden)
     if not files:
         raise Failure(f"{golden[0]} contains no recording", exit=Exit.BAD_INPUT)
-    with _store(url or os.environ.get("FORKPOINT_URL"), token or os.environ.get("FORKPOINT_TOKEN")) as store:
+    with open_agent_store(url, token) as store:
         replays = _Replays(store, settings)
         results = [result for path in files for result in replays.run(path)]
     _report(results, settings)
     return Exit.GATE if any(result.verdict.is_failure for result in results) else Exit.OK
 
 
-def confinement(network: str, hosts: Sequence[str], *, is_frozen: bool) -> Confinement:
-    """Return what an agent may connect to; raise `Failure` for an unknown network or host."""
-    if network not in {"listed", "open"}:
-        raise Failure(f"“{network}” is not a network: choose listed or open", exit=Exit.BAD_INPUT)
-    try:
-        for host in hosts:
-            Host.parse(host)
-    except ValueError as error:
-        raise Failure(str(error), exit=Exit.BAD_INPUT) from error
-    return Confinement(hosts=hosts if network == "listed" else None, is_frozen=is_frozen)
-
-
-@contextmanager
-def _store(url: str | None, token: str | None) -> Iterator[_Store]:
-    """Open the server at `url`, or serve the local store while the block runs."""
-    if url:
-        address = url.rstrip("/")
-        with connect(address, token) as api:
-            yield _Store(api=api, server=Server(address, token or ""), link_address=address, is_local=False)
-        return
-    in_process.set_up()
-    from cockpit.serving.serve import ServeError, background_server
-
-    try:
-        with background_server() as address, connect(address, None) as api:
-            link_address = in_process.server_address()
-            yield _Store(api=api, server=Server(address, ""), link_address=link_address, is_local=True)
-    except ServeError as error:
-        raise Failure(f"{error} To replay on a running server, name it with --url.") from error
-
-
 class _Replays:
     """Runs the agent of each golden run again."""
 
-    def __init__(self, store: _Store, settings: Settings) -> None:
+    def __init__(self, store: AgentStore, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        server = store.server
-        environment = {**os.environ, "FORKPOINT_URL": server.url, "FORKPOINT_TOKEN": server.token}
-        self._agent = Agent(settings.words, environment, settings.client)
+        self._agent = store.agent(settings.words, settings.client)
 
     def run(self, path: Path) -> Iterator[Result]:
         """Import a file, and replay the runs in it."""

@@ -1,22 +1,49 @@
 """`calibrate`: find fields to exclude from signatures, from two recordings of the same task."""
 
 import re
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
 
 from rich.text import Text
 
 from cockpit.cli import output
-from cockpit.cli.client import connect
+from cockpit.cli.agent_store import AgentStore, confinement, open_agent_store
+from cockpit.cli.client import Api, connect
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.text import count_noun
+from forkpoint.bootstrap.gateway import CannotRun
+from forkpoint.bootstrap.rerun import open_rerun, report_text, run_agent
+
+_STANDARD_ERROR: Final = 2
 
 
-def calibrate(base: str, candidate: str, *, accept: str | None, json: bool, url: str | None, token: str | None) -> None:
-    """Compare two recordings, print the proposals, and accept the selected ones."""
-    with connect(url, token) as api:
-        api.start_worker()
-        calibration = api.post("/calibrations", {"base": run_id(api, base), "candidate": run_id(api, candidate)})
+@dataclass(frozen=True)
+class Program:
+    """A program to run twice, and the tools and hosts that it may use besides the recording."""
+
+    words: Sequence[str]
+    tools: Sequence[str]
+    hosts: Sequence[str]
+
+
+def calibrate(
+    base: str,
+    candidate: str | None,
+    program: Program | None,
+    *,
+    accept: str | None,
+    json: bool,
+    url: str | None,
+    token: str | None,
+) -> None:
+    """Compare two recordings, or what a program does twice, print the proposals, and accept the selected ones."""
+    if (candidate is None) == (program is None):
+        raise Failure("name a second recording, or a program to run after --", exit=Exit.BAD_INPUT)
+    with _runs(base, candidate, program, url, token) as (api, runs):
+        calibration = api.post("/calibrations", dict(zip(("base", "candidate"), runs, strict=True)))
         indexes = _selected_indexes(accept, calibration["proposals"])
         ignore_list = api.post(f"/calibrations/{calibration['id']}/accept", {"proposals": indexes}) if indexes else None
     if json:
@@ -26,6 +53,36 @@ def calibrate(base: str, candidate: str, *, accept: str | None, json: bool, url:
     if ignore_list is not None:
         rules = count_noun(len(ignore_list["rules"]), "field")
         output.note(f"the ignore list of {calibration['app']} has {rules} (version {ignore_list['version']})")
+
+
+@contextmanager
+def _runs(
+    base: str, candidate: str | None, program: Program | None, url: str | None, token: str | None
+) -> Iterator[tuple[Api, list[str]]]:
+    """Yield the runs to compare, and the server that has them."""
+    if program is None:
+        with connect(url, token) as api:
+            api.start_worker()
+            yield api, [run_id(api, ref) for ref in (base, candidate or "")]
+        return
+    with open_agent_store(url, token) as store:
+        run = run_id(store.api, base)
+        yield store.api, [_rerun(store, run, program) for _ in range(2)]
+
+
+def _rerun(store: AgentStore, run: str, program: Program) -> str:
+    """Run the program with its calls answered from a recording, and return the run of what it did."""
+    limits = confinement("listed", program.hosts, is_frozen=False)
+    try:
+        session = open_rerun(store.server, {"run": run, "allow_tools": [*program.tools], "compare": True})
+        agent = store.agent(program.words)
+        report, _ = run_agent(store.server, session, agent, limits, output=_STANDARD_ERROR, writes_run=True)
+    except CannotRun as problem:
+        raise Failure(str(problem), exit=Exit(problem.code)) from problem
+    output.note(report_text(report))
+    if not report["fork"]:
+        raise Failure("the program made no model call, so there is nothing to compare", exit=Exit.BAD_INPUT)
+    return str(report["fork"])
 
 
 def _selected_indexes(accept: str | None, proposals: list[dict[str, Any]]) -> list[int]:
