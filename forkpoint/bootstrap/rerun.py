@@ -248,6 +248,8 @@ def report_text(report: Any) -> str:
         difference = report["divergence"]
         lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
         lines += [f"    {side} {_value(difference[name])}" for side, name in (("-", "old"), ("+", "new"))]
+    elif report["refusal"] and not report["block"]:
+        lines.append(f"  no answer: {report['refusal']}")
     if report["unused_steps"]:
         lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
     return "\n".join(lines)

@@ -292,9 +292,10 @@ def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_requ
         call = _earlier_call(rerun, no, answer) or RerunCall(rerun=rerun, sequence_no=no)
     call.label, call.reason = answer.label or "", answer.reason or ""
     call.difference = _difference(result) or None
+    refusal = {"refusal": answer.refusal} if answer.refusal else {}
     block = {"block": answer.refusal} if answer.is_over_budget else {}
     results = {"results": [*edited_request.results]} if edited_request.results else {}
-    call.detail = {**answer.detail, **block, **results}
+    call.detail = {**answer.detail, **refusal, **block, **results}
     call.attempt = rerun.attempt
     call.save()
     return call

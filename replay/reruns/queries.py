@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunToolCall
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
+from traces.core.json_access import as_text
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
@@ -22,6 +23,7 @@ def view(rerun: Rerun) -> RerunView:
     calls = [*rerun.calls.filter(attempt=rerun.attempt).defer("exchange").order_by("id")]
     labels = Counter(call.label for call in calls)
     numbers = {call.sequence_no for call in calls}
+    refusal = next((as_text(call.detail.get("refusal")) for call in calls if not call.label), "")
     difference = next((call.difference for call in calls if call.difference is not None), None)
     return RerunView(
         id=rerun.id,
@@ -38,6 +40,7 @@ def view(rerun: Rerun) -> RerunView:
         cost_usd=float(rerun.cost_usd),
         block=next((str(call.detail["block"]) for call in calls if "block" in call.detail), ""),
         misses=labels[""],
+        refusal=refusal,
         is_fork=rerun.profile_id is not None and not rerun.is_comparison,
         fork=rerun.run_id,
         diff=rerun.diff_id,

@@ -81,7 +81,8 @@ class RerunView(Schema):
     comparison with the recording.
     `cost_usd` is that of the live calls of all starts of the agent; `block` is why the budget did not allow a call.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
-    the agent asked for. `unused_steps` are recorded calls that the agent did not make.
+    the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
+    did not make.
     """
 
     id: UUID
@@ -98,6 +99,7 @@ class RerunView(Schema):
     cost_usd: float
     block: str
     misses: int
+    refusal: str
     is_fork: bool
     fork: UUID | None
     diff: UUID | None

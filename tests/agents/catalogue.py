@@ -1,6 +1,8 @@
 """Real agents of the frameworks, none of which knows of Forkpoint, and the commands that start them."""
 
+import functools
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,9 +44,16 @@ def _node(environment: str, agent: str) -> Callable[[], list[str]]:
         # Node looks for packages beside the file.
         for script in ("desk", agent):
             shutil.copy(_CLIENTS / "javascript/agents" / f"{script}.mjs", folder)
-        return [str(node.WITH_NODE), "node", str(folder / f"{agent}.mjs")]
+        return [_node_program(), str(folder / f"{agent}.mjs")]
 
     return command
+
+
+@functools.cache
+def _node_program() -> str:
+    """Return the program itself: signals to the command that starts it would not reach it."""
+    command = [str(node.WITH_NODE), "node", "--print", "process.execPath"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 # Agents that need no framework; `make test` runs these.

@@ -101,9 +101,9 @@ def test_tool_of_another_call_runs_only_if_allowed(desk: Desk, run: str) -> None
 
 def test_agent_killed_in_a_call_goes_on_without_another(desk: Desk, run: str) -> None:
     place = 1 + AGENTS.index(desk.agent) % 3
-    killed = desk.run_and_kill(place, "rerun", run, "--set-model", f"m-{place}", "--live")
-    assert (killed.code, len(killed.requests)) == (137, place), killed.err
-    again = desk.run("rerun", "--resume", killed.rerun)
+    first = desk.run_and_kill(place, "rerun", run, "--set-model", f"m-{place}", "--live")
+    assert (first.code, len(first.requests)) == (137, place), first.err
+    again = desk.run("rerun", "--resume", first.rerun)
     assert (again.code, again.out, len(again.requests)) == (0, ANSWER, 3 - place), again.err
     assert sorted(again.executions) == tools_that_run(desk)
     steps = [step for step in desk.steps(again.id("Fork")) if step["type"] == "model"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from cockpit.gateway import upstreams
 from cockpit.gateway.events import Outcome
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.transport.asgi import Message, Send, respond
+from cockpit.gateway.transport.asgi import Message, Send
 
 _SLOW_CLIENT_S: Final = 30.0
 
@@ -50,9 +50,11 @@ class Answer:
         await self._deliver({"type": "http.response.body", "body": b""})
 
     async def fail(self, refusal: Refusal, provider: str) -> None:
-        """Refuse if nothing was passed on. Else the connection is closed before the end, as the provider did."""
+        """Answer with a refusal if nothing was passed on; a rerun gives it again. Else the connection is closed."""
         if not self.status:
-            await respond(self._send, refusal.status, refusal.headers(), refusal.body(provider))
+            await self.start(refusal.status, {name.decode(): value.decode() for name, value in refusal.headers()})
+            await self.pass_on(refusal.body(provider))
+            await self.end()
 
     def outcome(self, error: str) -> Outcome:
         return Outcome(

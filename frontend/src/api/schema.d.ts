@@ -6757,7 +6757,8 @@ export interface components {
          *     comparison with the recording.
          *     `cost_usd` is that of the live calls of all starts of the agent; `block` is why the budget did not allow a call.
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
-         *     the agent asked for. `unused_steps` are recorded calls that the agent did not make.
+         *     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
+         *     did not make.
          */
         RerunView: {
             /**
@@ -6796,6 +6797,8 @@ export interface components {
             block: string;
             /** Misses */
             misses: number;
+            /** Refusal */
+            refusal: string;
             /** Is Fork */
             is_fork: boolean;
             /** Fork */

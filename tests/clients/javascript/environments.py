@@ -42,8 +42,6 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         *_OPENTELEMETRY,
     ),
     "openai-6": (_OPENAI,),
-    "codex-0.169": ("@openai/codex@0.169.0",),
-    "claude-code-2.1": ("@anthropic-ai/claude-code@2.1.331",),
     "langsmith-0.12": ("langsmith@0.12.0", _OPENAI),
 }
 
