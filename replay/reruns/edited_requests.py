@@ -41,11 +41,11 @@ def _edit_settings(api: str, body: JSONObject, settings: JSONObject) -> JSONObje
 def _edit_gemini_settings(body: JSONObject, settings: JSONObject) -> JSONObject:
     """Gemini has its parameters in an object of their own, and the model in the address: here it is a member."""
     config = as_object(body.get("generationConfig"))
-    edited = _edit_members("google.generate_content", config, settings)
+    new_config = _edit_members("google.generate_content", config, settings)
     absent = {*map(str, as_list(settings.get("unset")))}
-    outside: JSONObject = {name: edited.pop(name) for name in ("model", "tools") if name in edited}
+    outside: JSONObject = {name: new_config.pop(name) for name in ("model", "tools") if name in new_config}
     rest = {name: value for name, value in body.items() if name != "generationConfig" and name not in absent}
-    return {**rest, **({"generationConfig": edited} if edited else {}), **outside}
+    return {**rest, **({"generationConfig": new_config} if new_config else {}), **outside}
 
 
 def _edit_members(api: str, body: JSONObject, settings: JSONObject) -> JSONObject:

@@ -136,10 +136,8 @@ class _Gemini:
         for part in as_list(fields.get("parts")):
             response = as_object(as_object(part).get("functionResponse"))
             id = as_text(response.get("id"))
-            result: JSONObject = (
-                {"functionResponse": {**response, "response": {"result": results[id]}}} if id in results else {}
-            )
-            parts.append({**as_object(part), **result})
+            result: JSONObject = {**response, "response": {"result": results[id]}} if id in results else {}
+            parts.append({**as_object(part), "functionResponse": result} if result else part)
         return {**fields, "parts": parts}
 
 
@@ -207,14 +205,14 @@ def _edit_messages(
     if own_messages != [message for group, _ in groups for message in group]:
         raise CannotEdit("its messages cannot be overridden: they are not told apart")
     originals = [*_take(own_messages, groups)]
-    edited = [message for slot in edits.apply_to([[message] for message in messages]) for message in slot]
-    is_system = bool(edited) and as_object(edited[0]).get("role") == "system"
-    has_prompt = is_system and not any(edited[0] is message for message in own_messages)
+    edited_messages = [message for slot in edits.apply_to([[message] for message in messages]) for message in slot]
+    is_system = bool(edited_messages) and as_object(edited_messages[0]).get("role") == "system"
+    has_prompt = is_system and not any(edited_messages[0] is message for message in own_messages)
     try:
-        items = restore_items(edited[1:] if has_prompt else edited, originals, as_items)
+        items = restore_items(edited_messages[1:] if has_prompt else edited_messages, originals, as_items)
     except OtherContent as problem:
         raise CannotEdit(str(problem)) from problem
-    return (text_or_json(as_object(edited[0]).get("content")) if has_prompt else ""), items
+    return (text_or_json(as_object(edited_messages[0]).get("content")) if has_prompt else ""), items
 
 
 def _take(messages: list[JSONValue], groups: Sequence[Group]) -> Iterator[Group]:

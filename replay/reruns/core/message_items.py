@@ -14,7 +14,7 @@ class OtherContent(Exception):
 
 
 def restore_items(
-    edited: Sequence[JSONValue],
+    edited_messages: Sequence[JSONValue],
     originals: Sequence[tuple[Sequence[JSONValue], Sequence[JSONValue]]],
     as_items: Callable[[JSONObject], list[JSONValue]],
 ) -> list[JSONValue]:
@@ -22,10 +22,10 @@ def restore_items(
 
     Messages that no edit touched are the same objects as before.
     """
-    edited_ids = {id(message) for message in edited}
+    edited_ids = {id(message) for message in edited_messages}
     groups = {id(message): group for group in originals for message in group[0]}
     items: list[JSONValue] = []
-    for message in edited:
+    for message in edited_messages:
         group = groups.get(id(message))
         if group is None or not edited_ids.issuperset(map(id, group[0])):
             items += as_items(as_object(message))
