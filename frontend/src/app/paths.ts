@@ -47,6 +47,7 @@ export const paths = {
   tour: () => linkOptions({ to: "/tour" }),
   connect: () => linkOptions({ to: "/connect" }),
   settings: () => linkOptions({ to: "/settings" }),
+  runners: () => linkOptions({ to: "/settings/runners" }),
   hooks: () => linkOptions({ to: "/settings/hooks" }),
   shared: sharedPage,
   login: (search: LoginSearch = {}) => linkOptions({ to: "/login", search }),

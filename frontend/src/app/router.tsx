@@ -15,6 +15,7 @@ import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
 import { retentionRoute } from "@/pages/retention/route";
 import { runRoute, sharedRunRoute } from "@/pages/run/route";
+import { runnersRoute } from "@/pages/runners/route";
 import { runsRoute } from "@/pages/runs/route";
 import { sessionRoute, sharedReplayRoute } from "@/pages/session/route";
 import { settingsRoute } from "@/pages/settings/route";
@@ -46,6 +47,7 @@ const routeTree = rootRoute.addChildren([
   calibrationRoute,
   matchingRoute,
   toolsRoute,
+  runnersRoute,
   hooksRoute,
   formerHooksRoute,
   settingsRoute,

@@ -98,6 +98,7 @@ function useEverywhere(props: { bare: boolean; hasTour: boolean; onHelp: () => v
     { keys: "", action: "Go to diffs", run: () => void navigate(paths.activity({ kind: "diff" })) },
     { keys: "", action: "Go to experiments", run: () => void navigate(paths.activity({ kind: "experiment" })) },
     { keys: "", action: "Go to bisections", run: () => void navigate(paths.activity({ kind: "bisection" })) },
+    { keys: "", action: "Go to runners", run: () => void navigate(paths.runners()) },
     { keys: "", action: "Go to hooks and telemetry", run: () => void navigate(paths.hooks()) },
     { keys: "", action: "Connect an agent", run: () => void navigate(paths.connect()) },
     ...(props.hasTour ? [{ keys: "", action: "Tour of the demo", run: () => void navigate(paths.tour()) }] : []),

@@ -55,6 +55,19 @@ const STATUS: Record<SessionView["status"], StatusWords> = {
   cancelled: { detail: "Stopped on request. Finished steps are saved.", tone: "neutral" },
 };
 
-export function statusWords(status: SessionView["status"]): StatusWords {
-  return STATUS[status];
+/** What differs while the agent itself runs. */
+const AGENT_DETAIL: Partial<Record<SessionView["status"], string>> = {
+  pending: "The agent starts as soon as a runner is free.",
+  awaiting_operator: "The replay goes on when a runner of the app is online again. Start it, or cancel the replay.",
+};
+
+export function statusWords(session: Pick<SessionView, "status" | "engine" | "question">): StatusWords {
+  const words = STATUS[session.status];
+  const detail = session.engine === "agent" && session.question === null ? AGENT_DETAIL[session.status] : undefined;
+  return detail === undefined ? words : { ...words, detail };
+}
+
+/** Whether the session waits because its runner was lost, and not for an answer. */
+export function waitsForRunner(session: Pick<SessionView, "status" | "engine" | "question">): boolean {
+  return session.status === "awaiting_operator" && session.engine === "agent" && session.question === null;
 }

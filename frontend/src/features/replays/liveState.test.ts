@@ -88,6 +88,11 @@ describe("applyLive", () => {
     ]);
   });
 
+  it("knows after which message the agent's output is to be read again", () => {
+    expect(play(...STORY).outputSeq).toBe(0);
+    expect(play(...STORY, { type: "output", seq: 30 }).outputSeq).toBe(30);
+  });
+
   it("never loses readable steps", () => {
     expect(
       play({ type: "steps", seq: 1, first: 1, last: 9 }, { type: "steps", seq: 2, first: 3, last: 4 }).lastStep,

@@ -20,9 +20,11 @@ export interface LiveState {
   streaming: StreamedText | null;
   /** Live calls by id, each in its latest state. */
   attempts: readonly AttemptView[];
+  /** Number of the message that announced the agent's last output. Its panel reads it again. */
+  outputSeq: number;
 }
 
-export const EMPTY: LiveState = { seq: 0, session: null, lastStep: 0, streaming: null, attempts: [] };
+export const EMPTY: LiveState = { seq: 0, session: null, lastStep: 0, streaming: null, attempts: [], outputSeq: 0 };
 
 /** Apply a message to the state. Messages that it already contains change nothing. */
 export function applyLive(state: LiveState, message: LiveMessage): LiveState {
@@ -46,8 +48,8 @@ function applyNew(state: LiveState, message: LiveMessage): LiveState {
         : { ...state, streaming: appendText(state.streaming, message.sequence_no, message.offset, message.text) };
     case "attempt":
       return { ...state, attempts: upsertAttempt(state.attempts, message.attempt) };
-    // The panel that shows the output fetches it again.
     case "output":
+      return { ...state, outputSeq: message.seq };
     case "runs":
     case "diff":
     case "experiment":

@@ -105,7 +105,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     setRegion("fork");
   }, [run.sealed, changeSearch]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
-  const replayChanges = useReplayChanges(fromSession, fork.change, onFilled);
+  const replayChanges = useReplayChanges(fromSession, fork, onFilled);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
   const forkAction = useMemo(() => ({ step: forkStep, onOpen: openFork }), [forkStep, openFork]);
   const closeFork = useCallback(() => {
@@ -180,7 +180,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               <SelectedStep run={run.id} steps={steps} partial={partial}>
                 {(step) => (
                   <EditedFork
-                    run={run.id}
+                    run={run}
                     fork={fork}
                     forkStep={forkStep}
                     replayChanges={replayChanges}

@@ -21,6 +21,7 @@ import { Findings } from "./status/Findings";
 import { HookOutcomes } from "./calls/HookOutcomes";
 import { hasEnded } from "@/domain/replays/status";
 import { LiveText } from "./steps/LiveText";
+import { OutputPanel } from "./output/OutputPanel";
 import { Plan, PlanFacts } from "./plan/Plan";
 import { Question } from "./question/Question";
 import { Status } from "./status/Status";
@@ -47,9 +48,11 @@ export function SessionPage(): ReactElement {
           <div className={classes.first}>
             <Question session={session} />
             <LiveText session={session} streaming={live.streaming} />
+            {!hasEnded(session) && <OutputPanel session={session} outputSeq={live.outputSeq} />}
           </div>
           <div className={classes.rest}>
             <Findings session={session} />
+            {hasEnded(session) && <OutputPanel session={session} outputSeq={live.outputSeq} />}
             <HookOutcomes session={session} />
             {!hasEnded(session) && <Attempts attempts={live.attempts} />}
             <Plan session={session} />

@@ -27,6 +27,7 @@ export function SettingsPage(): ReactElement {
       <RedactionLink />
       <RetentionLink />
       <MatchingLink />
+      <RunnersLink />
       <HooksLink />
       <ConnectLink />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
@@ -103,6 +104,20 @@ function MatchingLink(): ReactElement {
         </span>
         <Link {...paths.matching()} className={classes.link}>
           Show calibrations
+        </Link>
+      </header>
+    </section>
+  );
+}
+
+function RunnersLink(): ReactElement {
+  return (
+    <section className="panel">
+      <header className={classes.head}>
+        <h2>Runners</h2>
+        <span className="muted">Where replays can start your agents, and what runs there now.</span>
+        <Link {...paths.runners()} className={classes.link}>
+          Show runners
         </Link>
       </header>
     </section>

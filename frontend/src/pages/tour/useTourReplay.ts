@@ -42,7 +42,7 @@ export function useTourReplay(start: SessionView | null, expectedSteps: number):
     session,
     steps,
     isShown,
-    error: isOver && !isCompleted ? session.error || statusWords(session.status).detail : "",
+    error: isOver && !isCompleted ? session.error || statusWords(session).detail : "",
   };
 }
 

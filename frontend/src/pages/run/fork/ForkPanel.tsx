@@ -5,13 +5,15 @@ import { Link } from "@tanstack/react-router";
 import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
-import type { StepSummary } from "@/api/schema";
+import type { RunDetail, StepSummary } from "@/api/schema";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { entryOf, removeEntry } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
+import { EngineChoice } from "./engine/EngineChoice";
+import { useOnlineRunners } from "./engine/useOnlineRunners";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
@@ -23,7 +25,7 @@ import type { ReplayChanges } from "./useReplayChanges";
 const OverridesJson = lazy(() => loadPart(() => import("./OverridesJson")));
 
 interface Props {
-  run: string;
+  run: RunDetail;
   fork: Fork;
   forkStep: number;
   step: StepSummary | null;
@@ -49,7 +51,9 @@ export function ForkPanel({
   const hasFrame = useDeferredValue(true, false);
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
-  const isBlocked = refusals.length > 0 || fork.error !== null;
+  const runners = useOnlineRunners(fork.engine === "agent" ? run.app : null);
+  const blocker = blockerOf(fork, runners?.length);
+  const isBlocked = blocker !== null;
   const launch = () => {
     if (!isBlocked) fork.launch();
   };
@@ -106,6 +110,7 @@ export function ForkPanel({
         )}
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
+      {hasFrame && <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine} />}
       <PlanView
         fork={fork}
         orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}
@@ -113,20 +118,16 @@ export function ForkPanel({
       />
       <div className={classes.foot}>
         <span className="muted grow ellipsis" role="status">
-          {isBlocked
-            ? "The plan rejects these changes. See above."
-            : plan && draft.overrides.length === 0
-              ? "No changes yet."
-              : ""}
+          {isBlocked ? `${blocker} See above.` : plan && draft.overrides.length === 0 ? "No changes yet." : ""}
         </span>
         <Button
           variant="default"
           leftSection={<IconFlask size={14} />}
-          renderRoot={(props) => <Link {...paths.newExperiment({ run, step: forkStep })} {...props} />}
+          renderRoot={(props) => <Link {...paths.newExperiment({ run: run.id, step: forkStep })} {...props} />}
         >
           Experiment…
         </Button>
-        <Tooltip label={fork.error ? fork.error.message : "The plan rejects the changes above"} disabled={!isBlocked}>
+        <Tooltip label={fork.error?.message ?? blocker} disabled={!isBlocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}
@@ -141,6 +142,12 @@ export function ForkPanel({
       </div>
     </section>
   );
+}
+
+/** Why the replay cannot start. */
+function blockerOf({ plan, error, engine }: Fork, runnerCount: number | undefined): string | null {
+  if (error !== null || (plan?.refusals.length ?? 0) > 0) return "The plan rejects these changes.";
+  return engine === "agent" && runnerCount === 0 ? "No runner is online." : null;
 }
 
 function Editor({

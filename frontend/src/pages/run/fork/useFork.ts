@@ -4,7 +4,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useMemo, useRef } from "react";
 import { launch, planQuery } from "@/api/replays/forks";
-import type { Plan } from "@/api/schema";
+import type { Engine, Plan } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { stepPlansOf, type StepPlans } from "../stepPlans";
 import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
@@ -12,6 +12,8 @@ import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
 export interface Fork {
   draft: Draft;
   change: (draft: Draft) => void;
+  engine: Engine;
+  changeEngine: (engine: Engine) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
   /** The displayed plan belongs to an earlier edit. */
@@ -28,13 +30,21 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: emptyDraft,
     getInitialValueInEffect: false,
   });
+  const [engine, changeEngine] = useSessionStorage<Engine>({
+    key: `fork-engine:${run}`,
+    defaultValue: "follow",
+    getInitialValueInEffect: false,
+  });
   const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
-  const query = useQuery({ ...planQuery(toRequest(run, fork ?? 1, debouncedDraft)), enabled: fork !== null });
+  const query = useQuery({
+    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine }),
+    enabled: fork !== null,
+  });
   const start = useMutation({
     mutationFn: () => {
-      const request = toRequest(run, fork ?? 1, draft);
+      const request = { ...toRequest(run, fork ?? 1, draft), engine };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
@@ -48,6 +58,8 @@ export function useFork(run: string, fork: number | null): Fork {
   return {
     draft,
     change,
+    engine,
+    changeEngine,
     plan,
     stepPlans: stepPlans ?? null,
     stale: draft !== debouncedDraft || query.isPlaceholderData || query.isFetching,

@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useEffectEvent } from "react";
 import { sessionQuery } from "@/api/replays/replays";
+import type { Engine } from "@/api/schema";
 import { draftOf, type Draft } from "@/domain/overrides/draft";
+import type { Fork } from "./useFork";
 
 export interface ReplayChanges {
   /** The replay's changes are being loaded into the draft. */
@@ -12,17 +14,18 @@ export interface ReplayChanges {
 /** Load a replay's changes into the draft once, then call `onLoad`. */
 export function useReplayChanges(
   session: string | null,
-  change: (draft: Draft) => void,
+  fork: Pick<Fork, "change" | "changeEngine">,
   onLoad: () => void,
 ): ReplayChanges {
   const source = useQuery({ ...sessionQuery(session ?? ""), enabled: session !== null });
   const replay = session === null ? undefined : source.data;
-  const fill = useEffectEvent((draft: Draft) => {
-    change(draft);
+  const fill = useEffectEvent((draft: Draft, engine: Engine) => {
+    fork.change(draft);
+    fork.changeEngine(engine);
     onLoad();
   });
   useEffect(() => {
-    if (replay) fill(draftOf(replay.overrides.overrides, replay.policy));
+    if (replay) fill(draftOf(replay.overrides.overrides, replay.policy), replay.engine);
   }, [replay]);
   return { pending: session !== null && !source.error, error: session === null ? null : source.error };
 }

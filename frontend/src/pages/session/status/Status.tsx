@@ -23,7 +23,7 @@ interface Props {
 
 /** The state of the replay: what it did, or what it is doing; labels so far, and budget used. */
 export function Status({ session, steps, connection, attempts }: Props): ReactElement {
-  const words = statusWords(session.status);
+  const words = statusWords(session);
   const isFinished = hasEnded(session);
   const isComplete = session.status.startsWith("completed");
   return (
@@ -76,7 +76,7 @@ function CurrentActivity({
 }): ReactElement {
   const waitingCall = waitingAttempt(attempts);
   if (waitingCall) return <Countdown attempt={waitingCall} />;
-  return <>{sentence(session.current || statusWords(session.status).detail)}</>;
+  return <>{sentence(session.current || statusWords(session).detail)}</>;
 }
 
 function Countdown({ attempt }: { attempt: AttemptView }): ReactElement {

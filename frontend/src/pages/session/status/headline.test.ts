@@ -15,6 +15,14 @@ test("says what became of the answer and the outcome", () => {
   expect(headlineOf({ answer: "", outcome: "unknown" })).toBe("The new run has no final answer");
 });
 
+test("says what an agent and its runner do", () => {
+  const agentHeadline = (more: Parameters<typeof aSession>[0]) => headline(aSession({ engine: "agent", ...more }));
+  expect(agentHeadline({ status: "pending" })).toBe("Waiting for a runner");
+  expect(agentHeadline({ status: "running" })).toBe("The agent is running");
+  expect(agentHeadline({ status: "awaiting_operator" })).toBe("The runner is gone");
+  expect(headlineOf({ status: "awaiting_operator" })).toBe("Waiting for you");
+});
+
 test("claims nothing about what it does not know", () => {
   expect(headlineOf({ answer: "Long…", source_answer: "Long…" })).toBe("The answer begins as recorded");
   expect(headlineOf({ answer: "", source_answer: "" })).toBe("Replayed to the end");

@@ -1,18 +1,22 @@
 // What a finished replay did, in one short sentence. Pure.
 import type { SessionView } from "@/api/schema";
+import { waitsForRunner } from "@/domain/replays/status";
 import { isCut } from "@/domain/runs/answers";
 
-type Ending = Pick<SessionView, "status" | "answer" | "source_answer" | "outcome" | "source_outcome">;
+type Ending = Pick<
+  SessionView,
+  "status" | "answer" | "source_answer" | "outcome" | "source_outcome" | "engine" | "question"
+>;
 
 /** "The answer changed, and the run passes now". */
 export function headline(session: Ending): string {
   switch (session.status) {
     case "pending":
-      return "Waiting for a worker";
+      return session.engine === "agent" ? "Waiting for a runner" : "Waiting for a worker";
     case "running":
-      return "Replaying";
+      return session.engine === "agent" ? "The agent is running" : "Replaying";
     case "awaiting_operator":
-      return "Waiting for you";
+      return waitsForRunner(session) ? "The runner is gone" : "Waiting for you";
     case "failed_validation":
       return "The replay was refused";
     case "failed_execution":

@@ -1,5 +1,5 @@
 // Descriptions of a plan's actions and cost.
-import type { Plan } from "@/api/schema";
+import type { Engine, Plan } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
 import { pluralize, duration, money } from "@/ui/format/numbers";
 
@@ -15,11 +15,22 @@ const lines: Record<PlanAction, (count: number) => string> = {
 
 const order: readonly PlanAction[] = ["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"];
 
+/** What an agent that runs again is answered with, if it calls what it called in the recording. */
+const agentLines: typeof lines = {
+  ...lines,
+  inherited: (count) => `${pluralize(count, "step")} before the fork, answered from the recording`,
+  reuse: (count) => `${pluralize(count, "step")} after it, answered from the recording if the agent calls the same`,
+  live: (count) => `${pluralize(count, "call")} that can go live`,
+  simulate: (count) => `${pluralize(count, "step")} that the agent decides`,
+  blocked: (count) => `${pluralize(count, "call")} refused to the agent unless its tool is reviewed or allowed`,
+};
+
 /** The plan as a short list, most certain answers first. */
-export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
+export function planLines(plan: Plan, engine: Engine): { action: PlanAction; text: string }[] {
+  const words = engine === "agent" ? agentLines : lines;
   return order.flatMap((action) => {
     const count = plan.actions[action] ?? 0;
-    return count > 0 ? [{ action, text: lines[action](count) }] : [];
+    return count > 0 ? [{ action, text: words[action](count) }] : [];
   });
 }
 

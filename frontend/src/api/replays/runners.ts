@@ -1,0 +1,26 @@
+import { queryOptions } from "@tanstack/react-query";
+import { answer, api } from "@/api/client";
+
+/** Runners have no live messages: their beats are frequent, and few pages show them. */
+const POLL_MS = 3_000;
+
+/** The runners of an app, or of all apps. Read again and again while they are shown. */
+export const runnersQuery = (app?: string) =>
+  queryOptions({
+    queryKey: ["runners", app ?? null],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/runners", { params: { query: app === undefined ? {} : { app } }, signal })),
+    refetchInterval: POLL_MS,
+    staleTime: 0,
+  });
+
+/** What the agent of a replay printed. `revision`: the live message after which it is read. */
+export const outputQuery = (session: string, revision: string) =>
+  queryOptions({
+    queryKey: ["replay output", session, revision],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/replays/{id}/output", { params: { path: { id: session } }, signal })),
+    placeholderData: (previous) => previous,
+    staleTime: Infinity,
+    gcTime: 60_000,
+  });

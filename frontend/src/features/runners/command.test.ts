@@ -1,0 +1,13 @@
+import { expect, test } from "vitest";
+import { runnerCommand, shellWords } from "./command";
+
+test("names the app and the server", () => {
+  expect(runnerCommand("order-desk", "http://localhost:8000")).toBe(
+    "forkpoint runner --app order-desk --url http://localhost:8000 -- python agent.py {input}",
+  );
+});
+
+test("quotes what a shell would split or expand", () => {
+  expect(runnerCommand("my desk", "http://h")).toContain("--app 'my desk' ");
+  expect(shellWords(["python", "it's.py", "$HOME", ""])).toBe(`python 'it'"'"'s.py' '$HOME' ''`);
+});

@@ -1,0 +1,63 @@
+import { Loader, SegmentedControl } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Engine, RunnerView } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { RunnerStart } from "@/features/runners/RunnerStart";
+import { runnersWords } from "./wording";
+import classes from "./EngineChoice.module.css";
+
+const ENGINES: { value: Engine; label: string }[] = [
+  { value: "follow", label: "Follow the recording" },
+  { value: "agent", label: "Run the agent" },
+];
+
+interface Props {
+  app: string;
+  engine: Engine;
+  /** The runners of the app that are online; undefined while they are not known. */
+  runners: readonly RunnerView[] | undefined;
+  onChange: (engine: Engine) => void;
+}
+
+/** Who decides what the replay does: the recording, or the agent's own code. */
+export function EngineChoice({ app, engine, runners, onChange }: Props): ReactElement {
+  return (
+    <section className={classes.engine} aria-label="Engine">
+      <SegmentedControl<Engine>
+        fullWidth
+        size="xs"
+        aria-label="What the replay does"
+        data={ENGINES}
+        value={engine}
+        onChange={onChange}
+      />
+      {engine === "follow" ? (
+        <p>Forkpoint repeats the recorded steps and calls the models and safe tools that the change reaches.</p>
+      ) : runners === undefined ? (
+        <p>Looking for runners of {app}…</p>
+      ) : runners.length > 0 ? (
+        <p>
+          <Link {...paths.runners()}>{runnersWords(runners)}</Link> starts the agent, whose own code decides every step.
+          Recorded calls get their recorded answers.
+        </p>
+      ) : (
+        <NoRunner app={app} />
+      )}
+    </section>
+  );
+}
+
+function NoRunner({ app }: { app: string }): ReactElement {
+  return (
+    <>
+      <p role="status">
+        No runner of {app} is online. Start one where the agent is installed, with the command of your agent:
+      </p>
+      <RunnerStart app={app} />
+      <p className={classes.waiting}>
+        <Loader size={11} aria-hidden /> Waiting for a runner…
+      </p>
+    </>
+  );
+}
