@@ -20,6 +20,8 @@ from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent,
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
+ROOT = Path(__file__).parents[3]
+NODE_AGENT = ROOT / "tests/support/node_agent.mjs"
 
 
 @pytest.fixture(scope="module")
@@ -264,6 +266,31 @@ def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models
     again = rerun(server, run, TOOL_AGENT, str(log))
     assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
     assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
+    assert (log.read_text(), len(models.requests)) == (executions, requests)
+
+
+def test_tools_of_a_node_agent_are_recorded_and_answered(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    log = tmp_path / "executions"
+    words = (str(ROOT / "scripts/with-node"), str(NODE_AGENT), str(log), str(ROOT / "forkpoint/node/index.js"))
+    program = 'exec "$0" node "$@"'
+    first = record(server, program, *words, python=("sh",))
+    assert (first.returncode, first.stdout) == (0, f"{ANSWER} false\n"), first.stderr
+    run = run_of(first)
+    steps = GatewaySession(server, "", run).steps(9)
+    assert [step["name"] for step in steps if step["type"] == "tool"] == [
+        *("forkpoint.now", "forkpoint.random", "forkpoint.uuid"),
+        *("get_weather", "get_time", "get_weather"),
+    ]
+    outcomes = {step["name"]: (step["output"], step["error"]) for step in steps}
+    assert outcomes["get_weather"] == ({"city": "Lima", "degrees": 21}, "")
+    assert outcomes["get_time"] == (None, "RangeError: no clock in Zürich")
+    executions, requests = log.read_text(), len(models.requests)
+    again = rerun(server, run, program, *words, python=("sh",))
+    assert (again.returncode, again.stdout) == (0, f"{ANSWER} true\n"), again.stderr
+    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
+    refusal = rerun(server, run, program, *words, "Bern", python=("sh",))
+    assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
+    assert "this call of get_weather is not in the recording" in refusal.stderr
     assert (log.read_text(), len(models.requests)) == (executions, requests)
 
 

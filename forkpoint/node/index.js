@@ -1,0 +1,67 @@
+/** Tools of an agent: recorded beside the model calls of the gateway, and answered from the recording in a rerun. */
+
+import { randomUUID } from "node:crypto";
+import { flush, report } from "./events.js";
+import { ask, isReplay } from "./session.js";
+
+export { flush, isReplay };
+
+const ADDRESSES = { openai: "OPENAI_BASE_URL", anthropic: "ANTHROPIC_BASE_URL", gemini: "GOOGLE_GEMINI_BASE_URL" };
+
+export function tool(name, call, options = {}) {
+  return async (args) => {
+    if (isReplay()) {
+      const answer = await ask("tool", name, args);
+      if (answer !== null) return outcome(answer, options);
+    }
+    const end = report(name, args);
+    try {
+      const result = await call(args);
+      end({ result: result ?? null, status: "success" });
+      return result;
+    } catch (error) {
+      end({ result: null, status: "error", error: describe(error) });
+      throw error;
+    }
+  };
+}
+
+export function baseUrl(provider, address) {
+  return process.env[ADDRESSES[provider]] || address;
+}
+
+const readClock = tool("forkpoint.now", () => new Date().toISOString());
+
+export const random = () => drawNumber({});
+export const uuid = () => drawId({});
+export const now = async () => new Date(await readClock({}));
+
+const drawNumber = tool("forkpoint.random", () => Math.random());
+const drawId = tool("forkpoint.uuid", () => randomUUID());
+
+function outcome(answer, options) {
+  if (answer.error) throw recordedError(answer.error);
+  return answer.is_text && !options.returnsText ? parse(answer.output) : answer.output;
+}
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function describe(error) {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** Return the error that was recorded as this text, of the language's own class if it has that name. */
+function recordedError(text) {
+  const [, name, message] = /^([A-Za-z_]\w*): (.*)$/s.exec(text) ?? [null, "Error", text];
+  const known = globalThis[name];
+  const isError = typeof known === "function" && known.prototype instanceof Error;
+  const error = new (isError ? known : Error)(message);
+  error.name = name;
+  return error;
+}
