@@ -2,7 +2,9 @@
 
 import os
 from collections.abc import Generator
+from pathlib import Path
 
+import certifi
 import pytest
 
 from tests.services import postgres, redis
@@ -28,8 +30,17 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
     for name in list(os.environ):
         if name in _REMOVED_VARIABLES or (name.startswith("FORKPOINT_") and name not in _PRESERVED_VARIABLES):
             del os.environ[name]
+    os.environ["SSL_CERT_FILE"] = str(_one_authority())
     os.environ["FORKPOINT_HOME"] = str(scratch_folder("fp-home-"))
     if early_config.known_args_namespace.shape == "distributed":
         os.environ["DATABASE_URL"] = postgres.database_url()
         os.environ["REDIS_URL"] = redis.redis_url()
     return (yield)
+
+
+def _one_authority() -> Path:
+    """Write one certificate authority to a file: every HTTP client would read all 140, and the tests need none."""
+    end = "-----END CERTIFICATE-----\n"
+    file = scratch_folder("fp-tls-") / "authority.pem"
+    file.write_text(Path(certifi.where()).read_text().partition(end)[0] + end)
+    return file
