@@ -46,6 +46,7 @@ class Demo:
             "compare": "/compare",
             "tools": "/tools",
             "connect": "/connect",
+            "runners": "/settings/runners",
             "hooks": "/settings/hooks",
             "redaction": "/settings/redaction",
             "matching": "/settings/matching",

@@ -28,6 +28,7 @@ SCREENS = (
     "compare",
     "tools",
     "connect",
+    "runners",
     "hooks",
     "redaction",
     "settings",
