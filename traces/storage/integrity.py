@@ -124,10 +124,11 @@ class Inspector:
         while level:
             references = self._verifier.references(level)
             missing = level - references.keys()
-            losses |= _lost_artifacts(missing, Loss.MISSING)
-            losses |= _lost_artifacts((key for key, parts in references.items() if parts is None), Loss.CORRUPT)
             contains |= references
-            contains |= dict.fromkeys(missing)
+            if missing or None in references.values():
+                damaged = [key for key, parts in references.items() if parts is None]
+                losses |= _lost_artifacts(missing, Loss.MISSING) | _lost_artifacts(damaged, Loss.CORRUPT)
+                contains |= dict.fromkeys(missing)
             level = self._unread(chain.from_iterable(filter(None, references.values())), contains)
         self._whole.update(contains)
         if losses or self._lost_artifacts:

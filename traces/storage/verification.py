@@ -17,6 +17,7 @@ from traces.storage.packs import StoredPack, UnreadablePack
 # Members in memory: the steps of a run use neighbours in its packs, and all of them its first parts.
 _MOST_MEMBERS: Final = 100_000
 _name: Final = itemgetter(0)
+_pack: Final = itemgetter(1)
 _Members = dict[PlaceRow, Sequence[bytes]]
 
 
@@ -38,18 +39,18 @@ class Verifier:
             self._read_packs(rows)
             # Without a loop in Python: a replay verifies tens of thousands of artifacts.
             result.update(zip(map(_name, rows), map(self._members.get, rows), strict=True))
-            pending = [row[0] for row in rows if row[1] not in self._packs]
-            if not pending:
+            if self._packs.issuperset(map(_pack, rows)):
                 break
+            pending = [row[0] for row in rows if row[1] not in self._packs]
         return result
 
-    def _read_packs(self, rows: Iterable[PlaceRow]) -> None:
+    def _read_packs(self, rows: Sequence[PlaceRow]) -> None:
         """Verify the packs of some artifacts, as far as they exist."""
         if len(self._members) > _MOST_MEMBERS:
             self._packs.clear()
             self._members.clear()
-        places = {row[1]: row for row in rows if row[1] not in self._packs}
-        for pack in packs.read(sorted(places)):
+        places = dict(zip(map(_pack, rows), rows, strict=True))
+        for pack in packs.read(sorted(places.keys() - self._packs)):
             self._packs.add(pack.id)
             self._members.update(_intact_members(pack, places[pack.id]))
 
