@@ -36,7 +36,7 @@ from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
 
 # The fields of a rerun that no other replay has.
-_OWN_FIELDS: Final = frozenset({"live", "compare", "allow_tools", "budget"})
+_OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "budget"})
 
 
 class GatewaySessionsView(APIView):
@@ -96,7 +96,7 @@ class RerunsView(APIView):
             rerun = services.start_fork(fork, **limits)
         else:
             rerun = services.start(body.run, is_comparison=body.compare, **limits)
-        return Response(_rerun_session(rerun), 201)
+        return Response(_rerun_session(rerun, has_pauses=body.pauses), 201)
 
 
 class RerunResumeView(APIView):
@@ -138,9 +138,10 @@ def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | No
     return prepare.parse({**fields, "policy": {"allow": ["model"] if body.live else []}})
 
 
-def _rerun_session(rerun: Rerun) -> RerunSession:
+def _rerun_session(rerun: Rerun, *, has_pauses: bool = False) -> RerunSession:
     # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
-    session = Session(run_id=str(rerun.id), start=rerun.created_at.timestamp(), is_rerun=True)
+    start = rerun.created_at.timestamp()
+    session = Session(run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=has_pauses)
     return RerunSession(
         id=str(rerun.id),
         run=str(rerun.source_run_id),

@@ -18,9 +18,10 @@ from cockpit.gateway import events, playback, sessions, upstreams
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.refusals import Refusal, model_list
 from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route
-from cockpit.gateway.transport.answer import Answer, discard
+from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Send, read_body, respond
 from cockpit.gateway.transport.client import Client
+from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from replay.reruns.answers import CallInFlight, Resolution
 
@@ -36,7 +37,7 @@ class Gateway:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._journal = Journal()
-        self._live_calls: dict[int, asyncio.Task[events.Outcome]] = {}
+        self._live_calls: dict[int, asyncio.Task[None]] = {}
         self._client = Client()
         self._upstreams: dict[str, upstreams.Upstream] = {}
         self._turns = playback.Turns()
@@ -86,25 +87,21 @@ class Gateway:
         """Answer a request from a recording, or live where a fork allows it."""
         call = request.call(await read_body(receive), time.time())
         resolution = await self._resolve(call)
-        try:
-            outcome = await self._outcome(request, call, resolution)
-            if not outcome.status or outcome.error:
-                raise _no_answer(outcome.error)
-            await self._turns.wait(call, resolution.earlier_answers)
-            await respond(send, outcome.status, upstreams.answer_headers(outcome.headers), outcome.body)
-        finally:
-            self._turns.note(call, resolution.no)
-
-    async def _outcome(self, request: "_Request", call: events.Call, resolution: Resolution) -> events.Outcome:
-        """Return what a call of a rerun gets. What a fork gets is stored first."""
         if resolution.call_id is not None:
             call = playback.edited_call(call, resolution)
-        outcome = playback.outcome_of(resolution)
-        if outcome is None:
-            return await self._live_outcome(request, call, resolution.call_id)
-        if resolution.call_id is not None:
-            await asyncio.to_thread(playback.store, call, outcome, resolution.call_id, limit=settings.MAX_BODY_BYTES)
-        return outcome
+        try:
+            outcome = playback.outcome_of(resolution)
+            if outcome is None:
+                await self._go_live(request, call, resolution, send)
+                return
+            # What a fork gets is stored first.
+            if resolution.call_id is not None:
+                store = functools.partial(playback.store, limit=settings.MAX_BODY_BYTES)
+                await asyncio.to_thread(store, call, outcome, resolution.call_id)
+            await self._turns.wait(call, resolution.earlier_answers)
+            await playback.send(outcome, send, has_pauses=request.session.has_pauses)
+        finally:
+            self._turns.note(call, resolution.no)
 
     async def _resolve(self, call: events.Call) -> Resolution:
         """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
@@ -116,24 +113,27 @@ class Gateway:
                 if task := self._live_calls.get(wait.call_id):
                     await asyncio.wait([task])
 
-    async def _live_outcome(self, request: "_Request", call: events.Call, call_id: int | None) -> events.Outcome:
-        """Return the outcome of a live call, which goes on if the agent hangs up."""
+    async def _go_live(self, request: "_Request", call: events.Call, resolution: Resolution, send: Send) -> None:
+        """Pass a call to its provider, and the answer to the agent. It is read to its end if the agent hangs up."""
+        call_id = resolution.call_id
         if call_id is None:
             raise RuntimeError("a live call without a row")
-        task = asyncio.create_task(self._ask(request, call, call_id))
+        delivery = Delivery(send, functools.partial(self._turns.wait, call, resolution.earlier_answers))
+        task = asyncio.create_task(self._ask(request, call, call_id, delivery))
         self._live_calls[call_id] = task
         task.add_done_callback(lambda _: self._live_calls.pop(call_id, None))
-        return await asyncio.shield(task)
+        await asyncio.shield(task)
+        await delivery.finish()
 
-    async def _ask(self, request: "_Request", call: events.Call, call_id: int) -> events.Outcome:
-        """Send a call to its provider and read the whole answer. Both are stored before the agent gets it."""
-        limit = settings.MAX_BODY_BYTES
-        await asyncio.to_thread(playback.store, call, None, call_id, limit=limit)
-        answer = Answer(discard, call.start)
+    async def _ask(self, request: "_Request", call: events.Call, call_id: int, delivery: Delivery) -> None:
+        """Send a call to its provider, and store it and, when it has ended, its answer."""
+        answer = Answer(delivery.pass_on, call.start)
+        store = functools.partial(playback.store, limit=settings.MAX_BODY_BYTES)
+        await asyncio.to_thread(store, call, None, call_id)
         error = await self._exchange(request, call, answer)
-        outcome = answer.outcome(error)
-        await asyncio.to_thread(playback.store, call, outcome, call_id, limit=limit)
-        return outcome
+        if error:
+            await delivery.fail(_no_answer(error), request.route.provider)
+        await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Send a request to its provider, pass the answer on, and record both."""

@@ -11,9 +11,10 @@ from uuid import UUID
 
 import orjson
 
-from cockpit.gateway import events
+from cockpit.gateway import events, upstreams
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
 from replay.models import Rerun
 from replay.reruns import answers, exchanges
@@ -24,6 +25,8 @@ from traces.errors import ProblemError
 from traces.importers.formats.tracing.client_calls import model_request
 
 _PATIENCE_S: Final = 3.0
+# A recorded pause may have been a minute of thinking.
+_LONGEST_PAUSE_S: Final = 2.0
 # An agent sees answers that arrive at once in any order.
 _GAP_S: Final = 0.01
 _MOST_RERUNS: Final = 100
@@ -112,6 +115,7 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
         end=time.time(),
         status=response.status,
         headers=tuple(response.headers),
+        marks=response.marks,
         body=response.body,
         is_stream=response.is_stream,
     )
@@ -120,6 +124,23 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
 def _refusal_outcome(refusal: Refusal, provider: str) -> Outcome:
     headers = tuple((name.decode(), value.decode()) for name, value in refusal.headers())
     return Outcome(end=time.time(), status=refusal.status, headers=headers, body=refusal.body(provider))
+
+
+async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:
+    """Send a stored answer: a stream in the pieces in which it came, and with the pauses between them if asked for."""
+    headers = upstreams.answer_headers(outcome.headers)
+    if not outcome.is_stream:
+        await respond(send, outcome.status, headers, outcome.body)
+        return
+    await send({"type": "http.response.start", "status": outcome.status, "headers": headers})
+    ends = [*(offset for offset, _ in outcome.marks[1:]), len(outcome.body)]
+    previous_ms = start = 0
+    for (_, at_ms), end in zip(outcome.marks or [(0, 0)], ends, strict=True):
+        if has_pauses:
+            await asyncio.sleep(min((at_ms - previous_ms) / 1000, _LONGEST_PAUSE_S))
+        await send({"type": "http.response.body", "body": outcome.body[start:end], "more_body": True})
+        previous_ms, start = at_ms, end
+    await send({"type": "http.response.body", "body": b""})
 
 
 def _request(call: Call, limit: int) -> AgentRequest:

@@ -54,6 +54,7 @@ class RerunRequest(Schema):
     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
     `allow_tools` may run where the recording has no such call, whatever their review says.
     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
+    With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
     """
 
     run: Annotated[str, Field(min_length=1, max_length=200)]
@@ -61,6 +62,7 @@ class RerunRequest(Schema):
     fork_step: StepRef | None = None
     live: bool = False
     compare: bool = False
+    pauses: bool = False
     allow_tools: Annotated[list[str], Field(max_length=200)] = []
     budget: RerunBudget = Field(default_factory=RerunBudget)
 

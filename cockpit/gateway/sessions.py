@@ -25,16 +25,20 @@ class UnknownSession(Exception):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """The run that calls are recorded into or the rerun that answers them, and its start, in seconds since 1970."""
+    """The run that calls are recorded into or the rerun that answers them, and its start, in seconds since 1970.
+
+    `has_pauses`: recorded streams are given with the pauses between their pieces.
+    """
 
     run_id: str
     start: float
     is_rerun: bool = False
+    has_pauses: bool = False
 
 
 def sign(session: Session) -> str:
     """Return the session as a part of an address."""
-    return _signer().sign_object([session.run_id, session.start, session.is_rerun])
+    return _signer().sign_object([session.run_id, session.start, session.is_rerun, session.has_pauses])
 
 
 def read(text: str) -> Session:
@@ -50,10 +54,10 @@ def read(text: str) -> Session:
 def _verify(text: str) -> Session:
     """Return the session of an address whatever its age; raise `UnknownSession`."""
     try:
-        run_id, start, is_rerun = _signer().unsign_object(text)
+        run_id, start, is_rerun, has_pauses = _signer().unsign_object(text)
     except signing.BadSignature as error:
         raise UnknownSession from error
-    return Session(run_id=run_id, start=start, is_rerun=is_rerun)
+    return Session(run_id=run_id, start=start, is_rerun=is_rerun, has_pauses=has_pauses)
 
 
 def _signer() -> signing.Signer:

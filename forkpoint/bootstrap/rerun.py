@@ -76,7 +76,7 @@ def _run(
     if options.resume:
         session = server.open(f"/reruns/{options.resume}/resume", {})
     else:
-        limits = {"allow_tools": options.allow_tool, "budget": _budget(options)}
+        limits = {"allow_tools": options.allow_tool, "budget": _budget(options), "pauses": options.pauses}
         session = open_rerun(server, {"run": options.run, **limits, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
@@ -330,6 +330,9 @@ def option_parser() -> argparse.ArgumentParser:
         type=_host,
         metavar="HOST[:PORT]",
         help="Host to which a Python agent may connect. Repeatable.",
+    )
+    parser.add_argument(
+        "--pauses", action="store_true", help="Give recorded streams with their pauses, of at most two seconds each."
     )
     parser.add_argument(
         "--freeze",

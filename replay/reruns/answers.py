@@ -12,7 +12,6 @@ from replay.models import Rerun, RerunCall
 from replay.reruns import exchanges, forks, recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
 from replay.reruns.core.matcher import Divergence, Match, Matcher, earlier_answers
-from replay.reruns.core.playback import rename_body
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
@@ -215,7 +214,7 @@ class _Resolver:
             return self._unfinished_call(exchange.call)
         if exchange.response is None:
             return _Answer(refusal="its answer was redacted when it was stored, so that it cannot be given again")
-        response = replace(exchange.response, body=rename_body(exchange.response.body, names))
+        response = exchange.response.rename(names)
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
 
     def _unfinished_call(self, call: RerunCall) -> _Answer:
@@ -255,7 +254,7 @@ class _Resolver:
         if response is None or not _has_form(response, request):
             answer = recordings.load_answer(run_id, no)
             response = None if answer is None else _build(request, answer)
-        return response and replace(response, body=rename_body(response.body, self._renaming))
+        return response and response.rename(self._renaming)
 
     def _reduce(self, request: JSONObject) -> JSONObject:
         """Return a request without the fields that the app's calibration ignores."""

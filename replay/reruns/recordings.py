@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -10,6 +10,8 @@ from uuid import UUID
 
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
+from replay.reruns.core.playback import move_marks, rename_body
+from replay.reruns.core.renaming import Renaming
 from traces.core.json_access import as_list, as_object, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
@@ -37,12 +39,21 @@ _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedResponse:
-    """A response as it came from the provider; `api` is empty in recordings that lack it."""
+    """A response as it came from the provider; `api` is empty in recordings that lack it.
+
+    `marks` state where each piece of a stream begins in the body, and when it came, in milliseconds after the request.
+    """
 
     status: int
     api: str = ""
     headers: Sequence[tuple[str, str]]
     body: bytes
+    marks: Sequence[tuple[int, int]] = ()
+
+    def rename(self, renaming: Renaming) -> "RecordedResponse":
+        """Return the response with the new values."""
+        body = rename_body(self.body, renaming)
+        return self if body is self.body else replace(self, body=body, marks=move_marks(self.marks, self.body, body))
 
     @property
     def is_stream(self) -> bool:
@@ -148,11 +159,13 @@ def read_response(attributes: JSONObject) -> RecordedResponse | None:
     if not is_integer(status):
         return None
     pairs = [as_list(header) for header in as_list(raw.get("headers"))]
+    marks = [as_list(mark) for mark in as_list(raw.get("marks"))]
     return RecordedResponse(
         status=status,
         api=as_text(raw.get("api")),
         headers=[(as_text(name), as_text(value)) for name, value in pairs],
         body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
+        marks=[(offset, at_ms) for offset, at_ms in marks if is_integer(offset) and is_integer(at_ms)],
     )
 
 

@@ -6680,6 +6680,7 @@ export interface components {
          *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
          *     `allow_tools` may run where the recording has no such call, whatever their review says.
          *     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
+         *     With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
          */
         RerunRequest: {
             /** Run */
@@ -6704,6 +6705,11 @@ export interface components {
              * @default false
              */
             compare: boolean;
+            /**
+             * Pauses
+             * @default false
+             */
+            pauses: boolean;
             /**
              * Allow Tools
              * @default []

@@ -4,7 +4,7 @@ A response that contains nothing renamed stays as it is, byte for byte.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 import orjson
@@ -19,6 +19,7 @@ _PIECES: Final = frozenset(
 # What tells the texts of a stream apart.
 _INDEXES: Final = frozenset({"index", "output_index", "content_index", "summary_index", "item_id", "type"})
 _DATA: Final = b"data:"
+_NEWLINE: Final = ord("\n")
 Container = dict[str, JSONValue] | list[JSONValue]
 
 
@@ -46,6 +47,12 @@ def rename_body(body: bytes, renaming: Renaming) -> bytes:
         return body
     result = rename(document, renaming)
     return body if result == document else orjson.dumps(result)
+
+
+def move_marks(marks: Sequence[tuple[int, int]], old: bytes, new: bytes) -> list[tuple[int, int]]:
+    """Return where the pieces of a renamed stream begin: at the same lines, as renaming keeps these."""
+    starts = [0, *(place + 1 for place, byte in enumerate(new) if byte == _NEWLINE)]
+    return [(starts[old.count(b"\n", 0, offset)], at_ms) for offset, at_ms in marks]
 
 
 def _is_stream(body: bytes) -> bool:

@@ -1,5 +1,6 @@
 """The recording gateway of a real server, with real clients in front of it and a model server behind it."""
 
+import json
 import socket
 import threading
 from collections.abc import Iterator
@@ -16,11 +17,12 @@ from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
-from tests.support.patience import patience_s
+from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, ProviderServer, Respond, provider_server
 
 pytestmark = pytest.mark.own_store
 SECRET = "sk-of-the-server"
+STREAM = "/gemini/models/gemini-9:streamGenerateContent?alt=sse"
 
 
 def gemini_chunk(text: str, reason: str = "") -> dict[str, Any]:
@@ -214,17 +216,55 @@ def test_answer_is_recorded_when_the_agent_hangs_up(session: GatewaySession, gem
         exchange.send(gemini_chunk(" and last", "STOP"))
 
     gemini.respond = respond
-    address = urlsplit(f"{session.url}/gemini/models/gemini-9:streamGenerateContent")
-    body = b'{"contents": []}'
-    head = f"POST {address.path} HTTP/1.1\r\nhost: {address.netloc}\r\ncontent-length: {len(body)}\r\n\r\n"
-    with socket.create_connection((str(address.hostname), int(address.port or 0))) as agent:
-        agent.sendall(head.encode() + body)
-        answer = b""
-        while b"First" not in answer:
-            answer += agent.recv(65536)
+    read_until(b"First", session.url + STREAM, b'{"contents": []}')
     has_hung_up.set()
     [step] = session.steps(1)
     assert (step["status"], step["output"]["message"]["content"]) == ("ok", "First and last")
+
+
+def read_until(text: bytes, url: str, body: bytes) -> None:
+    """Post a body, and hang up when the answer contains a text."""
+    address = urlsplit(url)
+    target = f"{address.path}?{address.query}"
+    head = f"POST {target} HTTP/1.1\r\nhost: {address.netloc}\r\ncontent-length: {len(body)}\r\n\r\n"
+    with socket.create_connection((str(address.hostname), int(address.port or 0)), patience_s(30)) as agent:
+        agent.sendall(head.encode() + body)
+        answer = b""
+        while text not in answer:
+            answer += agent.recv(65536)
+
+
+def test_live_answer_of_a_fork_streams_and_is_stored_when_the_agent_hangs_up(
+    server: Server, session: GatewaySession, gemini: ProviderServer
+) -> None:
+    gemini.respond = gemini_text("Hello")
+    session.post(STREAM, {"contents": []})
+    post(server, f"/gateway/sessions/{session.url.rpartition('/')[2]}/end", {"exit_code": 0})
+    wait_until(lambda: session.summary()["sealed"], 30)
+    fork = post(server, "/reruns", {"run": session.id, "live": True})
+    has_hung_up = threading.Event()
+
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        exchange.send(gemini_chunk("First"))
+        has_hung_up.wait(patience_s(30))
+        exchange.send(gemini_chunk(" and last", "STOP"))
+
+    gemini.respond = respond
+    other = {"contents": [{"role": "user", "parts": [{"text": "Another question"}]}]}
+    read_until(b"First", server.url + fork["path"] + STREAM, json.dumps(other).encode())
+    has_hung_up.set()
+    count = len(gemini.requests)
+    again = post(server, f"/reruns/{fork['id']}/resume", {})
+    answer = GatewaySession(server, server.url + again["path"], session.id).post(STREAM, other)
+    assert (answer.status_code, "First" in answer.text, " and last" in answer.text) == (200, True, True)
+    assert len(gemini.requests) == count
+
+
+def post(server: Server, path: str, body: Any) -> Any:
+    response = httpx2.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30), trust_env=False)
+    assert response.status_code < 300, response.text
+    return response.json() if response.content else None
 
 
 def test_provider_that_hangs_up(session: GatewaySession, gemini: ProviderServer) -> None:

@@ -13,7 +13,7 @@ from tests.clients.model_server import model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession
-from tests.support.patience import patience_s
+from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
 CODEX_OUTPUT = "Chunk ID: ed063e\nWall time: 0.0 seconds\nProcess exited with code 0\nOutput:\nfrom-exec\n"
@@ -52,7 +52,7 @@ def rerun(server: Server) -> str:
     messages = [{"role": "user", "content": "Look"}, {"role": "assistant", "tool_calls": calls}, *results]
     session.post("/openai/v1/chat/completions", {"model": "m1", "messages": messages}).raise_for_status()
     post(server, f"/gateway/sessions/{opened['session']}/end", {"exit_code": 0})
-    session.summary()
+    wait_until(lambda: session.summary()["sealed"], 30)
     return str(post(server, "/reruns", {"run": opened["run"]})["id"])
 
 

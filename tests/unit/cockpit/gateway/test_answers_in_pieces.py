@@ -1,0 +1,83 @@
+"""Answers that reach the agent in pieces: recorded streams, and live ones before they are stored."""
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from cockpit.gateway import playback
+from cockpit.gateway.events import Outcome
+from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.transport.delivery import Delivery
+
+STREAM = [(b"content-type", b"text/event-stream")]
+BODY = b"data: 1\n\ndata: 2\n\n"
+
+
+class Agent:
+    """Collects the messages that it gets."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+
+    async def get(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+
+    @property
+    def bodies(self) -> list[bytes]:
+        return [message["body"] for message in self.messages[1:]]
+
+
+@pytest.mark.parametrize(("has_pauses", "least_s"), [(False, 0.0), (True, 0.1)])
+def test_stream_comes_in_its_recorded_pieces(*, has_pauses: bool, least_s: float) -> None:
+    agent = Agent()
+    marks = [(0, 40), (9, 100)]
+    outcome = Outcome(end=0.0, status=200, body=BODY, marks=marks, is_stream=True)
+    start_s = time.monotonic()
+    asyncio.run(playback.send(outcome, agent.get, has_pauses=has_pauses))
+    assert agent.bodies == [BODY[:9], BODY[9:], b""]
+    assert time.monotonic() - start_s >= least_s
+
+
+async def no_turn() -> None:
+    """Let the answer be the next one."""
+
+
+def start(headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    return {"type": "http.response.start", "status": 200, "headers": headers}
+
+
+def body(content: bytes, *, more_body: bool = True) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": content, "more_body": more_body}
+
+
+async def answer(agent: Agent, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
+    """Pass an answer on, and return what of it arrived before it was stored."""
+    delivery = Delivery(agent.get, no_turn)
+    for message in (start(headers), body(b"first"), body(b"", more_body=False)):
+        await delivery.pass_on(message)
+    early_bodies = agent.bodies
+    await delivery.finish()
+    return early_bodies
+
+
+def test_agent_sees_the_end_of_an_answer_when_it_is_stored() -> None:
+    stream, document = Agent(), Agent()
+    assert asyncio.run(answer(stream, STREAM)) == [b"first"]
+    assert asyncio.run(answer(document, [])) == []
+    assert stream.bodies == document.bodies == [b"first", b""]
+
+
+def test_document_that_breaks_off_is_refused() -> None:
+    async def break_off(agent: Agent) -> None:
+        delivery = Delivery(agent.get, no_turn)
+        await delivery.pass_on(start([]))
+        await delivery.pass_on(body(b'{"a'))
+        await delivery.fail(Refusal(status=502, reason="it broke off", may_retry=True), "openai")
+        await delivery.finish()
+
+    agent = Agent()
+    asyncio.run(break_off(agent))
+    assert agent.messages[0]["status"] == 502
+    assert b"it broke off" in b"".join(agent.bodies)
