@@ -20,6 +20,7 @@ from cockpit.http.transfer import slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.process import recovery  # isort: skip
+from cockpit.runners.consumer import RunnerConsumer  # isort: skip
 from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
 
@@ -84,7 +85,11 @@ gateway = Gateway(
                 WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal
             ),
             "websocket": consumer.SameOrigin(
-                SessionMiddlewareStack(URLRouter([path("ws/live", consumer.LiveConsumer.as_asgi())]))
+                SessionMiddlewareStack(
+                    URLRouter(
+                        [path("ws/live", consumer.LiveConsumer.as_asgi()), path("ws/runner", RunnerConsumer.as_asgi())]
+                    )
+                )
             ),
             "lifespan": lifespan,
         }

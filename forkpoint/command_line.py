@@ -12,6 +12,7 @@ _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
        forkpoint rerun RUN [options] -- COMMAND...
        forkpoint mcp-shim [--name NAME] -- COMMAND...
        forkpoint hook
+       forkpoint runner --app APP [options] -- COMMAND...
        forkpoint --version
 
 Record runs of LLM agents, and run the agents again. Each command lists its options with --help."""
@@ -36,6 +37,10 @@ def main() -> None:
         from forkpoint.bootstrap.hook import hook  # noqa: PLC0415 - as above
 
         sys.exit(hook())
+    if command == "runner":
+        from forkpoint.runner.command import run  # noqa: PLC0415 - as above
+
+        sys.exit(run(arguments))
     server = _server()
     if command == "--version":
         print_versions()

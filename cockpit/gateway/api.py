@@ -96,14 +96,14 @@ class RerunsView(APIView):
             rerun = services.start_fork(fork, **limits)
         else:
             rerun = services.start(body.run, is_comparison=body.compare, **limits)
-        return Response(_rerun_session(rerun, has_pauses=body.pauses), 201)
+        return Response(rerun_session(rerun, has_pauses=body.pauses), 201)
 
 
 class RerunResumeView(APIView):
     @extend_schema(operation_id="resume_rerun", request=None, responses={200: RerunSession, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Start the agent of a fork again, after it was killed or failed: it gets the answers that it got before."""
-        return Response(_rerun_session(services.resume(queries.find(id))))
+        return Response(rerun_session(services.resume(queries.find(id))))
 
 
 class RerunDetailView(APIView):
@@ -138,7 +138,8 @@ def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | No
     return prepare.parse({**fields, "policy": {"allow": ["model"] if body.live else []}})
 
 
-def _rerun_session(rerun: Rerun, *, has_pauses: bool = False) -> RerunSession:
+def rerun_session(rerun: Rerun, *, has_pauses: bool = False) -> RerunSession:
+    """Return what an agent needs to run in a rerun."""
     # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
     start = rerun.created_at.timestamp()
     session = Session(run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=has_pauses)

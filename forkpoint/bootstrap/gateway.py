@@ -152,8 +152,14 @@ def run_client(
     timeout_s: float | None = None,
 ) -> int:
     """Run a program with its model calls through the session at this address, and return its exit code."""
-    variables = {**environment, **clients.variables(environment, url)}
-    return _run_program(clients.command(words, url, client), variables, output, timeout_s)
+    return _run_program(*client_program(words, environment, url, client), output, timeout_s)
+
+
+def client_program(
+    words: Sequence[str], environment: Mapping[str, str], url: str, client: str
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command and the environment of a program whose model calls go through the session at this address."""
+    return clients.command(words, url, client), {**environment, **clients.variables(environment, url)}
 
 
 def _run_program(

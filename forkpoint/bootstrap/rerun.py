@@ -27,7 +27,7 @@ from forkpoint.bootstrap.network import Host
 
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
-_INPUT: Final = "{input}"
+INPUT: Final = "{input}"
 _LONGEST_VALUE: Final = 300
 # A recording that has just ended is complete a moment later.
 _COMPLETION_S: Final = 60.0
@@ -100,10 +100,10 @@ class Agent:
 
     def command(self, input: Any) -> list[str]:
         """Return the words with the recorded input in them; raise `CannotRun` if it is not known."""
-        if input is None and any(_INPUT in word for word in self.words):
+        if input is None and any(INPUT in word for word in self.words):
             raise CannotRun("the recording has no input, so that {input} has no value", BAD_INPUT)
         text = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
-        return [word.replace(_INPUT, text) for word in self.words]
+        return [word.replace(INPUT, text) for word in self.words]
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,16 @@ class Confinement:
         return variables
 
 
+def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement) -> dict[str, str]:
+    """Return the environment of an agent in an open rerun, without the addresses of the providers."""
+    variables = child_environment(agent.environment, rerun=session["id"])
+    return {
+        **variables,
+        **placeholders(agent.environment, session["placeholder_key"]),
+        **confinement.variables(server, session),
+    }
+
+
 def run_agent(
     server: Server,
     session: Any,
@@ -141,8 +151,7 @@ def run_agent(
 
     `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
     """
-    variables = child_environment(agent.environment, rerun=session["id"])
-    variables |= placeholders(agent.environment, session["placeholder_key"]) | confinement.variables(server, session)
+    variables = agent_variables(server, session, agent, confinement)
     command = agent.command(session["input"])
     url = server.url + session["path"]
     code = run_client(command, variables, url, agent.client, output=output, timeout_s=agent.timeout_s)
@@ -307,8 +316,14 @@ def option_parser() -> argparse.ArgumentParser:
         "--timeout", type=_limit, metavar="SECONDS", help="End the program after this time; no live call begins later."
     )
     parser.add_argument("--resume", metavar="RERUN", help="Restart the agent of a fork, with the same answers.")
+    add_agent_options(parser)
+    return parser
+
+
+def add_agent_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options with which an agent is started, by this command or by a runner."""
     parser.add_argument("--client", choices=CLIENTS, default="", help=CLIENT_HELP)
-    parser.add_argument("--url", help="Server with the recording. [env: FORKPOINT_URL]")
+    parser.add_argument("--url", help="Server with the recordings. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
     parser.add_argument(
         "--allow-tool",
@@ -340,4 +355,3 @@ def option_parser() -> argparse.ArgumentParser:
         help="Start a Python agent's clock when the recording started, and seed its random numbers and ids. "
         "Needs forkpoint[freeze] in its environment.",
     )
-    return parser

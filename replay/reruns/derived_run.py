@@ -29,18 +29,38 @@ from traces.storage import artifacts
 
 def write(rerun: Rerun, status: RunStatus) -> Run | None:
     """Write and seal the run of the agent's last start; None if it made no call that is known."""
+    contents = read(rerun)
+    if contents is None:
+        return None
+    run = _open(rerun, contents.rows)
+    artifacts.write_many({run.id: contents.parts})
+    traces.append_steps(run.id, contents.rows)
+    traces.seal_run(run.id, status)
+    return run
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunContents:
+    """The steps of a rerun with their labels, and their payloads."""
+
+    rows: Sequence[StepRow]
+    parts: Mapping[str, bytes]
+
+
+def read(rerun: Rerun, *, with_open_calls: bool = True) -> RunContents | None:
+    """Return the steps of the agent's last start; None if it made no call that is known.
+
+    `with_open_calls` includes calls without an answer.
+    """
     calls = rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).order_by("id")
     exchanges = [Exchange(call) for call in calls]
+    if not with_open_calls:
+        exchanges = [exchange for exchange in exchanges if exchange.is_complete]
     recording = _recording(rerun, exchanges)
     if recording is None:
         return None
     preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
-    rows = [*_Labels(rerun, exchanges).rows(preparation.rows)]
-    run = _open(rerun, rows)
-    artifacts.write_many({run.id: preparation.parts})
-    traces.append_steps(run.id, rows)
-    traces.seal_run(run.id, status)
-    return run
+    return RunContents(rows=[*_Labels(rerun, exchanges).rows(preparation.rows)], parts=preparation.parts)
 
 
 def _recording(rerun: Rerun, exchanges: Sequence[Exchange]) -> RecordedRun | None:

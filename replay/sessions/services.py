@@ -15,7 +15,7 @@ from replay.execution import event_log, leases, observers, runner, task_names
 from replay.execution.derived_run import container_status
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import session_lifecycle
-from replay.models import ReplaySession
+from replay.models import ReplaySession, Rerun
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
@@ -84,6 +84,8 @@ def cancel(session_id: UUID) -> ReplaySession:
                 current="",
             )
             container_status.cut_off(session)
+            # Its agent may still run on a machine that cannot be reached: its calls get no further answers.
+            Rerun.objects.filter(session=session_id, ended_at=None).update(ended_at=datetime.now(UTC))
             if session.run_id is not None:
                 traces.seal_run(session.run_id, RunStatus.FAILED)
                 observers.run_sealed(session.run_id)

@@ -30,6 +30,14 @@ def rerun(arguments: Annotated[list[str] | None, typer.Argument(metavar="RUN -- 
     raise typer.Exit(agent.rerun(arguments or []))
 
 
+@agents.command(add_help_option=False, context_settings=_SDK_SETTINGS)
+def runner(arguments: Annotated[list[str] | None, typer.Argument(metavar="--app APP -- COMMAND...")] = None) -> None:
+    """Wait for replays of an app in which its agent is to run again, and start it on this machine."""
+    from forkpoint.runner import command
+
+    raise typer.Exit(command.run(arguments or []))
+
+
 @agents.command("mcp-shim", add_help_option=False, context_settings=_SDK_SETTINGS)
 def mcp_shim(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
     """Stand before an MCP server on standard streams, to record its calls and to answer them in reruns."""

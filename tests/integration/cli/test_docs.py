@@ -16,6 +16,7 @@ from typer.main import get_command
 
 from cockpit.cli.app import app
 from forkpoint.bootstrap import record, rerun
+from forkpoint.runner import command as runner
 from tests.support.command_line import COMMAND_LOOP, CommandResult, Shell
 
 pytestmark = pytest.mark.own_store
@@ -122,6 +123,8 @@ def _is_known(words: list[str]) -> bool:
         return bool(record.option_parser().parse_args(words[1:]).command)
     if words[0] == "rerun":
         return bool(rerun.option_parser().parse_args(words[1 : words.index("--")]).run)
+    if words[0] == "runner":
+        return bool(runner.option_parser().parse_args(words[1 : words.index("--")]).app)
     while words and words[0] in getattr(command, "commands", ()):
         command, words = command.commands[words[0]], words[1:]
     if hasattr(command, "commands") and not command.invoke_without_command:

@@ -1,0 +1,1 @@
+"""The websocket that runners dial."""

@@ -1,0 +1,48 @@
+"""What a runner sends and what it accepts: input, session, and variables that its user allowed. Nothing else."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+# Addresses of the gateway, below that of the server: nothing that could name another host.
+_PATH: Final = re.compile(r"/gateway/[\w.-]+")
+_NAME: Final = re.compile(r"[\w.:-]{1,64}")
+_FIELDS: Final = {"type", "session", "attempt", "rerun", "variables"}
+_RERUN_FIELDS: Final = {"id", "run", "started_at", "input", "path", "placeholder_key"}
+
+
+class Unacceptable(Exception):
+    """What a server asked for that a runner does not do."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """The agent of a session is to start."""
+
+    session: str
+    attempt: int
+    rerun: Mapping[str, Any]
+    variables: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, message: Mapping[str, Any], env_allow: Collection[str]) -> "Start":
+        """Return a message's contents; raise `Unacceptable`."""
+        rerun, variables = message.get("rerun"), message.get("variables", {})
+        if surplus := sorted(set(message) - _FIELDS):
+            raise Unacceptable(f"it sent {', '.join(surplus)}, and a runner accepts only input, session and variables")
+        if not isinstance(rerun, dict) or not isinstance(variables, dict) or set(rerun) - _RERUN_FIELDS:
+            raise Unacceptable("it sent a session that this runner does not know: is its version the same?")
+        if names := sorted(set(variables) - set(env_allow)):
+            raise Unacceptable(f"it sent the variable {names[0]}, which --env-allow does not name")
+        if not _PATH.fullmatch(str(rerun.get("path"))):
+            raise Unacceptable("it sent an address that is not its own")
+        texts = [message.get("session"), rerun.get("id"), rerun.get("run")]
+        if not all(isinstance(text, str) and _NAME.fullmatch(text) for text in texts):
+            raise Unacceptable("it sent an id that is none")
+        values = [rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
+        if not all(isinstance(value, str) and "\0" not in value for value in values):
+            raise Unacceptable("it sent a value that is no text")
+        if not isinstance(message.get("attempt"), int):
+            raise Unacceptable("it sent no attempt")
+        return cls(message["session"], message["attempt"], rerun, variables)

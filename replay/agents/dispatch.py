@@ -1,0 +1,106 @@
+"""Which session a runner works on: claimed, adopted after a lost connection, or lost."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from replay.core.vocabulary import Engine, SessionStatus
+from replay.execution import event_log, leases, observers
+from replay.models import ReplaySession, Rerun, Runner
+from replay.reruns.schemas import RerunBudget
+from traces.core.vocabulary import StepType
+from traces.models import Step
+from traces.transitions import move
+
+
+def claim(runner: Runner, *, except_for: Collection[UUID] = ()) -> ReplaySession | None:
+    """Give a runner the oldest session of its app that waits for one, ready to start its agent; None if none waits."""
+    for session in _waiting(runner).exclude(id__in=except_for).order_by("created_at"):
+        with transaction.atomic():
+            if not _take(session.id, runner):
+                continue
+            session = ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session.id)
+            _begin(session, runner)
+            event_log.append(session.id, "session")
+        return session
+    return None
+
+
+def adopt(session_id: UUID, runner: Runner) -> ReplaySession | None:
+    """Continue a session whose agent this runner has not stopped; None if it is not this runner's any more."""
+    with transaction.atomic():
+        sessions = ReplaySession.objects.filter(id=session_id, runner=runner, rerun__ended_at=None)
+        is_mine = sessions.filter(status=SessionStatus.RUNNING).update(owner=runner.connection, heartbeat_at=Now())
+        if not is_mine and not (sessions.exists() and _take(session_id, runner)):
+            return None
+        ReplaySession.objects.filter(id=session_id).update(current="")
+        event_log.append(session_id, "session")
+    return ReplaySession.objects.select_related("source_run", "rerun").get(id=session_id)
+
+
+def lose(session_id: UUID, runner: Runner) -> None:
+    """Let a session wait for its runner, which has lost its connection, or for another one."""
+    with transaction.atomic():
+        is_moved = move(
+            ReplaySession.objects.filter(id=session_id, owner=runner.connection),
+            SessionStatus.RUNNING,
+            SessionStatus.AWAITING_OPERATOR,
+            owner="",
+            heartbeat_at=Now(),
+            current=f"The runner {runner.name} is away; the session goes on when it or another one is back",
+        )
+        if is_moved:
+            event_log.append(session_id, "session")
+
+
+def restart(session: ReplaySession, runner: Runner) -> None:
+    """Prepare another start of an agent that was killed: it gets the answers that it got before."""
+    with transaction.atomic():
+        _begin(session, runner)
+        event_log.append(session.id, "session")
+
+
+def _waiting(runner: Runner) -> QuerySet[ReplaySession]:
+    """Return the sessions that wait for a runner of the app. One that was lost is its runner's for a while."""
+    sessions = ReplaySession.objects.filter(engine=Engine.AGENT, source_run__app=runner.app, cancel_requested=False)
+    startable = observers.startable(sessions.filter(status=SessionStatus.PENDING)).values("id")
+    is_away = Q(status=SessionStatus.AWAITING_OPERATOR)
+    patience = timedelta(seconds=settings.TAKEOVER_S)
+    is_free = Q(runner=None) | Q(runner=runner) | Q(runner__connection="", runner__last_seen_at__lt=Now() - patience)
+    return sessions.filter(is_free, is_away | Q(id__in=startable))
+
+
+def _take(session_id: UUID, runner: Runner) -> bool:
+    sessions = ReplaySession.objects.filter(id=session_id)
+    move(sessions, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING)
+    return leases.claim(session_id, runner.connection)
+
+
+def _begin(session: ReplaySession, runner: Runner) -> None:
+    """Create the rerun of a session at its first start, or open it for another start."""
+    if session.rerun is None:
+        session.rerun = Rerun.objects.create(
+            source_run=session.source_run,
+            tools_to_run=runner.tools_to_run,
+            by=session.by,
+            profile=session.profile,
+            fork_sequence_no=session.fork_sequence_no,
+            budget=RerunBudget.model_validate(
+                {name: session.policy["budget"][name] for name in RerunBudget.model_fields}
+            ).model_dump(exclude_none=True),
+            is_live="model" in session.policy["allow"] and not session.policy["strict"],
+        )
+    else:
+        session.rerun.attempt += 1
+        session.rerun.names, session.rerun.ended_at, session.rerun.exit_code = [], None, None
+        session.rerun.save()
+    session.runner = runner
+    call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()
+    ReplaySession.objects.filter(id=session.id).update(
+        rerun=session.rerun, runner=runner, current="", planned_steps=call_count
+    )

@@ -1,0 +1,202 @@
+"""Follow a session whose agent runs: write its steps while they arrive, and end it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from django.db import transaction
+
+from replay.core.errors import LostOwnership
+from replay.core.vocabulary import FAILED, RerunDecision, SessionStatus
+from replay.execution import event_log, observers, task_names
+from replay.execution.derived_run import final_status
+from replay.execution.derived_run.open_run import open_run
+from replay.execution.messages import StepsMessage
+from replay.execution.session_row import SessionRow
+from replay.hooks import session_lifecycle
+from replay.models import ReplaySession, Rerun
+from replay.reruns import derived_run
+from replay.reruns import queries as reruns
+from traces import enqueue, notify
+from traces.core.vocabulary import Label, Reason, RunStatus
+from traces.ingest.step_rows import StepRow
+from traces.models import Step
+from traces.runs import services as traces
+from traces.storage import artifacts
+
+# Of an agent that is killed each time.
+MOST_STARTS: Final = 3
+# Exit codes of a command that the SDK ended: a tool was refused, or the session could not be reached.
+_SDK_EXITS: Final = {5: "a tool was refused", 6: "the server could not be reached"}
+_COLUMNS: Final = ("external_id", "type", "name", "status", "label", "reason", "input_ref", "output_ref", "error")
+
+Interruption = Literal["cancelled", "deadline", "taken over"]
+
+
+def interruption(session_id: UUID, owner: str) -> Interruption | None:
+    """Return why a session must not go on; None if it may."""
+    session = ReplaySession.objects.get(id=session_id)
+    if session.owner != owner or session.status != SessionStatus.RUNNING:
+        return "taken over"
+    if session.cancel_requested:
+        return "cancelled"
+    limit_s = session.policy["budget"]["deadline_s"]
+    is_late = limit_s is not None and datetime.now(UTC) - (session.started_at or session.created_at) > timedelta(
+        seconds=limit_s
+    )
+    return "deadline" if is_late else None
+
+
+def count_calls(session_id: UUID) -> int:
+    """Return a number that grows with every stored call and answer of the agent."""
+    rerun = Rerun.objects.get(session=session_id)
+    return rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).count()
+
+
+def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None:
+    """Write the steps that the agent has made so far; those of an earlier start that it did not make again go."""
+    session = _load(session_id)
+    contents = derived_run.read(_rerun(session), with_open_calls=is_final)
+    if contents is None:
+        return
+    row = SessionRow(session, owner)
+    if session.run_id is None:
+        open_run(row)
+    rows = contents.rows
+    first = _first_difference(row.run_id, rows)
+    stored_count = Step.objects.filter(run_id=row.run_id).count()
+    if first > len(rows) and stored_count == len(rows):
+        return
+    artifacts.write_many({row.run_id: contents.parts})
+    with transaction.atomic():
+        # First, because it checks ownership: only the owner may write steps.
+        row.record(_columns(rows), StepsMessage(seq=0, first=first, last=len(rows)), "session")
+        traces.truncate_steps(row.run_id, first - 1)
+        traces.append_steps(row.run_id, rows[first - 1 :])
+        notify.touch("runs")
+
+
+def finish(session_id: UUID, owner: str, *, exit_code: int, error: str = "") -> None:
+    """End a session whose agent has ended, unless another process has taken it over."""
+    try:
+        write_steps(session_id, owner, is_final=True)
+        session = _load(session_id)
+        problem = error or _problem(session, exit_code)
+        status = SessionStatus.FAILED_EXECUTION if problem else final_status.session_status(session, _counts(session))
+        columns: dict[str, Any] = {"error_code": "agent_failed", "error": problem} if problem else {}
+        _end(session, owner, status, exit_code=exit_code, **columns)
+    except LostOwnership:
+        return
+
+
+def stop(session_id: UUID, owner: str, reason: Interruption) -> None:
+    """End a session that was cancelled or that has reached its deadline."""
+    session = _load(session_id)
+    columns: dict[str, Any] = {}
+    status = SessionStatus.CANCELLED
+    if reason == "deadline":
+        status = SessionStatus.FAILED_EXECUTION
+        limit_s = session.policy["budget"]["deadline_s"]
+        columns = {"error_code": "budget_deadline", "error": f"the agent did not end within {limit_s:g} seconds"}
+    try:
+        _end(session, owner, status, exit_code=None, **columns)
+    except LostOwnership:
+        return
+
+
+def _end(session: ReplaySession, owner: str, status: SessionStatus, *, exit_code: int | None, **columns: Any) -> None:
+    """Move a session to an end state, seal its run, and let everything that waits for it go on."""
+    rerun, now = _rerun(session), datetime.now(UTC)
+    has_failed = exit_code != 0 or status in FAILED
+    with transaction.atomic():
+        columns |= {"current": "", "ended_at": now, "unused_calls": reruns.view(rerun).unused_steps}
+        SessionRow(session, owner).leave(status, **columns)
+        Rerun.objects.filter(id=rerun.id).update(ended_at=now, exit_code=exit_code)
+        if session.run_id is not None:
+            traces.seal_run(session.run_id, RunStatus.FAILED if has_failed else RunStatus.COMPLETED)
+            observers.run_sealed(session.run_id)
+        rerun.calls.update(exchange=None)
+        event_log.append(session.id, "session")
+        transaction.on_commit(partial(_send_tasks, session.id))
+    session_lifecycle.fire_end(session.id)
+
+
+def _send_tasks(session_id: UUID) -> None:
+    """Compare the run with its source, and start what waits for the session: the task finds that it has ended."""
+    enqueue.send(task_names.COMPARE, session_id)
+    enqueue.send(task_names.EXECUTE, session_id)
+
+
+def _problem(session: ReplaySession, exit_code: int) -> str:
+    """Return why what an agent did is no replay; empty if it ended in its own way, also with an error of its own."""
+    rerun = _rerun(session)
+    calls = rerun.calls.filter(attempt=rerun.attempt)
+    refusal_count = calls.filter(label="").count()
+    if refusal_count:
+        return f"{refusal_count} model calls of the agent were refused: its standard error and the report say which"
+    if exit_code in _SDK_EXITS and (exit_code == 6 or _has_refused_tool(rerun)):
+        return f"{_SDK_EXITS[exit_code]}, so the agent was ended: its standard error has the reason"
+    if session.run_id is None:
+        return f"the agent ended with exit code {exit_code} before its first model call: see its output"
+    return ""
+
+
+def _has_refused_tool(rerun: Rerun) -> bool:
+    return rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.REFUSAL).exists()
+
+
+def _first_difference(run_id: UUID, rows: Sequence[StepRow]) -> int:
+    """Return the number of the first step that is stored differently, or not at all."""
+    steps = Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*_COLUMNS)
+    for no, (step, row) in enumerate(zip(steps, rows, strict=False), 1):
+        if step != tuple(getattr(row, column) for column in _COLUMNS):
+            return no
+    return min(len(steps), len(rows)) + 1
+
+
+@dataclass(frozen=True)
+class _Costs:
+    """The calls of an agent that went to a provider."""
+
+    rows: Sequence[StepRow]
+
+    def total(self) -> object:
+        """Return what they cost; None if it is not known."""
+        costs = [row.cost_usd for row in self.rows]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _columns(rows: Sequence[StepRow]) -> dict[str, object]:
+    live_rows = [row for row in rows if row.reason == Reason.LIVE_MODEL]
+    labels = [row.label for row in rows]
+    return {
+        "checkpoint_no": len(rows),
+        "resolved_steps": len(rows),
+        "exact_count": labels.count(Label.EXACT),
+        "cached_count": labels.count(Label.CACHED),
+        "simulated_count": labels.count(Label.SIMULATED),
+        "live_calls": len(live_rows),
+        "cost_usd": _Costs(live_rows).total(),
+        "lost_workers": 0,
+    }
+
+
+def _counts(session: ReplaySession) -> Mapping[Label, int]:
+    return {
+        Label.EXACT: session.exact_count,
+        Label.CACHED: session.cached_count,
+        Label.SIMULATED: session.simulated_count,
+    }
+
+
+def _load(session_id: UUID) -> ReplaySession:
+    return ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session_id)
+
+
+def _rerun(session: ReplaySession) -> Rerun:
+    if session.rerun is None:
+        raise RuntimeError(f"the agent of session {session.id} was never started")
+    return session.rerun
