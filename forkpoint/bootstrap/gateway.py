@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
@@ -150,9 +150,20 @@ def run_client(
     *,
     output: int | None = None,
     timeout_s: float | None = None,
+    limit: Callable[[], None] | None = None,
 ) -> int:
-    """Run a program with its model calls through the session at this address, and return its exit code."""
-    return _run_program(*client_program(words, environment, url, client), output, timeout_s)
+    """Run a program with its model calls through the session at this address, and return its exit code.
+
+    Its process calls `limit` before the program starts.
+    """
+    command, variables = client_program(words, environment, url, client)
+    try:
+        process = subprocess.Popen(command, env=variables, stdout=output, preexec_fn=limit)  # noqa: PLW1509 - no threads
+    except OSError as error:
+        raise CannotRun(f"cannot run {words[0]}: {error.strerror}", BAD_INPUT) from error
+    except subprocess.SubprocessError as error:
+        raise CannotRun(f"cannot run {words[0]}: its network cannot be restricted", UNAVAILABLE) from error
+    return _wait(process, timeout_s)
 
 
 def client_program(
@@ -162,14 +173,8 @@ def client_program(
     return clients.command(words, url, client), {**environment, **clients.variables(environment, url)}
 
 
-def _run_program(
-    words: Sequence[str], environment: Mapping[str, str], output: int | None, timeout_s: float | None
-) -> int:
-    """Run a program until it ends, pass signals on to it, and return its exit code as shells show it."""
-    try:
-        process = subprocess.Popen(words, env=environment, stdout=output)
-    except OSError as error:
-        raise CannotRun(f"cannot run {words[0]}: {error.strerror}", BAD_INPUT) from error
+def _wait(process: subprocess.Popen[bytes], timeout_s: float | None) -> int:
+    """Wait until a program ends, pass signals on to it, and return its exit code as shells show it."""
 
     def forward(number: int, _: object) -> None:
         process.send_signal(number)

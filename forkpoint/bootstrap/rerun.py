@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,8 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
+from forkpoint.bootstrap.landlock import connect_limit, is_supported
+from forkpoint.bootstrap.left_processes import end_left_processes
 from forkpoint.bootstrap.network import Host
 
 # The agent does not do what its recording says.
@@ -83,6 +85,7 @@ def _run(
     confinement = Confinement(
         hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
     )
+    print(confinement.description(server), file=sys.stderr)
     return run_agent(server, session, Agent(words, environment, options.client, options.timeout), confinement)
 
 
@@ -119,13 +122,29 @@ class Confinement:
         """Return the variables that name the hosts, the clock and the random numbers of a Python program."""
         variables: dict[str, str] = {}
         if self.hosts is not None:
-            address = urlsplit(server.url)
-            port = address.port or (443 if address.scheme == "https" else 80)
-            host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
-            variables["FORKPOINT_HOSTS"] = ",".join([f"{host}:{port}", *self.hosts])
+            variables["FORKPOINT_HOSTS"] = ",".join(self._all_hosts(server))
         if self.is_frozen:
             variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
         return variables
+
+    def limit(self, server: Server) -> Callable[[], None] | None:
+        """Return what enforces the ports of the hosts in processes of any language; None if nothing can."""
+        ports = [Host.parse(host).port for host in self._all_hosts(server)] if self.hosts is not None else [None]
+        known_ports = [port for port in ports if port is not None]
+        return connect_limit(known_ports) if len(known_ports) == len(ports) and is_supported() else None
+
+    def description(self, server: Server) -> str:
+        """Return which connections are checked, and by what."""
+        if self.hosts is None:
+            return "Network: the program may connect to every host"
+        guard = "Python checks hosts" + (", the kernel TCP ports of all programs" if self.limit(server) else "")
+        return f"Network: the program may connect to {', '.join(self._all_hosts(server))} ({guard})"
+
+    def _all_hosts(self, server: Server) -> list[str]:
+        address = urlsplit(server.url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
+        return [f"{host}:{port}", *(self.hosts or ())]
 
 
 def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement) -> dict[str, str]:
@@ -154,7 +173,10 @@ def run_agent(
     variables = agent_variables(server, session, agent, confinement)
     command = agent.command(session["input"])
     url = server.url + session["path"]
-    code = run_client(command, variables, url, agent.client, output=output, timeout_s=agent.timeout_s)
+    limits: Any = {"timeout_s": agent.timeout_s, "limit": confinement.limit(server)}
+    code = run_client(command, variables, url, agent.client, output=output, **limits)
+    if count := end_left_processes(session["id"]):
+        print(f"{count} processes that the program left behind are ended.", file=sys.stderr)
     end = {"exit_code": code, "write_run": writes_run}
     return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code
 
