@@ -24,6 +24,7 @@ _PATCHES: Final = {
     "pydantic_ai.tool_manager": "pydantic_ai:patch_tools",
     "smolagents.agents": "smolagents:patch_agents",
     "smolagents.tools": "smolagents:patch_tools",
+    "autogen_core.tools._base": "autogen:patch_tools",
     "crewai.crew": "crewai:patch_crews",
     "crewai.agent.core": "crewai:patch_agents",
     "crewai.tools.base_tool": "crewai:patch_tools",

@@ -109,6 +109,13 @@ def test_crewai_crew_is_recorded(
     check_replay(recording, forkpoint)
 
 
+def test_autogen_agent_is_recorded(server: ModelServer, tmp_path: Path, forkpoint: WarmShell) -> None:
+    recording = record("autogen-0.7", "autogen_agent", server=server, folder=tmp_path)
+    check_model_calls(recording, server)
+    check_tools(recording)
+    check_replay(recording, forkpoint)
+
+
 @pytest.mark.parametrize(
     ("version", "agent"),
     [
