@@ -1,8 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useEffect, useRef, type ReactElement } from "react";
 import { outputQuery } from "@/api/replays/runners";
 import type { OutputView, SessionView } from "@/api/schema";
-import { hasEnded } from "@/domain/replays/status";
+import { paths } from "@/app/paths";
+import { hasEnded, waitsForRunner } from "@/domain/replays/status";
 import classes from "./OutputPanel.module.css";
 
 interface Props {
@@ -28,6 +30,14 @@ export function OutputPanel({ session, outputSeq }: Props): ReactElement | null 
         <ExitCode session={session} />
       </header>
       {error && <p className={`failed ${classes.none}`}>The output could not be loaded: {error.message}</p>}
+      {waitsForRunner(session) && (
+        <p className={classes.none}>
+          Start the runner again where the agent is installed, or another one of its app.{" "}
+          <Link {...paths.runners()} className={classes.link}>
+            Show runners
+          </Link>
+        </p>
+      )}
       {data && data.lines.length > 0 ? (
         <Lines output={data} />
       ) : (

@@ -17,7 +17,9 @@ export function LiveText({ session, streaming }: Props): ReactElement | null {
   useEffect(() => {
     box.current?.scrollTo({ top: box.current.scrollHeight });
   }, [length]);
-  if (hasEnded(session) || (session.live_calls === 0 && !streaming)) return null;
+  // The responses of an agent go to the agent itself.
+  const isExpected = session.engine === "follow" && session.live_calls > 0;
+  if (hasEnded(session) || (!isExpected && !streaming)) return null;
   return (
     <section className="panel" aria-labelledby="live-text">
       <header className={classes.head}>
