@@ -126,8 +126,8 @@ class Inspector:
             missing = level - references.keys()
             contains |= references
             if missing or None in references.values():
-                damaged = [key for key, parts in references.items() if parts is None]
-                losses |= _lost_artifacts(missing, Loss.MISSING) | _lost_artifacts(damaged, Loss.CORRUPT)
+                corrupt_keys = [key for key, parts in references.items() if parts is None]
+                losses |= _lost_artifacts(missing, Loss.MISSING) | _lost_artifacts(corrupt_keys, Loss.CORRUPT)
                 contains |= dict.fromkeys(missing)
             level = self._unread(chain.from_iterable(filter(None, references.values())), contains)
         self._whole.update(contains)

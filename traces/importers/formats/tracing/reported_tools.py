@@ -33,26 +33,26 @@ def replace_inferred(steps: Sequence[RecordedStep], inferred_keys: Collection[st
 
     A report takes the key of the step that it replaces, which may have been shown already, and its call id.
     """
-    inferred = [step for step in steps if step.key in inferred_keys]
+    guesses = [step for step in steps if step.key in inferred_keys]
     reports = {step.key: step for step in steps if step.type is StepType.TOOL and step.key not in inferred_keys}
-    if not inferred or not reports:
+    if not guesses or not reports:
         return [*steps]
     # A call that was cut off has nothing that the conversation lacks.
-    pairs = _pair(inferred, [step for step in reports.values() if step.status is not StepStatus.PARTIAL])
+    pairs = _pair(guesses, [step for step in reports.values() if step.status is not StepStatus.PARTIAL])
     replaced_keys = {step.key for step in pairs.values()}
     return [_adopt(step, pairs, is_report=step.key in reports) for step in steps if step.key not in replaced_keys]
 
 
-def _pair(inferred: Sequence[RecordedStep], reports: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
+def _pair(guesses: Sequence[RecordedStep], reports: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
     """Return the inferred steps by the keys of their reports."""
     by_id = {report.call_id: report.key for report in reports if report.call_id}
-    pairs = {by_id[step.call_id]: step for step in inferred if step.call_id in by_id}
+    pairs = {by_id[step.call_id]: step for step in guesses if step.call_id in by_id}
     found_keys = {step.key for step in pairs.values()}
     by_call: dict[str, deque[str]] = {}
     for report in reports:
         if report.key not in pairs:
             by_call.setdefault(_call(report), deque()).append(report.key)
-    for step in inferred:
+    for step in guesses:
         if step.key not in found_keys and (keys := by_call.get(_call(step))):
             pairs[keys.popleft()] = step
     return pairs
@@ -69,7 +69,7 @@ def _adopt(step: RecordedStep, pairs: Mapping[str, RecordedStep], *, is_report: 
     if not is_report:
         return step
     attributes = {**step.attributes, SDK_REPORT: True}
-    inferred = pairs.get(step.key)
-    if inferred is None:
+    guess = pairs.get(step.key)
+    if guess is None:
         return replace(step, attributes=attributes)
-    return replace(step, key=inferred.key, call_id=step.call_id or inferred.call_id, attributes=attributes)
+    return replace(step, key=guess.key, call_id=step.call_id or guess.call_id, attributes=attributes)
