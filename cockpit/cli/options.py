@@ -38,6 +38,15 @@ AllowHosts = Annotated[
     typer.Option("--allow-host", metavar="HOST[:PORT]", help="Host to which a Python agent may connect."),
 ]
 
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="follow|agent",
+        help="Follow the recording, or let a runner of the app start the agent for every replay. [default: follow]",
+    ),
+]
+
 # `bisect`
 FailedChecks = Annotated[
     list[str] | None,

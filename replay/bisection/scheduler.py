@@ -197,7 +197,8 @@ def _prepare(bisection: Bisection, next_step: _NextStep) -> prepare.PreparedRepl
         "max_cost_usd": _tighter_limit(budget.max_cost_usd, next_step.cost_usd),
     }
     policy = request.policy.model_copy(update={"budget": Budget.model_validate({**budget.model_dump(), **limits})})
-    replay = ReplayRequest(run=str(bisection.run_id), fork_step=bisection.forks[next_step.place][0], policy=policy)
+    fork = bisection.forks[next_step.place][0]
+    replay = ReplayRequest(run=str(bisection.run_id), fork_step=fork, policy=policy, engine=request.engine)
     if next_step.changed:
         replay = replay.model_copy(update={"overrides": request.overrides})
     return prepare.prepare(replay, brief=True)

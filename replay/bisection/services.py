@@ -15,14 +15,16 @@ from replay.checks import checks
 from replay.checks.pass_rules import choice_problems
 from replay.checks.schemas import CheckResult
 from replay.core.errors import ReplayRefusal
-from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import BisectionStatus
+from replay.core.plan import PlannedStep, PlanRefusal
+from replay.core.vocabulary import BisectionStatus, Engine
 from replay.execution import task_names
 from replay.models import Bisection
+from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.models import Run
 from traces.runs.queries import find_run
@@ -84,6 +86,8 @@ def start(
     preparation = _prepare(run, request)
     for refusal in preparation.refusals:
         raise ReplayRefusal(refusal)
+    if request.engine is Engine.AGENT:
+        runners.require_online(run.app)
 
     def make() -> str:
         forks = zip(preparation.forks, preparation.costs, strict=True)
@@ -121,6 +125,11 @@ def requeue_unfinished() -> int:
     return sum(_advance(bisection) for bisection in running)
 
 
+def _is_own_call(step: PlannedStep, request: BisectRequest) -> bool:
+    """Return whether a running agent makes this call itself, for which the server needs no provider."""
+    return request.engine is Engine.AGENT and step.type is StepType.MODEL and "model" in request.policy.allow
+
+
 def _advance(bisection_id: UUID) -> bool:
     sessions = scheduler.advance(bisection_id)
     for session in sessions:
@@ -131,10 +140,14 @@ def _advance(bisection_id: UUID) -> bool:
 def _prepare(run: Run, request: BisectRequest) -> _Preparation:
     recording = judging.judge_recording(run, request)
     replay_request = ReplayRequest(
-        run=str(run.id), fork_step=request.first_step, overrides=request.overrides, policy=request.policy
+        run=str(run.id),
+        fork_step=request.first_step,
+        overrides=request.overrides,
+        policy=request.policy,
+        engine=request.engine,
     )
     plan = prepare.prepare(replay_request).plan
-    live = [step for step in plan.steps if step.action == "live"]
+    live = [step for step in plan.steps if step.action == "live" or _is_own_call(step, request)]
     refusals = list(plan.refusals)
     if run.sealed_at is not None and recording.problem:
         refusals.append(PlanRefusal(code="validation_error", detail=recording.problem, where="/checks"))

@@ -12,12 +12,13 @@ from django.db import transaction
 from replay.checks import checks
 from replay.core.errors import ReplayRefusal
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import COMPLETED, SessionStatus
+from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.execution import event_log, task_names
 from replay.experiments import queries, scheduler
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import CellPlan, ExperimentPlan, ExperimentRequest
 from replay.models import Experiment, ExperimentRow
+from replay.runners import queries as runners
 from replay.saved_profiles import queries as library
 from replay.sessions import create, prepare, services
 from replay.sessions.schemas import ReplayRequest
@@ -55,6 +56,8 @@ def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -
     cells = [] if refusals else plan_cells(request)
     for refusal in refusals or _refusals(cells):
         raise ReplayRefusal(refusal)
+    if request.engine is Engine.AGENT:
+        runners.require_online(cells[0][1].run.app)
 
     def make() -> str:
         experiment = _create(request, cells, by)
@@ -114,7 +117,13 @@ def plan_cells(request: ExperimentRequest) -> list[_CellReplay]:
 
 
 def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:
-    return ReplayRequest(run=request.run, fork_step=request.fork_step, overrides=cell.overrides, policy=request.policy)
+    return ReplayRequest(
+        run=request.run,
+        fork_step=request.fork_step,
+        overrides=cell.overrides,
+        policy=request.policy,
+        engine=request.engine,
+    )
 
 
 def _refusals(cells: list[_CellReplay]) -> list[PlanRefusal]:

@@ -2,13 +2,15 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from uuid import UUID
 
 from django.db import transaction
 
-from replay.core.errors import SessionConflict
+from replay.core.errors import ReplayFailure, SessionConflict
+from replay.execution import observers
 from replay.execution.session_redaction import SessionRedaction
-from replay.models import Rerun, RerunCall
+from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns import exchanges, forks, recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
 from replay.reruns.core.matcher import Divergence, Match, Matcher, earlier_answers
@@ -169,12 +171,25 @@ class _Resolver:
         """Return the first answer of the chain."""
         if edited_request.output is not None:
             return self._override_answer(request, edited_request.output.value)
-        if isinstance(result, Match) and edited_request.body == request.body:
+        is_forked = self._fork is not None and self._place(result) >= self._fork.start
+        is_recorded = isinstance(result, Match) and edited_request.body == request.body
+        if isinstance(result, Match) and is_recorded and not (is_forked and self._is_reexecution):
             return self._recorded_answer(request, result)
-        if self._fork is None or self._place(result) < self._fork.start:
+        if not is_forked:
             return _Answer(refusal=self._explanation(result))
         request = _with_body(request, edited_request.body)
-        return self._repeated_answer(request) or self._cached_answer(request) or self._live_answer(request, result)
+        cached_answer = None if self._is_reexecution else self._cached_answer(request)
+        return self._repeated_answer(request) or cached_answer or self._live_answer(request, result)
+
+    @cached_property
+    def _session(self) -> ReplaySession | None:
+        """The replay that the rerun belongs to; None if a user started it."""
+        return ReplaySession.objects.filter(rerun=self._rerun).only("policy").first()
+
+    @property
+    def _is_reexecution(self) -> bool:
+        """Whether every call from the fork on gets a new answer: a sample that reuses an answer is none."""
+        return self._rerun.is_live and self._session is not None and self._session.policy["order"] == "reexecute"
 
     def _place(self, result: Match | Divergence) -> int:
         """Return the number of the recorded step that a call is, or in whose place it stands."""
@@ -244,6 +259,11 @@ class _Resolver:
             return _Answer(refusal=f"{self._explanation(result)}; `live` allows calls of the provider")
         if block := exchanges.find_block(self._rerun, request.provider, request.model):
             return _Answer(refusal=block, is_over_budget=True)
+        try:
+            if self._session is not None:
+                observers.call_intended(self._session.id, self._place(result))
+        except ReplayFailure as failure:
+            return _Answer(refusal=str(failure), is_over_budget=True)
         Rerun.objects.filter(id=self._rerun.id).update(live_calls=self._rerun.live_calls + 1)
         detail: JSONObject = {"note": self._explanation(result)}
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=detail)
@@ -268,6 +288,8 @@ class _Resolver:
 
     def _explanation(self, result: Match | Divergence) -> str:
         run = self._rerun.source_run_id
+        if isinstance(result, Match) and self._is_reexecution:
+            return f"the policy asks for a new answer to step {result.call.no}"
         if isinstance(result, Match):
             return f"the overrides change this call, so step {result.call.no} of run {run} does not answer it"
         if result.nearest is None or result.difference is None:

@@ -11,8 +11,9 @@ import orjson
 from django.db import transaction
 from django.db.models import F
 
+from replay.execution import observers
 from replay.live.pricing import price
-from replay.models import Rerun, RerunCall
+from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.matcher import RecordedRequest
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response
 from replay.reruns.schemas import RerunBudget
@@ -37,6 +38,8 @@ def store(call_id: int, lines: bytes, *, app: str) -> None:
         call.save(update_fields=["exchange"])
         if call.reason == Reason.LIVE_MODEL and (cost := Exchange(call).cost_usd):
             Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
+            for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
+                observers.call_paid(session_id, cost)
 
 
 def find_block(rerun: Rerun, provider: str, model: str) -> str:

@@ -16,6 +16,7 @@ from cockpit.cli.options import (
     Candidate,
     Checks,
     Document,
+    EngineName,
     FailedChecks,
     FirstStep,
     Json,
@@ -83,6 +84,7 @@ def bisect(
     overrides: Document = None,
     policy: Document = None,
     samples: Samples = None,
+    engine: EngineName = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     preview: Preview = False,
@@ -100,6 +102,7 @@ def bisect(
         overrides=overrides,
         policy=policy,
         samples=samples,
+        engine=engine,
         max_calls=max_calls,
         max_cost=max_cost,
     )
@@ -117,6 +120,7 @@ def experiment(
         str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")
     ] = None,
     samples: Annotated[int | None, typer.Option(min=1, metavar="N", help="Replays per combination.")] = None,
+    engine: EngineName = None,
     preview: Preview = False,
     json: Json = False,
     url: Url = None,
@@ -125,7 +129,7 @@ def experiment(
     """Fork a run with every combination of settings from a file, and compare the results."""
     from cockpit.cli.commands.searches import experiment as experiment_command
 
-    request = experiment_command.request_body(matrix, fork_step=fork_step, samples=samples)
+    request = experiment_command.request_body(matrix, fork_step=fork_step, samples=samples, engine=engine)
     act = experiment_command.preview if preview else experiment_command.experiment
     finish(act(run, request, json=json, url=url, token=token))
 

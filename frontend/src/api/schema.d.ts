@@ -2750,6 +2750,8 @@ export interface components {
              */
             parallel: number;
             budget: components["schemas"]["BisectBudget"];
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
             /**
              * Run
              * @default null
@@ -2771,6 +2773,7 @@ export interface components {
          *
          *     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
          *     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every probe.
          */
         BisectRequest: {
             /**
@@ -2832,6 +2835,8 @@ export interface components {
              */
             parallel: number;
             budget: components["schemas"]["BisectBudget"];
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
         };
         /**
          * BisectResult
@@ -4050,6 +4055,7 @@ export interface components {
          * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
          *
          *     By default every model step is requested again, because samples that reuse an answer are not samples.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every row.
          */
         ExperimentRequest: {
             /**
@@ -4086,6 +4092,8 @@ export interface components {
              * @default 2
              */
             parallel: number;
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
             budget: components["schemas"]["ExperimentBudget"];
         };
         /** ExperimentRowChanged */

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult, JudgementChoice
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import BisectionStatus, ProbeVerdict, SessionStatus
+from replay.core.vocabulary import BisectionStatus, Engine, ProbeVerdict, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import OverrideProfile, StepRef
 from traces.core.schema import Schema
@@ -39,6 +39,7 @@ class BisectRequest(JudgementChoice):
 
     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
+    With the engine `agent`, a runner of the run's app starts the agent for every probe.
     """
 
     question: PassQuestion = "check"
@@ -56,6 +57,7 @@ class BisectRequest(JudgementChoice):
     scan: Annotated[int, Field(ge=0, le=100)] = 4
     parallel: Annotated[int, Field(ge=1, le=16)] = 2
     budget: BisectBudget = Field(default_factory=BisectBudget)
+    engine: Engine = Engine.FOLLOW
 
     @model_validator(mode="before")
     @classmethod

@@ -34,6 +34,7 @@ def request_body(
     overrides: str | None,
     policy: str | None,
     samples: int | None,
+    engine: str | None,
     max_calls: int | None,
     max_cost: float | None,
 ) -> dict[str, Any]:
@@ -44,6 +45,8 @@ def request_body(
     request["budget"] = {name: value for name, value in budget.items() if value is not None}
     if samples is not None:
         request |= {"samples": samples, "reproduce": samples, "confirm": max(samples, 5)}
+    if engine is not None:
+        request["engine"] = engine
     if first is not None:
         request["first_step"] = int(first) if first.isdecimal() else first
     return request
