@@ -59,10 +59,10 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
         names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
         command = [*COMMAND, "runner", "--app", "desk", "--url", server.url, *options, "--"]
-        log = (tmp_path / f"runner{len(runners)}.log").open("w")
-        process = subprocess.Popen(
-            [*command, sys.executable, str(script), *arguments], env=environment, stderr=log, text=True
-        )
+        with (tmp_path / f"runner{len(runners)}.log").open("w") as log:
+            process = subprocess.Popen(
+                [*command, sys.executable, str(script), *arguments], env=environment, stderr=log, text=True
+            )
         runners.append(process)
         count = sum(item.poll() is None for item in runners)
         wait_until(lambda: len(online(server)) >= count, 30)

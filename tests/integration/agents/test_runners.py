@@ -1,23 +1,110 @@
 """Replays in which a runner starts the agent again."""
 
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
-from tests.integration.agents.conftest import StartRunner, ended, fork, get, printed
+from tests.integration.agents.conftest import StartRunner, ended, fork, get, post, printed
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
+from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
-LIVE_PROMPT = {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}]}
+LIVE: dict[str, Any] = {
+    "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}]},
+    "policy": {"allow": ["model"]},
+}
+# After its first call it stops for good, unless the file that the last argument names exists.
+_FIRST = """
+    import os, pathlib, signal, time
+    if not pathlib.Path(sys.argv[-1]).exists():
+        pathlib.Path(sys.argv[-1]).touch()
+        print(os.getpid(), flush=True)
+        {stop}
+"""
+KILLED_AGENT = AGENTS["chat"].replace("    messages +=", _FIRST.format(stop="os.kill(0, 9)") + "    messages +=")
+HANGING_AGENT = AGENTS["chat"].replace("    messages +=", _FIRST.format(stop="time.sleep(600)") + "    messages +=")
+ENDLESS_AGENT = """
+import subprocess, sys, time
+print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
+time.sleep(600)
+"""
 
 
 def test_fork_runs_the_agent(server: Server, models: ModelServer, run: str, start_runner: StartRunner) -> None:
     start_runner(AGENTS["chat"], "plain", options=("--name", "mine"))
     before = len(models.requests)
-    session = ended(server, fork(server, run, overrides=LIVE_PROMPT, policy={"allow": ["model"]}))
+    session = ended(server, fork(server, run, **LIVE))
     assert (session["status"], session["error"]) == ("completed_simulated", "")
     assert (session["runner"], session["exit_code"], session["live_calls"]) == ("mine", 0, 3)
     assert [body["messages"][0]["content"] for _, body in models.requests[before:]] == ["Answer in verse."] * 3
     assert printed(server, session["id"]) == [("stdout", ANSWER)]
     steps = get(server, f"/runs/{session['run']}/steps")["steps"]
     assert [step["type"] for step in steps] == ["model", "tool", "tool", "model", "tool", "model"]
+    repetition = ended(server, fork(server, run))
+    assert (repetition["status"], repetition["live_calls"]) == ("completed_exact", 0)
+
+
+def test_killed_agent_starts_again_with_the_same_answers(
+    server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
+) -> None:
+    start_runner(KILLED_AGENT, "plain", str(tmp_path / "mark"))
+    before = len(models.requests)
+    changed = {**LIVE, "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Kill."}}]}}
+    session = ended(server, fork(server, run, **changed))
+    assert (session["status"], session["exit_code"], session["resolved_steps"]) == ("completed_simulated", 0, 6)
+    assert len(models.requests) - before == 3
+    assert [text for _, text in printed(server, session["id"])][-1] == ANSWER
+
+
+def test_another_runner_goes_on_when_one_is_lost(
+    server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
+) -> None:
+    lost = start_runner(HANGING_AGENT, "plain", str(tmp_path / "mark"), options=("--name", "first"))
+    before = len(models.requests)
+    changed = {**LIVE, "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Wait."}}]}}
+    session = fork(server, run, **changed)
+    pid = first_line(server, session)
+    lost.kill()
+    os.kill(int(pid), signal.SIGKILL)
+    wait_until(lambda: get(server, f"/replays/{session}")["status"] == "awaiting_operator", 30)
+    start_runner(HANGING_AGENT, "plain", str(tmp_path / "mark"), options=("--name", "second"))
+    view = ended(server, session)
+    assert (view["status"], view["runner"], view["exit_code"]) == ("completed_simulated", "second", 0)
+    assert len(models.requests) - before == 3
+
+
+@pytest.mark.parametrize("ends_by", ["cancel", "deadline"])
+def test_agent_ends_with_its_whole_group(server: Server, run: str, start_runner: StartRunner, ends_by: str) -> None:
+    start_runner(ENDLESS_AGENT, options=("--parallel", "2"))
+    budget = {"deadline_s": 5} if ends_by == "deadline" else {}
+    sessions = [fork(server, run, policy={"budget": budget}) for _ in range(2)]
+    pids = [int(first_line(server, session)) for session in sessions]
+    if ends_by == "cancel":
+        for session in sessions:
+            post(server, f"/replays/{session}/cancel")
+    views = [ended(server, session) for session in sessions]
+    code = ("cancelled", "") if ends_by == "cancel" else ("failed_execution", "budget_deadline")
+    assert [(view["status"], view["error_code"]) for view in views] == [code] * 2
+    wait_until(lambda: not any(is_running(pid) for pid in pids), 30)
+
+
+def first_line(server: Server, session: str) -> str:
+    return wait_until(lambda: printed(server, session), 30)[0][1]
+
+
+def is_running(pid: int) -> bool:
+    path = Path(f"/proc/{pid}/stat")
+    return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_failed_agent_is_compared_and_says_why(server: Server, run: str, start_runner: StartRunner) -> None:
+    start_runner("import sys; sys.exit('no such order: ' + sys.argv[1])", "{input}")
+    session = ended(server, fork(server, run))
+    assert (session["status"], session["exit_code"]) == ("failed_execution", 1)
+    assert "before its first model call" in session["error"]
+    assert printed(server, session["id"]) == [("stderr", "no such order: Weather and time?")]

@@ -1,0 +1,44 @@
+"""What a runner accepts from its server."""
+
+from typing import Any
+
+import pytest
+
+from forkpoint.runner.messages import Start, Unacceptable
+
+RERUN = {
+    "id": "r1",
+    "run": "r0",
+    "started_at": "2026-01-01",
+    "input": "Hi",
+    "path": "/gateway/a.b-c",
+    "placeholder_key": "k",
+}
+MESSAGE = {"type": "start", "session": "s1", "attempt": 1, "rerun": RERUN, "variables": {}}
+
+
+def test_input_session_and_allowed_variables_are_accepted() -> None:
+    start = Start.parse({**MESSAGE, "variables": {"CITY": "Oslo"}}, ["CITY"])
+    assert (start.session, start.rerun["input"], start.variables) == ("s1", "Hi", {"CITY": "Oslo"})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"command": ["rm", "-rf", "/"]},
+        {"variables": {"LD_PRELOAD": "/tmp/evil.so"}},
+        {"variables": {"CITY": 1}},
+        {"variables": []},
+        {"rerun": {**RERUN, "path": "@evil.example/gateway/x"}},
+        {"rerun": {**RERUN, "path": "/gateway/../admin"}},
+        {"rerun": {**RERUN, "path": ".evil.example/gateway/x"}},
+        {"rerun": {**RERUN, "command": "rm"}},
+        {"rerun": {**RERUN, "placeholder_key": "a\0b"}},
+        {"rerun": None},
+        {"session": "../s"},
+        {"attempt": "1"},
+    ],
+)
+def test_everything_else_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(Unacceptable):
+        Start.parse({**MESSAGE, **change}, ["CITY"])
