@@ -28,7 +28,9 @@ class Shim:
         message = await read_message(receive)
         if route.shim == "exchanges":
             if not session.is_rerun:
-                self._journal.add(lambda: _exchange(route.server, message).lines(session))
+                # Its time is that of its arrival.
+                exchange = _exchange(route.server, message)
+                self._journal.add(lambda: exchange.lines(session))
         elif session.is_rerun and (response := await _response(session, route.server, message)) is not None:
             await send_message(send, response)
             return
