@@ -1,16 +1,21 @@
 """Fixtures and options of all tests."""
 
+import gc
 import zlib
 from collections.abc import Iterator
+from typing import Final
 
 import hypothesis
 import pytest
 from django.db import connection
 from pytest_django import Settings
 
+# As in the command line.
+_OBJECTS_PER_COLLECTION: Final = 50_000
+
 # No deadline, because durations depend on the machine. Always the same examples, so that a failure is caused by the
 # change at hand. `--hypothesis-profile nightly` runs more and different examples each time.
-hypothesis.settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("quick", max_examples=25, deadline=None, derandomize=True)
 hypothesis.settings.register_profile("nightly", max_examples=2000, deadline=None)
 hypothesis.settings.load_profile("quick")
 
@@ -39,6 +44,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _shape_of(item: pytest.Item) -> str:
     """Return the shape that runs a divided test: by its name, so that no change of other tests moves it."""
     return ("embedded", "distributed")[zlib.crc32(item.nodeid.encode()) % 2]
+
+
+def pytest_collection_finish() -> None:
+    """Search only for the garbage of tests: all modules and tests are imported now, and stay."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
 @pytest.fixture(autouse=True)

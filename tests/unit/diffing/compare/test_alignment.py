@@ -160,7 +160,7 @@ def parent_of(steps: Sequence[SideStep], index: int) -> int | None:
 
 
 @given(runs(), runs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_alignment_is_injective_and_respects_parents(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> None:
     matches = align(base, candidate)
     assert len({m.base for m in matches}) == len({m.candidate for m in matches}) == len(matches)
@@ -176,7 +176,7 @@ def test_alignment_is_injective_and_respects_parents(base: Sequence[SideStep], c
 
 
 @given(runs(), runs())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_swapped_runs_swap_the_alignment(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> None:
     matches = {(m.base, m.candidate, m.found_by, m.is_move) for m in align(base, candidate)}
     back = {(m.candidate, m.base, m.found_by, m.is_move) for m in align(candidate, base)}
@@ -184,7 +184,7 @@ def test_swapped_runs_swap_the_alignment(base: Sequence[SideStep], candidate: Se
 
 
 @given(runs())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_run_aligns_with_itself(base: Sequence[SideStep]) -> None:
     copy = [replace(step, id=new_id(), origin=new_id()) for step in base]
     assert [(m.base, m.candidate) for m in align(base, copy)] == [(n, n) for n in range(len(base))]

@@ -156,13 +156,13 @@ def test_strict_plan_refuses_new_calls() -> None:
     assert list(conflicts.strict(Policy(), [], [event])) == []
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(forks())
 def test_execution_labels_steps_as_planned(fork: Replay) -> None:
     assert labels(fork.execute()) == planned_labels(fork.plan())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 @given(forks(), st.lists(st.one_of(texts, asks), min_size=1, max_size=6))
 def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | ToolCall]) -> None:
     waiting = list(answers)
@@ -199,7 +199,7 @@ def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | T
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(forks())
 def test_unreachable_steps_are_exact(fork: Replay) -> None:
     graph: Graph = fork.graph

@@ -181,7 +181,7 @@ policies = st.builds(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(runs, cells, st.lists(st.booleans(), min_size=5, max_size=5), policies)
 def test_shared_plans_equal_lone_plans(
     run: RecordedRun, cells: list[Cell], replayed: list[bool], policy: Policy

@@ -128,7 +128,7 @@ def _steps_with_unknown_input(events: Sequence[Event]) -> set[int]:
     return {event.call.node.no for event in incomplete if event.call.node is not None}
 
 
-many = settings(max_examples=170, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=85, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @many

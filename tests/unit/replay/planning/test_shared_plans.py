@@ -125,7 +125,7 @@ policies = st.builds(
 cells = st.lists(st.lists(st.one_of(model_entries, tool_entries), max_size=2), min_size=2, max_size=6)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(runs, cells, policies, st.sampled_from(["", "01", "02468ace"]), st.sampled_from(["desk", None]))
 def test_shared_plans_equal_lone_plans(
     run: RecordedRun, cells: list[list[JSONValue]], policy: Policy, digits: str, provider: str | None
