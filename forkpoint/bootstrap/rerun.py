@@ -176,7 +176,7 @@ def run_agent(
     limits: Any = {"timeout_s": agent.timeout_s, "limit": confinement.limit(server)}
     code = run_client(command, variables, url, agent.client, output=output, **limits)
     if count := end_left_processes(session["id"]):
-        print(f"{count} processes that the program left behind are ended.", file=sys.stderr)
+        print(f"Processes that the program left behind are ended: {count}", file=sys.stderr)
     end = {"exit_code": code, "write_run": writes_run}
     return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code
 
