@@ -36,7 +36,6 @@ from traces.core.schema import Schema
 log = structlog.get_logger("cockpit.runners")
 # The close code for a name that another runner has.
 NAME_IN_USE: Final = 4409
-_HELLO_S: Final = 10.0
 # Between two looks: while agents run, and while the runner waits.
 _BUSY_S: Final = 0.3
 _IDLE_S: Final = 2.0
@@ -131,7 +130,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         for item in hello.sessions:
             session = await _in_thread(dispatch.adopt, item.session, self._runner)
             if session is None or session.rerun is None or session.rerun.attempt != item.attempt:
-                await self._tell(protocol.Stop(session=item.session, reason="another runner has taken it over"))
+                await self._tell(protocol.Stop(session=item.session, reason="it has ended, or another runner has it"))
             else:
                 self._sessions[item.session] = item.attempt
         await self._wake_ups.start()

@@ -136,7 +136,8 @@ def _problem(session: ReplaySession, exit_code: int) -> str:
     calls = rerun.calls.filter(attempt=rerun.attempt)
     refusal_count = calls.filter(label="").count()
     if refusal_count:
-        return f"{refusal_count} model calls of the agent were refused: its standard error and the report say which"
+        calls_text = "a model call" if refusal_count == 1 else f"{refusal_count} model calls"
+        return f"{calls_text} of the agent got no answer: not in the recording, and not allowed to go live"
     if exit_code in _SDK_EXITS and (exit_code == 6 or _has_refused_tool(rerun)):
         return f"{_SDK_EXITS[exit_code]}, so the agent was ended: its standard error has the reason"
     if session.run_id is None:
