@@ -1,0 +1,96 @@
+"""Replays in which a runner starts the agent, from the fork to the diff."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import OpenCockpit
+from tests.clients.model_server import ANSWER, ModelServer, model_server
+from tests.services.server import Server
+from tests.support.command_line import COMMAND
+from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_runs import record, run_of
+from tests.support.patience import patience_ms, patience_s, wait_until
+
+StartRunner = Callable[[], "subprocess.Popen[str]"]
+RUN_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server in front of the model server, without the demo."""
+    variables = {"FORKPOINT_QUIET_S": "1", "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": f"{models.url}/v1"}
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def run(server: Server) -> str:
+    run = run_of(record(server, AGENTS["chat"], "plain"))
+    address = f"{server.url}/api/v1/runs/{run}"
+    wait_until(lambda: httpx2.get(address, timeout=patience_s(30), trust_env=False).json()["sealed"], 30)
+    return run
+
+
+@pytest.fixture
+def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
+    """Start a runner of the app “desk”."""
+    runners: list[subprocess.Popen[str]] = []
+
+    def start() -> "subprocess.Popen[str]":
+        script = tmp_path / "agent.py"
+        script.write_text(AGENTS["chat"])
+        variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORKPOINT"))}
+        options = ("--app", "desk", "--name", "mine", "--url", server.url)
+        command = [*COMMAND, "runner", *options, "--", sys.executable, str(script), "plain"]
+        runners.append(subprocess.Popen(command, env=variables, text=True))
+        return runners[-1]
+
+    yield start
+    for process in runners:
+        process.send_signal(signal.SIGTERM)
+        process.wait(patience_s(30))
+
+
+def test_fork_runs_the_agent(open_cockpit: OpenCockpit, run: str, start_runner: StartRunner) -> None:
+    cockpit = open_cockpit(f"/runs/{run}?step=1&fork=1")
+    page = cockpit.page
+    fork = page.get_by_role("region", name="Fork")
+    fork.get_by_role("textbox", name="System prompt").fill("Answer in verse.")
+    fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
+    engine = fork.get_by_role("region", name="Engine")
+    expect(engine).to_contain_text("No runner of desk is online")
+    expect(engine).to_contain_text("forkpoint runner --app desk --url http")
+    replay = fork.get_by_role("button", name="Replay")
+    expect(replay).to_be_disabled()
+
+    start_runner()
+    expect(engine).to_contain_text("mine", timeout=patience_ms(RUN_MS))
+    expect(replay).to_be_enabled()
+    replay.click()
+    output = page.get_by_role("region", name="Output")
+    expect(output).to_contain_text(ANSWER, timeout=patience_ms(RUN_MS))
+    expect(output).to_contain_text("on mine")
+    expect(output).to_contain_text("exit code 0", timeout=patience_ms(RUN_MS))
+    page.get_by_role("link", name="What changed?").click(timeout=patience_ms(RUN_MS))
+    expect(page.get_by_label("Verdict")).to_be_visible()
+
+    cockpit.go("/settings/runners")
+    row = page.get_by_role("row").filter(has_text="mine")
+    expect(row).to_contain_text("online")
+    expect(row).to_contain_text("0 of 1")
