@@ -128,8 +128,11 @@ class Runner:
     def _talk(self, connection: Any) -> None:
         """Announce the runner, and do what the server asks for until the connection ends."""
         connection.send(json.dumps(self._announcement()))
-        welcome = json.loads(connection.recv(timeout=_PING_S))
-        self._name, self._patience_s = str(welcome["name"]), float(welcome["patience_s"])
+        try:
+            welcome = json.loads(connection.recv(timeout=_PING_S))
+            self._name, self._patience_s = str(welcome["name"]), float(welcome["patience_s"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise CannotRun(f"{self._server.url} does not answer as a Forkpoint server", UNAVAILABLE) from error
         command = " ".join(self._agent.words)
         self._note(f"{self._name} waits for replays of {self._options.app}, to run: {command}")
         for agent in self._agents:
@@ -139,7 +142,7 @@ class Runner:
         sender.start()
         try:
             for text in connection:
-                self._handle(json.loads(text))
+                self._handle(_read(text))
         finally:
             is_over.set()
             sender.join()
@@ -236,6 +239,13 @@ class Runner:
 
     def _note(self, text: str) -> None:
         print(f"forkpoint runner: {text}", file=sys.stderr, flush=True)
+
+
+def _read(text: str | bytes) -> Any:
+    """Return the server's message; None if it is no JSON."""
+    with contextlib.suppress(ValueError):
+        return json.loads(text)
+    return None
 
 
 def option_parser() -> argparse.ArgumentParser:
