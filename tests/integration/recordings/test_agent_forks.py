@@ -39,7 +39,7 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "ANTHROPIC_API_KEY": "sk-2",
         "ANTHROPIC_BASE_URL": models.url,
     }
-    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
     yield server
     server.stop()

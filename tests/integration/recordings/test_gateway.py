@@ -63,7 +63,7 @@ def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest
         "GEMINI_API_KEY": SECRET,
         "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
     }
-    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
     yield server
     server.stop()

@@ -37,7 +37,7 @@ def models() -> Iterator[ModelServer]:
 @pytest.fixture(scope="module")
 def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {"FORKPOINT_QUIET_S": "1", "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": f"{models.url}/v1"}
-    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
     yield server
     server.stop()

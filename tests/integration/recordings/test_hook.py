@@ -27,7 +27,7 @@ CALLS = {
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with model_server() as models:
         variables = {"FORKPOINT_QUIET_S": "1", "OPENAI_API_KEY": "sk-1", "OPENAI_BASE_URL": f"{models.url}/v1"}
-        server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+        server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
         server.start()
         yield server
         server.stop()

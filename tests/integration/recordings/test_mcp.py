@@ -64,7 +64,7 @@ def server(desk: Desk, models: ModelServer, tmp_path_factory: pytest.TempPathFac
         "OPENAI_API_KEY": "sk-1",
         "OPENAI_BASE_URL": f"{models.url}/v1",
     }
-    server = Server(tmp_path_factory.mktemp("server") / "home", env=variables)
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
     yield server
     server.stop()

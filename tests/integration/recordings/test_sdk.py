@@ -29,7 +29,7 @@ print(run.id, forkpoint.flush(20), forkpoint.stats()["sent"])
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server") / "home", env={"FORKPOINT_QUIET_S": "1"})
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env={"FORKPOINT_QUIET_S": "1"})
     server.start()
     yield server
     server.stop()
