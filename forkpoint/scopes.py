@@ -368,6 +368,14 @@ class StepScope(Scope):
 
 
 def arguments_of(function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return a call's arguments by name, without `self` or `cls`."""
-    arguments = inspect.signature(function).bind(*args, **kwargs).arguments
-    return {name: value for name, value in arguments.items() if name not in {"self", "cls"}}
+    """Return a call's arguments by name, as a model would state them: without `self` or `cls`, and without the name of
+    the parameter that collects all others.
+    """
+    call = inspect.signature(function).bind(*args, **kwargs)
+    arguments: dict[str, Any] = {}
+    for name, value in call.arguments.items():
+        if call.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
+            arguments |= value
+        elif name not in {"self", "cls"}:
+            arguments[name] = value
+    return arguments

@@ -53,6 +53,8 @@ export default defineConfig({
   test: {
     // An environment per file, with all modules reloaded, would take most of the time.
     isolate: false,
+    // The tests of Python run at the same time.
+    testTimeout: 20_000,
     projects: [
       { extends: true, test: { name: "logic", environment: "node", include: ["src/**/*.test.ts"] } },
       {

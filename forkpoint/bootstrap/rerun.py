@@ -267,7 +267,7 @@ def report_text(report: Any) -> str:
             lines.append(f"  volatile values: {names}")
         elif not report["is_fork"]:
             # A fork's cached answers may be those of other runs.
-            lines.append("  only durations and ignored fields differ")
+            lines.append("  only durations, ignored fields or the order of members differ")
     for name in ("live", "overridden"):
         if report[name]:
             lines[0] += f", {report[name]} {name}"

@@ -2,11 +2,14 @@
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
 from uuid import UUID
+
+import orjson
 
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
@@ -15,7 +18,7 @@ from replay.reruns.core.renaming import Renaming
 from traces.core.json_access import as_list, as_object, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.formats.tracing.reported_tools import SDK_REPORT
+from traces.importers.formats.tracing.reported_tools import MODEL_TEXT, SDK_REPORT
 from traces.models import Step
 from traces.redaction.markers import kinds
 from traces.redaction.raw_responses import RAW_RESPONSE
@@ -137,8 +140,20 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     error = "" if step.status == StepStatus.OK else step.error or "Exception"
     if step.type == StepType.RETRIEVAL:
         return RecordedOutcome(output=as_object(output).get("documents"), error=error)
-    is_report = SDK_REPORT in load_attributes(run_id, no)
-    return RecordedOutcome(output=output, error=error, is_text=load_requests(run_id).has_headers and not is_report)
+    attributes = load_attributes(run_id, no)
+    is_text = load_requests(run_id).has_headers and SDK_REPORT not in attributes
+    return RecordedOutcome(output=_in_order(output, attributes), error=error, is_text=is_text)
+
+
+def _in_order(output: JSONValue, attributes: JSONObject) -> JSONValue:
+    """Return an output with its members in the order in which the agent wrote them for the model.
+
+    Stored values have none, and an agent that writes them in another order sends another request.
+    """
+    with suppress(orjson.JSONDecodeError):
+        value = orjson.loads(as_text(attributes.get(MODEL_TEXT)))
+        return value if value == output else output
+    return output
 
 
 def load_attributes(run_id: UUID, no: int) -> JSONObject:

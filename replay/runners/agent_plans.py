@@ -9,6 +9,7 @@ from replay.overrides.profile import Override
 from replay.runners import queries
 from traces.core.json_access import as_object
 from traces.core.vocabulary import StepType
+from traces.importers.formats.tracing.reported_tools import SDK_REPORT
 from traces.models import Run, Step
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.storage import artifacts
@@ -60,5 +61,7 @@ def _unknown_tools(run: Run) -> list[str]:
     # The gateway stores responses as they came; the SDK, which would know the tools, does not.
     if first_model is None or RAW_RESPONSE not in as_object(artifacts.available([first_model]).get(first_model)):
         return []
-    tools = steps.filter(type=StepType.TOOL).values_list("tool_name", "name")
-    return [*dict.fromkeys(tool_name or name for tool_name, name in tools)]
+    tools = [*steps.filter(type=StepType.TOOL).values_list("tool_name", "name", "attributes_ref")]
+    attributes = artifacts.available(ref for *_, ref in tools)
+    known_names = {tool_name or name for tool_name, name, ref in tools if SDK_REPORT in as_object(attributes.get(ref))}
+    return [*dict.fromkeys(tool_name or name for tool_name, name, _ in tools if (tool_name or name) not in known_names)]

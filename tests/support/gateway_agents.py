@@ -82,12 +82,12 @@ def note(name):
 @forkpoint.tool
 def get_weather(city: str) -> dict:
     note("get_weather")
-    return {"city": city, "degrees": 21}
+    return {"degrees": 21, "city": city}
 
 @forkpoint.tool
-def get_time(city: str) -> str:
+def get_time(**arguments: str) -> str:
     note("get_time")
-    raise NoClock(city, "no clock")
+    raise NoClock(arguments["city"], "no clock")
 
 client = openai.OpenAI()
 functions = {"get_weather": get_weather, "get_time": get_time}

@@ -265,6 +265,8 @@ def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models
     executions, requests = log.read_text(), len(models.requests)
     again = rerun(server, run, TOOL_AGENT, str(log))
     assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
+    # The requests are the same to the byte: results have the order that the agent gave them.
+    assert "3 calls exact\n  forkpoint.now: 1 exact" in again.stderr
     assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
     assert (log.read_text(), len(models.requests)) == (executions, requests)
 

@@ -17,6 +17,8 @@ from traces.core.vocabulary import StepStatus, StepType
 
 # The attribute of a tool step that the SDK reported.
 SDK_REPORT: Final = "sdk_report"
+# The attribute with the text that the model got for the report's output.
+MODEL_TEXT: Final = "model_text"
 
 
 def find_inferred(events: Iterable[JSONObject]) -> set[str]:
@@ -72,4 +74,6 @@ def _adopt(step: RecordedStep, pairs: Mapping[str, RecordedStep], *, is_report: 
     guess = pairs.get(step.key)
     if guess is None:
         return replace(step, attributes=attributes)
+    if isinstance(guess.output, str):
+        attributes[MODEL_TEXT] = guess.output
     return replace(step, key=guess.key, call_id=step.call_id or guess.call_id, attributes=attributes)
