@@ -13,6 +13,7 @@ import orjson
 from forkpoint.vocabulary import SDK_MARK
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepStatus
 
 MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
@@ -96,13 +97,17 @@ def find_response(body: bytes, id: JSONValue, *, is_stream: bool) -> JSONObject 
 def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
     """Return how a call ended, as fields of the event of a tool's result."""
     if response is None:
-        return {"status": "error", "error": problem or "the server sent no response"}
+        return {"status": StepStatus.ERROR, "error": problem or "the server sent no response"}
     if error := as_object(response.get("error")):
-        return {"status": "error", "error": f"McpError: {as_text(error.get('message'))}", "result": {"error": error}}
+        return {
+            "status": StepStatus.ERROR,
+            "error": f"McpError: {as_text(error.get('message'))}",
+            "result": {"error": error},
+        }
     result = {name: value for name, value in as_object(response.get("result")).items() if name != _META}
     text = "\n".join(_texts(result))
     if result.get("isError") is True:
-        return {"status": "error", "error": text or "the server reported an error", "result": result}
+        return {"status": StepStatus.ERROR, "error": text or "the server reported an error", "result": result}
     return {"status": "success", "result": text if _is_one_text(result) else result}
 
 
