@@ -21,7 +21,7 @@ export UV_NO_PROGRESS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
-	test-unit test-attribution test-integration test-embedded test-distributed test-browser test-clients test-agents test-semantic bench-sdk
+	test-unit test-attribution test-integration test-embedded test-recordings test-distributed test-browser test-clients test-agents test-semantic bench-sdk
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -90,7 +90,7 @@ run: setup ## serve Forkpoint with the demo on this machine
 
 # In parallel, because tests wait for processes and timers about half of the time; the longest part first. What these need is
 # made before, or the short parts would take their lanes on a new clone.
-PARTS := test-distributed test-embedded test-browser check test-unit test-semantic test-attribution
+PARTS := test-distributed test-embedded test-recordings test-browser check test-unit test-semantic test-attribution
 LANES ?= 4
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
 	@$(MAKE) --jobs=$(LANES) .make/engines .make/frontend .make/chromium
@@ -110,10 +110,15 @@ test-attribution: .make/dev
 
 # Tests that are about no difference between the shapes run in one of them; `make test-integration DIVIDE=` runs all in both.
 DIVIDE ?= --divide
-test-integration: test-embedded test-distributed
+test-integration: test-embedded test-recordings test-distributed
 
+# The tests that start agents and servers of their own mostly wait for these: a part of their own shortens the whole.
+RECORDINGS := tests/integration/recordings tests/integration/agents
 test-embedded: .make/engines .make/frontend
-	$(BIN)/python $(PYTEST) tests/integration tests/agents -m "not framework" --shape=embedded $(DIVIDE)
+	$(BIN)/python $(PYTEST) tests/integration $(RECORDINGS:%=--ignore=%) --shape=embedded $(DIVIDE)
+
+test-recordings: .make/dev .make/frontend .make/node
+	$(BIN)/python $(PYTEST) $(RECORDINGS) tests/agents -m "not framework" --shape=embedded $(DIVIDE)
 
 test-distributed: .make/engines .make/frontend
 	$(BIN)/python $(PYTEST) tests/integration --shape=distributed $(DIVIDE)
