@@ -296,7 +296,7 @@ class Recorder:
             if place is None:
                 return
             run_id, (step_id, parent_id, number) = self._gateway_run.id, place
-            # They name steps as the SDK alone would.
+            # Links name steps by ids that this run does not have.
             payload = {name: value for name, value in payload.items() if name != "links"}
         is_late = isinstance(payload.get("response"), Late)
         text = functools.partial(encode, payload) if is_late else encode(payload)
