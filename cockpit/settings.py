@@ -170,7 +170,7 @@ def _database() -> dict[str, Any]:
 def artifact_storage() -> dict[str, Any]:
     place = env.str("FORKPOINT_ARTIFACTS", default=str(HOME / "artifacts"))
     if not place.startswith("s3://"):
-        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": place}}
+        return {"BACKEND": "traces.storage.artifact_folder.ArtifactFolder", "OPTIONS": {"location": place}}
     bucket, _, prefix = place.removeprefix("s3://").partition("/")
     if not bucket:
         raise ImproperlyConfigured("FORKPOINT_ARTIFACTS names no bucket: set it to s3://bucket or to a folder.")

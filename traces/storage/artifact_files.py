@@ -17,17 +17,11 @@ _TOO_MANY: Final = 429
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a file once; a file that a crash left incomplete is written again."""
+    """Write a file once; an incomplete one is replaced."""
     with _storage_errors():
         storage = _storage()
-        if storage.exists(path):
-            if storage.size(path) == len(data):
-                return
-            storage.delete(path)
-        actual_path = storage.save(path, BytesIO(data))
-        # Another process wrote the same bytes at the same time.
-        if actual_path != path:
-            storage.delete(actual_path)
+        if not storage.exists(path) or storage.size(path) != len(data):
+            storage.save(path, BytesIO(data))
 
 
 def read(path: str) -> bytes | None:

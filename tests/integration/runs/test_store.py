@@ -1,9 +1,12 @@
 """Artifact store: bytes are returned unchanged or not at all."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,6 +23,7 @@ from traces.models import Artifact, ArtifactUse, Pack
 from traces.payloads.parts import MissingPart
 from traces.runs.services import retention
 from traces.storage import artifacts as artifact_store
+from traces.storage.artifact_folder import ArtifactFolder
 
 pytestmark = pytest.mark.django_db
 RUN = new_id()
@@ -98,6 +102,22 @@ def test_incomplete_file_is_rewritten() -> None:
     Path(storages["artifacts"].path(place)).write_bytes(b"half")
     assert artifact_store.write(data, media_type="text/plain", run_id=RUN) == sha256
     assert artifact_store.read_one(sha256).data == data
+
+
+def test_file_appears_in_full(tmp_path: Path) -> None:
+    folder = ArtifactFolder(str(tmp_path))
+
+    class Watched:
+        def chunks(self) -> Iterator[bytes]:
+            for chunk in (b"first ", b"second"):
+                # Another writer of the same bytes must not take a part for a file that a crash left.
+                assert not folder.exists("aa/file")
+                yield chunk
+
+    content: Any = Watched()
+    assert folder.save("aa/file", content) == "aa/file"
+    assert folder.save("aa/file", ContentFile(b"third")) == "aa/file"
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / "aa").iterdir()] == [("file", b"third")]
 
 
 def test_missing_file_is_reported_as_damage() -> None:
