@@ -64,7 +64,7 @@ class Call:
 class Outcome:
     """What came back, as far as it arrived; `error` says why no answer or only a part of it did.
 
-    `marks` are where each piece of the body begins, and when it arrived.
+    `marks` are where each piece of the body begins, and when it arrived. `is_cut`: the connection ended too early.
     """
 
     end: float
@@ -75,6 +75,7 @@ class Outcome:
     encoding: str = ""
     is_stream: bool = False
     error: str = ""
+    is_cut: bool = False
 
 
 def number_at(run_start: float, at: float) -> int:
@@ -135,6 +136,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
             headers=outcome.headers,
             body=body,
             marks=outcome.marks,
+            is_cut=outcome.is_cut,
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

@@ -118,6 +118,7 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
         marks=response.marks,
         body=response.body,
         is_stream=response.is_stream,
+        is_cut=response.is_cut,
     )
 
 
@@ -127,9 +128,12 @@ def _refusal_outcome(refusal: Refusal, provider: str) -> Outcome:
 
 
 async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:
-    """Send a stored answer: a stream in the pieces in which it came, and with the pauses between them if asked for."""
+    """Send a stored answer: a stream in the pieces in which it came, and with the pauses between them if asked for.
+
+    One that was cut off has no end here either, so that the connection is closed as the provider closed it.
+    """
     headers = upstreams.answer_headers(outcome.headers)
-    if not outcome.is_stream:
+    if not outcome.is_stream and not outcome.is_cut:
         await respond(send, outcome.status, headers, outcome.body)
         return
     await send({"type": "http.response.start", "status": outcome.status, "headers": headers})
@@ -140,7 +144,8 @@ async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:
             await asyncio.sleep(min((at_ms - previous_ms) / 1000, _LONGEST_PAUSE_S))
         await send({"type": "http.response.body", "body": outcome.body[start:end], "more_body": True})
         previous_ms, start = at_ms, end
-    await send({"type": "http.response.body", "body": b""})
+    if not outcome.is_cut:
+        await send({"type": "http.response.body", "body": b""})
 
 
 def _request(call: Call, limit: int) -> AgentRequest:

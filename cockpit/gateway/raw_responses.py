@@ -14,14 +14,18 @@ _GAP_MS: Final = 20
 Marks = Sequence[tuple[int, int]]
 
 
-def raw_response(*, api: str, status: int, headers: Iterable[tuple[str, str]], body: bytes, marks: Marks) -> JSONObject:
+def raw_response(
+    *, api: str, status: int, headers: Iterable[tuple[str, str]], body: bytes, marks: Marks, is_cut: bool
+) -> JSONObject:
     """Return a response: its body as a text, or in base64 if it is none.
 
     `marks` state for each piece where it begins in the body, and when it arrived, in milliseconds after the request.
+    `is_cut`: the connection ended before the answer did.
     """
     kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
     fields: JSONObject = {"api": api, "status": status, "headers": kept_headers, **_body(body)}
-    return {**fields, "marks": [[*mark] for mark in join_marks(marks)]}
+    cut: JSONObject = {"is_cut": True} if is_cut else {}
+    return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut}
 
 
 def join_marks(marks: Marks) -> list[tuple[int, int]]:

@@ -30,7 +30,6 @@ from replay.agents.output import PrintedLine
 from replay.execution import leases
 from replay.execution.runner import RUNNERS
 from replay.models import ReplaySession, Runner
-from replay.runners.queries import BEAT_S
 from traces.core.schema import Schema
 
 log = structlog.get_logger("cockpit.runners")
@@ -162,7 +161,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         beat_at = time.monotonic()
         try:
             while True:
-                if time.monotonic() - beat_at > BEAT_S:
+                if time.monotonic() - beat_at > leases.beat_s():
                     beat_at = time.monotonic()
                     if not await self._beat(runner):
                         return
@@ -182,13 +181,15 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             await self.close(SERVER_ERROR)
 
     async def _beat(self, runner: Runner) -> bool:
-        """Note that the runner is there; close the connection if it may not be, or has another one."""
+        """Note that the runner and its agents are there; close the connection if it may not be, or has another one."""
         if await _in_thread(self._find_caller) is None:
             await self.close(NO_ACCESS, "the token was revoked")
             return False
         if not await _in_thread(connections.beat, runner):
             await self.close(NAME_IN_USE, "this runner has connected again")
             return False
+        for session_id in [*self._sessions]:
+            await _in_thread(leases.beat, session_id, runner.connection)
         return True
 
     async def _follow(self, session_id: UUID, runner: Runner) -> None:
@@ -199,7 +200,6 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             await self._tell(protocol.Stop(session=session_id, reason=reason))
 
     def _look(self, session_id: UUID, runner: Runner) -> progress.Interruption | None:
-        leases.beat(session_id, runner.connection)
         reason = progress.interruption(session_id, runner.connection)
         if reason in {"cancelled", "deadline"}:
             progress.stop(session_id, runner.connection, reason)

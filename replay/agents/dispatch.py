@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from replay.core.vocabulary import Engine, SessionStatus
 from replay.execution import event_log, leases, observers
 from replay.models import ReplaySession, Rerun, Runner
+from replay.reruns import services as reruns
 from replay.reruns.schemas import RerunBudget
 from traces.core.vocabulary import StepType
 from traces.models import Step
@@ -96,9 +97,7 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
             is_live="model" in session.policy["allow"] and not session.policy["strict"],
         )
     else:
-        session.rerun.attempt += 1
-        session.rerun.names, session.rerun.ended_at, session.rerun.exit_code = [], None, None
-        session.rerun.save()
+        reruns.begin_again(session.rerun)
     session.runner = runner
     call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()
     ReplaySession.objects.filter(id=session.id).update(

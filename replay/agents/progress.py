@@ -1,7 +1,6 @@
 """Follow a session whose agent runs: write its steps while they arrive, and end it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Literal
@@ -158,20 +157,9 @@ def _first_difference(run_id: UUID, rows: Sequence[StepRow]) -> int:
     return min(len(steps), len(rows)) + 1
 
 
-@dataclass(frozen=True)
-class _Costs:
-    """The calls of an agent that went to a provider."""
-
-    rows: Sequence[StepRow]
-
-    def total(self) -> object:
-        """Return what they cost; None if it is not known."""
-        costs = [row.cost_usd for row in self.rows]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
-
-
 def _columns(rows: Sequence[StepRow]) -> dict[str, object]:
-    live_rows = [row for row in rows if row.reason == Reason.LIVE_MODEL]
+    live_costs = [row.cost_usd for row in rows if row.reason == Reason.LIVE_MODEL]
+    known_costs = [cost for cost in live_costs if cost is not None]
     labels = [row.label for row in rows]
     return {
         "checkpoint_no": len(rows),
@@ -179,8 +167,8 @@ def _columns(rows: Sequence[StepRow]) -> dict[str, object]:
         "exact_count": labels.count(Label.EXACT),
         "cached_count": labels.count(Label.CACHED),
         "simulated_count": labels.count(Label.SIMULATED),
-        "live_calls": len(live_rows),
-        "cost_usd": _Costs(live_rows).total(),
+        "live_calls": len(live_costs),
+        "cost_usd": sum(known_costs) if len(known_costs) == len(live_costs) else None,
         "lost_workers": 0,
     }
 

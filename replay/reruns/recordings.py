@@ -45,6 +45,7 @@ class RecordedResponse:
     """A response as it came from the provider; `api` is empty in recordings that lack it.
 
     `marks` state where each piece of a stream begins in the body, and when it came, in milliseconds after the request.
+    `is_cut`: the connection ended before the answer did.
     """
 
     status: int
@@ -52,6 +53,7 @@ class RecordedResponse:
     headers: Sequence[tuple[str, str]]
     body: bytes
     marks: Sequence[tuple[int, int]] = ()
+    is_cut: bool = False
 
     def rename(self, renaming: Renaming) -> "RecordedResponse":
         """Return the response with the new values."""
@@ -181,6 +183,7 @@ def read_response(attributes: JSONObject) -> RecordedResponse | None:
         headers=[(as_text(name), as_text(value)) for name, value in pairs],
         body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
         marks=[(offset, at_ms) for offset, at_ms in marks if is_integer(offset) and is_integer(at_ms)],
+        is_cut=raw.get("is_cut") is True,
     )
 
 

@@ -84,11 +84,16 @@ def resume(rerun: Rerun) -> Rerun:
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
         if rerun.exit_code == 0:
             raise SessionConflict("its agent has ended successfully")
-        rerun.attempt += 1
-        rerun.deadline_at = _deadline(RerunBudget.model_validate(rerun.budget))
-        rerun.names, rerun.ended_at, rerun.exit_code, rerun.run, rerun.diff_id = [], None, None, None, None
-        rerun.save()
+        begin_again(rerun)
     return rerun
+
+
+def begin_again(rerun: Rerun) -> None:
+    """Open a rerun for another start of its agent."""
+    rerun.attempt += 1
+    rerun.deadline_at = _deadline(RerunBudget.model_validate(rerun.budget))
+    rerun.names, rerun.ended_at, rerun.exit_code, rerun.run, rerun.diff_id = [], None, None, None, None
+    rerun.save()
 
 
 def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:

@@ -1,14 +1,11 @@
 """Integrity checks: find recorded payloads that are missing or damaged, or were never recorded."""
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
-
-from django.db import connections
 
 from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import StepStatus, StepType
@@ -69,27 +66,6 @@ class Inspector:
         suspects = rows if self._lost_artifacts else [row for row in rows if not row[4]]
         losses_by_step = ((row[0], self._losses_of(row)) for row in suspects)
         return {number: losses for number, losses in losses_by_step if losses}
-
-    def ranges(self, run_id: UUID, ranges: Sequence[tuple[int, int]]) -> Generator[dict[int, LostPayloads]]:
-        """Yield the lost payloads of each range of steps, as `steps` does.
-
-        A thread verifies the next range while the caller uses the yielded one: both spend most of their time in the
-        database and in digests, outside of the interpreter's lock. Close the generator, so that the thread ends.
-        """
-        if len(ranges) < 2:
-            yield from (self.steps(run_id, first, last) for first, last in ranges)
-            return
-        with ThreadPoolExecutor(1, thread_name_prefix="verification") as thread:
-            try:
-                pending = thread.submit(self.steps, run_id, *ranges[0])
-                for first, last in ranges[1:]:
-                    losses = pending.result()
-                    pending = thread.submit(self.steps, run_id, first, last)
-                    yield losses
-                yield pending.result()
-            finally:
-                # The thread has a connection of its own.
-                thread.submit(connections.close_all)
 
     def payload(self, field: str, digest: str) -> LostPayload | None:
         """Return the loss that makes a value unreadable, if any."""

@@ -66,6 +66,7 @@ class Answer:
             encoding=self._encoding,
             is_stream=self.media_type.startswith("text/event-stream"),
             error=error,
+            is_cut=bool(self.status) and not self.is_complete,
         )
 
     async def _deliver(self, message: Message) -> None:

@@ -1,7 +1,5 @@
 """Reused steps: copies of steps that no change reaches, verified before they are labelled exact."""
 
-from collections.abc import Mapping
-from contextlib import closing
 from typing import Final
 
 from django.db import transaction
@@ -24,8 +22,6 @@ from traces.storage.integrity import Inspector
 
 # Steps per transaction: short enough that other writers do not wait.
 _BATCH: Final = 2500
-# Steps verified at a time while those before them are copied; the first ones are verified before any copy.
-_LOOKAHEAD: Final = 1000
 
 
 class ReusedSteps:
@@ -55,27 +51,17 @@ class ReusedSteps:
 
     def copy(self, first: int, last: int) -> None:
         """Copy steps under their own numbers, except those before the checkpoint."""
-        first = max(first, self._checkpoints.last + 1)
-        ranges = [(start, min(start + _LOOKAHEAD - 1, last)) for start in range(first, last + 1, _LOOKAHEAD)]
-        with closing(self._inspector.ranges(self._source, ranges)) as losses_by_range:
-            for (start, end), losses in zip(ranges, losses_by_range, strict=True):
-                self._copy_range(start, end, losses)
-
-    def _copy_range(self, start: int, end: int, losses: Mapping[int, LostPayloads]) -> None:
-        """Copy verified steps, as far as the budget allows."""
         checkpoints = self._checkpoints
-        while start <= end:
+        while (start := max(first, checkpoints.last + 1)) <= last:
             self._row.check()
-            last = start + checkpoints.room_for(end - start + 1) - 1
-            lost_steps = {no: payloads for no, payloads in losses.items() if start <= no <= last}
-            self._refuse_lost(lost_steps)
-            checkpoints.counts[Label.EXACT] += last - start + 1 - len(lost_steps)
-            checkpoints.counts[Label.SIMULATED] += len(lost_steps)
+            end = start + checkpoints.room_for(min(_BATCH, last - start + 1)) - 1
+            losses = self._find_losses(start, end)
+            checkpoints.counts[Label.EXACT] += end - start + 1 - len(losses)
+            checkpoints.counts[Label.SIMULATED] += len(losses)
             with transaction.atomic():
-                checkpoints.commit(start, last)
-                self._copy_whole(start, last, lost_steps)
-                traces.append_steps(self._row.run_id, self._lost_rows(lost_steps))
-            start = last + 1
+                checkpoints.commit(start, end)
+                self._copy_whole(start, end, losses)
+                traces.append_steps(self._row.run_id, self._lost_rows(losses))
 
     def _copy_whole(self, first: int, last: int, losses: dict[int, LostPayloads]) -> None:
         """Copy the steps between the unreadable ones."""
@@ -129,13 +115,10 @@ class ReusedSteps:
     def _find_losses(self, first: int, last: int) -> dict[int, LostPayloads]:
         """Find unreadable steps; raises `ReplayFailure` if the policy does not accept them."""
         losses = self._inspector.steps(self._source, first, last)
-        self._refuse_lost(losses)
-        return losses
-
-    def _refuse_lost(self, losses: Mapping[int, LostPayloads]) -> None:
         if losses and are_refused(self._policy):
             no = min(losses)
             raise ReplayFailure(ARTIFACT_MISSING, refusal_text(self._policy, no, losses[no]), step=no)
+        return losses
 
     def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:
         losses = self._find_losses(event.first, event.last)

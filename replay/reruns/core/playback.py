@@ -3,6 +3,7 @@
 A response that contains nothing renamed stays as it is, byte for byte.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -51,8 +52,12 @@ def rename_body(body: bytes, renaming: Renaming) -> bytes:
 
 def move_marks(marks: Sequence[tuple[int, int]], old: bytes, new: bytes) -> list[tuple[int, int]]:
     """Return where the pieces of a renamed stream begin: at the same lines, as renaming keeps these."""
-    starts = [0, *(place + 1 for place, byte in enumerate(new) if byte == _NEWLINE)]
-    return [(starts[old.count(b"\n", 0, offset)], at_ms) for offset, at_ms in marks]
+    old_starts, new_starts = _line_starts(old), _line_starts(new)
+    return [(new_starts[bisect_right(old_starts, offset) - 1], at_ms) for offset, at_ms in marks]
+
+
+def _line_starts(body: bytes) -> list[int]:
+    return [0, *(place + 1 for place, byte in enumerate(body) if byte == _NEWLINE)]
 
 
 def _is_stream(body: bytes) -> bool:

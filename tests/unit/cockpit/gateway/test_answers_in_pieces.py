@@ -40,6 +40,14 @@ def test_stream_comes_in_its_recorded_pieces(*, has_pauses: bool, least_s: float
     assert time.monotonic() - start_s >= least_s
 
 
+@pytest.mark.parametrize("is_stream", [True, False])
+def test_answer_that_was_cut_off_does_not_end(*, is_stream: bool) -> None:
+    agent = Agent()
+    outcome = Outcome(end=0.0, status=200, body=BODY, is_stream=is_stream, is_cut=True)
+    asyncio.run(playback.send(outcome, agent.get, has_pauses=False))
+    assert [message.get("more_body") for message in agent.messages] == [None, True]
+
+
 async def no_turn() -> None:
     """Let the answer be the next one."""
 

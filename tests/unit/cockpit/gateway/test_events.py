@@ -161,8 +161,8 @@ def test_raw_response_is_kept_with_its_timing() -> None:
     }
 
 
-def test_raw_response_that_is_no_text_is_kept() -> None:
-    outcome = Outcome(end=2, status=200, body=b"\xff\x00")
+def test_raw_response_that_is_cut_inside_a_character_is_kept() -> None:
+    outcome = Outcome(end=2, status=200, body=b"\xff\x00", is_cut=True)
     call = make_call({"model": "m1", "messages": []})
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
     assert step.attributes[RAW_RESPONSE] == {
@@ -171,6 +171,7 @@ def test_raw_response_that_is_no_text_is_kept() -> None:
         "headers": [],
         "base64": "/wA=",
         "marks": [],
+        "is_cut": True,
     }
 
 
