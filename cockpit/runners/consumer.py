@@ -38,7 +38,8 @@ NAME_IN_USE: Final = 4409
 # Between two looks: while agents run, and while the runner waits.
 _BUSY_S: Final = 0.3
 _IDLE_S: Final = 2.0
-
+# What is written of a run takes longer the more there is: the pauses between are this many times as long.
+_PAUSE_FACTOR: Final = 4
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,9 +68,10 @@ class RunnerConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         await self.accept()
-        # The attempt of each agent that runs there, and how many calls of it are written.
+        # The attempt of each agent that runs there, how many calls of it are written, and when the next may be.
         self._sessions: dict[UUID, int] = {}
         self._call_counts: dict[UUID, int] = {}
+        self._write_times: dict[UUID, float] = {}
         self._event = asyncio.Event()
         self._wake_ups = Subscription(RUNNERS, self._event)
         self._is_leaving = False
@@ -203,10 +205,20 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         reason = progress.interruption(session_id, runner.connection)
         if reason in {"cancelled", "deadline"}:
             progress.stop(session_id, runner.connection, reason)
-        if reason is None and (count := progress.count_calls(session_id)) != self._call_counts.get(session_id):
-            self._call_counts[session_id] = count
-            progress.write_steps(session_id, runner.connection)
+        if reason is None and time.monotonic() > self._write_times.get(session_id, 0.0):
+            self._write(session_id, runner)
         return reason
+
+    def _write(self, session_id: UUID, runner: Runner) -> None:
+        """Write the steps of an agent if it has made calls since."""
+        count = progress.count_calls(session_id)
+        if count == self._call_counts.get(session_id):
+            return
+        start = time.monotonic()
+        progress.write_steps(session_id, runner.connection)
+        end = time.monotonic()
+        self._call_counts[session_id] = count
+        self._write_times[session_id] = end + _PAUSE_FACTOR * (end - start)
 
     async def _start_waiting(self, runner: Runner) -> None:
         """Start the agents of sessions that wait, as many as the runner has room for."""

@@ -101,7 +101,8 @@ def stop(session_id: UUID, owner: str, reason: Interruption) -> None:
         limit_s = session.policy["budget"]["deadline_s"]
         columns = {"error_code": "budget_deadline", "error": f"the agent did not end within {limit_s:g} seconds"}
     try:
-        _end(session, owner, status, exit_code=None, **columns)
+        write_steps(session_id, owner, is_final=True)
+        _end(_load(session_id), owner, status, exit_code=None, **columns)
     except LostOwnership:
         return
 
