@@ -33,9 +33,11 @@ CONTROLS: Final = {
     "families": 44,
     "patterns": 28,
     "novel": 36,
+    "services": 36,
+    "bureaus": 28,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
-STRICT_SETS: Final = {"wild", "patterns", "novel"}
+STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus"}
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}

@@ -10,6 +10,7 @@ from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.blind import BLIND
+from tests.bench.attribution.programs.bureaus import BUREAUS
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
@@ -18,6 +19,7 @@ from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.novel import NOVEL
 from tests.bench.attribution.programs.patterns import PATTERNS
+from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.programs.wild import WILD
@@ -36,6 +38,8 @@ HELD_OUT_SETS: Final = (
     "families",
     "patterns",
     "novel",
+    "services",
+    "bureaus",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -49,6 +53,8 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "families": FAMILIES,
     "patterns": PATTERNS,
     "novel": NOVEL,
+    "services": SERVICES,
+    "bureaus": BUREAUS,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
