@@ -1,4 +1,4 @@
-"""Research in two rounds over an index, statements that are checked one by one, and reviews of each file of a change."""
+"""Research in two rounds over an index, statements checked one by one, and reviews of each file of a change."""
 
 import re
 from typing import Final
@@ -166,7 +166,7 @@ def _headline(request: Request) -> str:
 
 def _speech(runtime: Runtime) -> str:
     settings = runtime.settings
-    statements = re.findall(r"^\* (.+)$", say(runtime, "splitter", f"Speech: {user(settings)}"), re.MULTILINE)
+    statements = re.findall(r"\* (.+)$", say(runtime, "splitter", f"Speech: {user(settings)}"), re.MULTILINE)
     verdicts = []
     for statement in statements:
         topic = next((word for word in ("jobs", "taxes", "schools", "trains") if word in statement.lower()), "none")

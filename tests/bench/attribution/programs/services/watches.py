@@ -66,7 +66,8 @@ def _logs(runtime: Runtime) -> str:
     return say(
         runtime,
         "pager",
-        f"Fault: {alarm}, seen {tally[alarm]} times.\nOwner: {duty.get('name')}, answers within {duty.get('hours')} hours.",
+        f"Fault: {alarm}, seen {tally[alarm]} times.\n"
+        f"Owner: {duty.get('name')}, answers within {duty.get('hours')} hours.",
     )
 
 
