@@ -26,7 +26,7 @@ _COMPUTE: Final = "diffing.tasks.compute"
 # Far more than a report takes.
 _GRACE: Final = timedelta(minutes=2)
 # The version of a report's content. A new version makes a new report for the same question.
-_VERSION: Final = 4
+_VERSION: Final = 5
 
 
 def diff(*, base_id: UUID, candidate_id: UUID, options: DiffOptions | None = None, by: str = "") -> DiffReport:

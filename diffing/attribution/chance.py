@@ -13,7 +13,8 @@ from diffing.attribution.difference_origins import Origin
 from diffing.attribution.roots import Reaction, Roots
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison, Pair
-from diffing.sentences.changes import step_name, value_note
+from diffing.sentences.changes import step_name
+from diffing.sentences.notes import plain_text, value_note
 from diffing.sentences.verdicts import Doubt, DoubtKind
 from traces.core.vocabulary import StepType
 
@@ -81,7 +82,7 @@ def _settings(comparison: Comparison) -> Iterator[Doubt]:
     """The declared configurations, which affect every step and need not show in any."""
     changes = [] if comparison.derived else declared_changes(comparison.base.run, comparison.candidate.run)
     if changes:
-        settings = "; ".join(value_note(change) for change in changes[:2])
+        settings = "; ".join(plain_text(value_note(change)) for change in changes[:2])
         yield Doubt(kind=DoubtKind.CONFIGURATION, settings=settings)
 
 

@@ -15,6 +15,7 @@ from diffing.content.facet import Facet
 from diffing.schemas.report import Attribution, Cause, PathLink
 from diffing.schemas.terms import AttributionVerdict, Confidence
 from diffing.sentences import attribution, changes, headlines
+from diffing.sentences.notes import Note, facet_note, join_effect, plain_note, plain_text, unpaired_note, value_note
 from diffing.sentences.text import capitalize
 from diffing.sentences.verdicts import (
     Answer,
@@ -129,7 +130,7 @@ class Case:
         if self.comparison.derived:
             return ""
         changes_ = declared_changes(self.comparison.base.run, self.comparison.candidate.run)
-        return "; ".join(map(changes.value_note, changes_[:2]))
+        return "; ".join(plain_text(value_note(change)) for change in changes_[:2])
 
     def _answer(self) -> Answer:
         return effects.answer(self.comparison, self.facets, self._pairs_before_final())
@@ -216,13 +217,9 @@ class Case:
     def _path(self, atom: Atom, links: Sequence[FlowLink]) -> list[PathLink]:
         start = self.comparison.pairs[links[0].producer] if links else atom.pair
         input_facet = atom.facet if atom.facet and atom.facet.part != "output" else None
-        text = (
-            changes.join_effect(changes.facet_note(input_facet), self._note(start))
-            if input_facet
-            else self._note(start)
-        )
+        note = join_effect(facet_note(input_facet), self._note(start)) if input_facet else self._note(start)
         side = "candidate" if start.candidate else "base"
-        path = [PathLink(step=step_ref(start.step), side=side, via="cause", text=text, evidence="inferred")]
+        path = [PathLink(step=step_ref(start.step), side=side, via="cause", note=note, evidence="inferred")]
         for link in links:
             pair = self.comparison.pairs[link.consumer]
             step = (pair.base if link.side == "base" else pair.candidate) or pair.step
@@ -231,7 +228,7 @@ class Case:
                     step=step_ref(step),
                     side=link.side,
                     via=link.kind,
-                    text=self._note(pair) or link.evidence,
+                    note=self._note(pair) or plain_note(link.evidence),
                     evidence="inferred",
                 )
             )
@@ -251,7 +248,7 @@ class Case:
         return Cause(
             category=facet.category if facet else "structure",
             title=capitalize(changes.step_name(pair)),
-            description=self._note(pair),
+            description=plain_text(self._note(pair)),
             base=step_ref(pair.base),
             candidate=step_ref(pair.candidate),
         )
@@ -265,12 +262,12 @@ class Case:
             candidate=step_ref(atom.pair.candidate),
         )
 
-    def _note(self, pair: Pair) -> str:
+    def _note(self, pair: Pair) -> Note:
         """The first difference of a pair: outputs before inputs."""
         if pair.sides is None:
-            return changes.unpaired_note(pair)
+            return unpaired_note(pair)
         facets = sorted(self.facets.get(pair.place, ()), key=_note_order)
-        return changes.facet_note(facets[0]) if facets else ", ".join(pair.changes)
+        return facet_note(facets[0]) if facets else plain_note(", ".join(pair.changes))
 
     def _evidence(self) -> list[Evidence]:
         reasoning = self.reasoning

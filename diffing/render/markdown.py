@@ -18,6 +18,7 @@ from diffing.schemas.terms import StepRef
 from diffing.sentences import labels
 from diffing.sentences.briefs import ALSO_UNCHANGED
 from diffing.sentences.glossary import TERMS
+from diffing.sentences.notes import plain_text
 from diffing.sentences.text import end_sentence, format_value
 from diffing.sequences.text_diff import shorten
 from traces.comments.schemas import CommentView
@@ -92,9 +93,9 @@ def _attribution(report: DiffReport) -> Iterator[str]:
     if attribution.path:
         yield f"\n## {labels.PATH}\n"
         for number, link in enumerate(attribution.path, 1):
-            text = f": {escape_text(link.text)}" if link.text else ""
+            note = f": {escape_text(plain_text(link.note))}" if link.note else ""
             kind, evidence = labels.LINK_KINDS[link.via], labels.LINK_EVIDENCE[link.evidence]
-            yield f"{number}. step {_step_label(link.step)} ({link.side}, {kind}, {evidence}){text}"
+            yield f"{number}. step {_step_label(link.step)} ({link.side}, {kind}, {evidence}){note}"
     open_changes = [f"{end_sentence(cause.title)} {cause.description}" for cause in attribution.alternatives]
     experiments = [attribution.cheapest_experiment] if attribution.cheapest_experiment else []
     yield from _list(f"## {labels.EVIDENCE}", attribution.evidence)

@@ -25,6 +25,7 @@ from diffing.schemas.sections import (
 )
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
+from diffing.sentences.notes import facet_note, plain_text
 from diffing.sentences.text import display_text
 from diffing.sequences.json_diff import LIMIT as VALUES
 from diffing.sequences.json_diff import value_changes
@@ -163,7 +164,7 @@ def _item(facet: Facet, texts: Texts) -> SectionItem:
     text = texts.diff(*pairs[0]) if pairs else None
     return SectionItem(
         kind=facet.kind,
-        title=summaries.item_title(phrases.step_name(facet.pair), phrases.facet_note(facet)),
+        title=summaries.item_title(phrases.step_name(facet.pair), plain_text(facet_note(facet))),
         relation="changed",
         base=step_ref(facet.pair.base),
         candidate=step_ref(facet.pair.candidate),

@@ -14,6 +14,7 @@ from diffing.report.scores import IMPORTED_SCORES
 from diffing.schemas.sections import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
+from diffing.sentences.notes import plain_text, value_note
 from diffing.sentences.summaries import RunTotals, SectionState, UnpairedCounts
 from diffing.sentences.text import display_text
 from diffing.sentences.verdicts import RunSide
@@ -67,7 +68,7 @@ def _group(kind: str, base: JSONObject, candidate: JSONObject) -> list[SectionIt
     if not changes:
         return []
     values = [ValueChange.model_validate(change._asdict()) for change in changes]
-    title = summaries.group_title(kind, [phrases.value_note(change) for change in changes[:_NAMED_VALUES]])
+    title = summaries.group_title(kind, [plain_text(value_note(change)) for change in changes[:_NAMED_VALUES]])
     return [SectionItem(kind=kind, title=title, relation="changed", base=None, candidate=None, values=values)]
 
 

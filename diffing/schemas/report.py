@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Final, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from diffing.schemas.evidence import Evidence
-from diffing.schemas.sections import AlignedPair, Relation, Sections
+from diffing.schemas.sections import AlignedPair, Relation, Sections, TextSpan
 from diffing.schemas.terms import AttributionVerdict, Category, Confidence, StepRef
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import Schema
 from traces.core.statuses import Status
 from traces.core.vocabulary import EdgeKind, JudgementSource, Outcome
@@ -54,13 +54,23 @@ class Deltas(Schema):
 
 
 class PathLink(Schema):
-    """One link from cause to effect, with the text that was passed on."""
+    """One link from cause to effect, with a note of what differs there."""
 
     step: StepRef
     side: Literal["base", "candidate"]
     via: EdgeKind | Literal["cause"]
-    text: str
+    # The texts of the spans make up the note.
+    note: list[TextSpan]
     evidence: Literal["tested", "inferred"]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_text(cls, link: JSONObject) -> JSONObject:
+        """Read a link of a stored report of version 1 or 2, whose note is a text without marks."""
+        if not isinstance(text := link.get("text"), str):
+            return link
+        rest = {key: value for key, value in link.items() if key != "text"}
+        return {**rest, "note": [{"op": "equal", "text": text}]}
 
 
 class Cause(Schema):
@@ -220,7 +230,7 @@ class DiffReport(Schema):
     evidence. If that comes from a proof, `observed` is the attribution by the recordings alone.
     """
 
-    schema_version: Literal["1", "2"] = "2"
+    schema_version: Literal["1", "2", "3"] = "3"
     id: UUID
     created_at: datetime
     base: RunRef

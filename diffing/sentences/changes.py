@@ -6,50 +6,29 @@ from typing import Final
 from diffing.compare.comparison import Pair
 from diffing.compare.placeholders import idle_side
 from diffing.content.facet import WINDOW, Facet
-from diffing.content.payload_texts import call_text
-from diffing.sentences.text import VALUE, capitalize, display_text, format_value, pointer_name
+from diffing.sentences.notes import (
+    MAX_CHANGES,
+    MIN_EQUAL,
+    QUOTE,
+    equal_share,
+    plain_text,
+    status_fields_first,
+    value_note,
+)
+from diffing.sentences.text import capitalize, display_text, format_value, pointer_name
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
-from diffing.sequences.text_diff import (
-    Span,
-    deleted_text,
-    difference_excerpts,
-    inserted_text,
-    normalise,
-    shorten,
-    word_diff,
-)
-from traces.core.json_access import as_list, as_object, member
-from traces.core.json_types import JSONValue
+from diffing.sequences.text_diff import deleted_text, inserted_text, normalise, shorten, word_diff
+from traces.core.json_access import as_object
 from traces.core.vocabulary import StepStatus, StepType
 
-# Characters quoted of a text in a sentence.
-QUOTE: Final = 90
 # Changed fields named with their values; of more, only the names.
 _NAMED_VALUES: Final = 2
 # Names of fields.
 _MAX_FIELDS: Final = 8
-# Differences searched for a status field.
-_MAX_CHANGES: Final = 40
-# Share of a text that an edit leaves unchanged; below it, the text is another one.
-_MIN_EQUAL: Final = 0.5
 # A change with more characters is named, not quoted.
 _MAX_QUOTED: Final = 160
-_STATUS_FIELDS: Final = (
-    "status",
-    "state",
-    "outcome",
-    "decision",
-    "result",
-    "success",
-    "accepted",
-    "approved",
-    "error",
-    "reason",
-)
-_STATUS_ORDER: Final = {name: place for place, name in enumerate(_STATUS_FIELDS)}
-
 # How the similarity of two texts was measured.
 METHODS: Final[Mapping[str, str]] = {
     "identical": "the texts are equal",
@@ -100,18 +79,6 @@ def unpaired_phrase(pair: Pair) -> str:
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
 
 
-def unpaired_note(pair: Pair) -> str:
-    """An unpaired step, as a note."""
-    return f"only in the {'base' if pair.base else 'candidate'}: {pair.step.summary}".rstrip(": ")
-
-
-def join_effect(cause: str, effect: str) -> str:
-    """The change at the first step of a path, and its effect on the step's output."""
-    if effect in {"", cause}:
-        return cause
-    return f"{cause}; so it {effect}" if effect.startswith("requests") else f"{cause}; {effect}"
-
-
 def edit_phrase(base: str, candidate: str, location: str) -> str:
     """An edit of a text, by the deleted and inserted words."""
     spans = word_diff(normalise(base), normalise(candidate))
@@ -124,52 +91,9 @@ def edit_phrase(base: str, candidate: str, location: str) -> str:
         return f"Adding “{shorten(insertions, QUOTE)}” to {location}"
     if deletions and not insertions:
         return f"Removing “{shorten(deletions, QUOTE)}” from {location}"
-    if len(deletions) + len(insertions) <= _MAX_QUOTED or _equal_share(spans) > _MIN_EQUAL:
+    if len(deletions) + len(insertions) <= _MAX_QUOTED or equal_share(spans) > MIN_EQUAL:
         return f"Changing “{shorten(deletions, QUOTE)}” to “{shorten(insertions, QUOTE)}” in {location}"
     return f"Rewriting {location} (now “{shorten(candidate, QUOTE)}”)"
-
-
-def facet_note(facet: Facet) -> str:
-    """A change as a note: “amount 4200 → 42”."""
-    if facet.part == "output" and (side := idle_side(facet.pair.base, facet.pair.candidate)):
-        return f"not run in the {side}: its output is a placeholder"
-    if facet.form == "ranks":
-        return _rank_note(facet)
-    if facet.kind == "tool calls":
-        return _calls_note(facet)
-    if facet.form == "messages":
-        return "; ".join(_message_note(item.op, item.role, item.base, item.candidate) for item in facet.messages[:2])
-    if facet.form == "text":
-        return text_note(display_text(facet.base), display_text(facet.candidate))
-    changes = value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES)
-    return "; ".join(value_note(change) for change in _status_fields_first(changes)[:2])
-
-
-def text_note(base: str, candidate: str) -> str:
-    """The deleted and inserted words of a text."""
-    spans = word_diff(normalise(base), normalise(candidate))
-    deletions, insertions = deleted_text(spans), inserted_text(spans)
-    # Fragments of two different sentences are less clear than both sentences.
-    if deletions and insertions and _equal_share(spans) < _MIN_EQUAL:
-        deletions, insertions = base, candidate
-    if deletions and insertions:
-        before, after = difference_excerpts(deletions, insertions, QUOTE)
-        return f"“{before}” → “{after}”"
-    return f"+ “{shorten(insertions, QUOTE)}”" if insertions else f"− “{shorten(deletions, QUOTE)}”"
-
-
-def value_note(change: Change) -> str:
-    """One difference of two values, with its name."""
-    name = pointer_name(change.path)
-    if change.op == "added":
-        return f"{name} {format_value(change.candidate)} added".strip()
-    if change.op == "removed":
-        return f"{name} {format_value(change.base)} removed".strip()
-    if isinstance(change.base, str) and isinstance(change.candidate, str):
-        base, candidate = map(format_value, difference_excerpts(change.base, change.candidate, VALUE))
-    else:
-        base, candidate = format_value(change.base), format_value(change.candidate)
-    return f"{name} {base} → {candidate}".strip()
 
 
 def step_name(pair: Pair) -> str:
@@ -186,11 +110,6 @@ TEXTS: Final = {
     "rendered prompt": "the rendered prompt",
     "query": "the query",
 }
-
-
-def _equal_share(spans: Sequence[Span]) -> float:
-    total = sum(len(span.text) for span in spans)
-    return sum(len(span.text) for span in spans if span.op == "equal") / total if total else 1.0
 
 
 def _message_edit(facet: Facet) -> str:
@@ -214,12 +133,6 @@ def _window_edit(facet: Facet) -> str:
     return f"{verb} {noun} from the context (“{shorten(first.base or first.candidate, QUOTE)}”)"
 
 
-def _message_note(op: str, role: str, base: str, candidate: str) -> str:
-    if op == "changed":
-        return f"{role}: {text_note(base, candidate)}"
-    return f"{role} {op}: “{shorten(candidate or base, QUOTE)}”"
-
-
 def _schemas(facet: Facet) -> str:
     base, candidate = as_object(facet.base), as_object(facet.candidate)
     added, removed = [name for name in candidate if name not in base], [name for name in base if name not in candidate]
@@ -232,7 +145,7 @@ def _schemas(facet: Facet) -> str:
 
 
 def _settings(facet: Facet, owner: str) -> str:
-    changes = _status_fields_first(value_changes(facet.base, facet.candidate, limit=6))
+    changes = status_fields_first(value_changes(facet.base, facet.candidate, limit=6))
     model = next((change for change in changes if pointer_name(change.path) == "model"), None)
     if model:
         return f"Switching the model from {format_value(model.base)} to {format_value(model.candidate)}"
@@ -271,48 +184,6 @@ def _rewritten(first: RewrittenDocument, other_counts: Mapping[str, int], name: 
     return edit_phrase(first.base, first.candidate, f"a document from {name}{also}")
 
 
-def _calls_note(facet: Facet) -> str:
-    """The calls that a model requests on each side."""
-    base_calls, candidate_calls = (
-        [call_text(call) for call in as_list(value)] for value in (facet.base, facet.candidate)
-    )
-    if note := _same_tool_note(facet.base, facet.candidate):
-        return note
-    before = ", ".join(call for call in base_calls if call not in candidate_calls)
-    after = ", ".join(call for call in candidate_calls if call not in base_calls)
-    if before and after:
-        base_excerpt, candidate_excerpt = difference_excerpts(before, after, QUOTE)
-        return f"requests {candidate_excerpt} instead of {base_excerpt}"
-    return f"now requests {shorten(after, QUOTE)}" if after else f"no longer requests {shorten(before, QUOTE)}"
-
-
-def _same_tool_note(base: JSONValue, candidate: JSONValue) -> str:
-    """Different arguments of one call to one tool; empty if more than that differs."""
-    changes = value_changes(base, candidate, limit=4)
-    parts = [change.path.split("/") for change in changes]
-    if not changes or any(len(path) != 4 or path[1:3] != ["0", "arguments"] for path in parts):
-        return ""
-    name = member(base[0], "name") if isinstance(base, list) else ""
-    return f"requests {name} with {', '.join(map(_argument_note, changes))}"
-
-
-def _argument_note(change: Change) -> str:
-    name = pointer_name(change.path)
-    if change.op == "removed":
-        return f"no {name}"
-    instead = f" instead of {format_value(change.base)}" if change.op == "changed" else ""
-    return f"{name} {format_value(change.candidate)}{instead}"
-
-
-def _rank_note(facet: Facet) -> str:
-    changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
-    count = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved")}
-    parts = [f"{number} {op}" for op, number in count.items() if number]
-    if new := rewritten_documents(facet.base, facet.candidate):
-        parts.append(f"{len(new)} reworded ({text_note(new[0].base, new[0].candidate)})")
-    return f"documents: {', '.join(parts) or 'different scores'}"
-
-
 def _answer(facet: Facet) -> str:
     """A change of a step's output: an override, or a different answer of a tool."""
     name = facet.pair.step.display_name
@@ -322,7 +193,7 @@ def _answer(facet: Facet) -> str:
         return failure
     if facet.form == "text":
         return edit_phrase(display_text(facet.base), display_text(facet.candidate), f"the output of {name}")
-    changes = _status_fields_first(value_changes(facet.base, facet.candidate, limit=_MAX_CHANGES))
+    changes = status_fields_first(value_changes(facet.base, facet.candidate, limit=MAX_CHANGES))
     return _one_value(changes[0], name) if len(changes) == 1 else f"Changing the output of {name} ({_fields(changes)})"
 
 
@@ -363,17 +234,9 @@ def _fields(changes: Sequence[Change]) -> str:
         named_changes = (
             op_changes if len(op_changes) <= _NAMED_VALUES else op_changes[:_NAMED_VALUES] if op == "changed" else []
         )
-        parts += map(value_note, named_changes)
+        parts += [plain_text(value_note(change)) for change in named_changes]
         rest = [pointer_name(change.path) for change in op_changes[len(named_changes) :]]
         more = "more " if named_changes else ""
         names = f"{', '.join(rest[:_MAX_FIELDS])}{'…' if len(rest) > _MAX_FIELDS else ''}"
         parts += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {names}"] if rest else []
     return "; ".join(parts)
-
-
-def _status_fields_first(changes: Sequence[Change]) -> list[Change]:
-    """Order differences: status fields first."""
-    return sorted(
-        changes,
-        key=lambda change: (change.op != "changed", _STATUS_ORDER.get(pointer_name(change.path), len(_STATUS_ORDER))),
-    )

@@ -41,6 +41,8 @@ def test_visitor_replies_to_a_comment_on_a_line(open_cockpit: OpenCockpit, demo:
     token = demo.ask("/shares", terms)["url"].rpartition("/")[2]
     visitor = open_cockpit(f"/share/{token}", scheme="dark")
     cause = visitor.page.get_by_role("region", name="From cause to effect")
+    expect(cause.locator("del").first).to_have_text("4200")
+    expect(cause.locator("ins").first).to_contain_text("Order totals are in cents")
     cause.get_by_role("button", name="1 comment").click()
     expect(cause.get_by_role("article", name="Comment by The owner")).to_contain_text("Add it to all desks.")
     line = visitor.page.get_by_role("group", name="Text difference").first

@@ -3686,10 +3686,10 @@ export interface components {
         DiffReport: {
             /**
              * Schema Version
-             * @default 2
+             * @default 3
              * @enum {string}
              */
-            schema_version: "1" | "2";
+            schema_version: "1" | "2" | "3";
             /**
              * Id
              * Format: uuid
@@ -5640,7 +5640,7 @@ export interface components {
         };
         /**
          * PathLink
-         * @description One link from cause to effect, with the text that was passed on.
+         * @description One link from cause to effect, with a note of what differs there.
          */
         PathLink: {
             step: components["schemas"]["StepRef"];
@@ -5651,8 +5651,8 @@ export interface components {
             side: "base" | "candidate";
             /** Via */
             via: components["schemas"]["EdgeKind"] | "cause";
-            /** Text */
-            text: string;
+            /** Note */
+            note: components["schemas"]["TextSpan"][];
             /**
              * Evidence
              * @enum {string}

@@ -4,7 +4,7 @@ from typing import Final, get_args
 
 from diffing.compare.comparison import Pair
 from diffing.compare.references import step_ref
-from diffing.sentences.changes import facet_note
+from diffing.sentences.notes import facet_note, plain_text
 from replay.overrides.profile import CallEnd
 from replay.proofs.core.types import Atoms, PathStep
 from replay.proofs.subject.subject import Subject
@@ -50,4 +50,4 @@ def _text(subject: Subject, pair: Pair) -> str:
     outputs = sorted(
         (facet for facet in facets if facet.part == "output"), key=lambda facet: facet.kind != "tool calls"
     )
-    return facet_note(outputs[0]) if outputs else "answered differently"
+    return plain_text(facet_note(outputs[0])) if outputs else "answered differently"

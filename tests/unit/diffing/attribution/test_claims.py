@@ -10,6 +10,7 @@ from diffing.content.similarity import Lexical
 from diffing.report.build import build_report
 from diffing.report.evidence import with_evidence
 from diffing.schemas.report import DiffOptions, DiffReport
+from diffing.sentences.notes import plain_text
 from diffing.sequences.text_diff import difference_excerpts
 from tests.support.comparing import (
     CONFIRMATION,
@@ -75,7 +76,9 @@ def test_placeholder_is_not_an_answer(is_swapped: bool) -> None:
     assert f"the {side} did not run issue_refund (it has a side effect), so its final answer is not" in result.sentence
     assert "[Forkpoint]" not in result.sentence
     assert "succeeded" not in result.sentence
-    assert f"not run in the {side}" in next(link.text for link in result.path if link.step.name == "issue_refund")
+    assert f"not run in the {side}" in next(
+        plain_text(link.note) for link in result.path if link.step.name == "issue_refund"
+    )
 
 
 def test_many_changed_fields_are_all_counted() -> None:

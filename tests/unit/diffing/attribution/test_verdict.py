@@ -83,9 +83,16 @@ def test_path_leads_through_call_to_answer() -> None:
         (6, "tool_call_id"),
         (7, "text"),
     ]
-    assert result.path[0].text == (
-        "+ “Amounts of issue_refund are in euros.”; so it requests issue_refund with amount 42 instead of 4200"
-    )
+    assert [(span.op, span.text) for span in result.path[0].note] == [
+        ("equal", "+ "),
+        ("insert", "“Amounts of issue_refund are in euros.”"),
+        ("equal", "; so it "),
+        ("equal", "requests issue_refund with "),
+        ("equal", "amount "),
+        ("delete", "4200"),
+        ("equal", " → "),
+        ("insert", "42"),
+    ]
     assert {link.evidence for link in result.path} == {"inferred"}
 
 

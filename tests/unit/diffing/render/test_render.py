@@ -98,8 +98,7 @@ def test_html_has_all_parts(refund: DiffReport) -> None:
         "medium confidence",
         "From cause to effect",
         "ARS",
-        "<ins>",
-        "<del>",
+        "amount <del>4200</del> → <ins>42</ins>",
         "Next test",
         *("prompt", "retrieval", "tool", "model", "output", "run"),
     ):

@@ -13,7 +13,7 @@ from diffing.schemas.evidence import CertificateKind as ProofCertificate
 from diffing.schemas.evidence import GateStatus, NoiseGate
 from diffing.schemas.sections import SectionName
 from diffing.schemas.terms import Category
-from diffing.sentences import attribution, changes, consequences, proofs
+from diffing.sentences import attribution, changes, consequences, notes, proofs
 from diffing.sentences.findings import (
     AssumptionKind,
     ChanceKind,
@@ -299,8 +299,8 @@ def calls() -> Iterator[Facet]:
 def change_lines() -> Iterator[str]:
     for item in facets():
         yield changes.facet_phrase(item)
-        yield changes.facet_note(item)
-    yield from map(changes.facet_note, calls())
+        yield notes.plain_text(notes.facet_note(item))
+    yield from map(notes.plain_text, map(notes.facet_note, calls()))
     yield changes.resampling_phrase(TOOL_PAIR)
     steps = [
         step(summary="It was sent."),
@@ -310,9 +310,10 @@ def change_lines() -> Iterator[str]:
     for alone in steps:
         for single in (pair(alone, None), pair(None, alone)):
             yield changes.unpaired_phrase(single)
-            yield changes.unpaired_note(single)
+            yield notes.plain_text(notes.unpaired_note(single))
     yield from changes.METHODS.values()
-    yield from (changes.join_effect("amount 1 → 2", effect) for effect in ("", "requests pay", "“a” → “b”"))
+    cause, *effects = map(notes.plain_note, ("amount 1 → 2", "", "requests pay", "“a” → “b”"))
+    yield from (notes.plain_text(notes.join_effect(cause, effect)) for effect in effects)
 
 
 GATE = NoiseGate(

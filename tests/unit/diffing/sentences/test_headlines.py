@@ -5,6 +5,7 @@ import pytest
 from diffing.report.evidence import with_evidence
 from diffing.schemas.report import DiffReport, Headline
 from diffing.sentences import headlines
+from diffing.sentences.notes import plain_text
 from tests.support.comparing import diff_of, failing_refund, fixed_refund
 from tests.unit.diffing.report.test_evidence import atom, evidence
 from tests.unit.diffing.sentences.headline_examples import headline_lines
@@ -50,11 +51,14 @@ def test_proof_of_another_cause_names_it() -> None:
     assert headlines.text(headline) == "Offering the tool pay changed the final answer."
 
 
-def test_reports_of_version_1_have_none() -> None:
+def test_reports_of_version_1_are_readable() -> None:
     report = refund(derived=True)
     body = report.model_dump(mode="json", exclude={"answers"}) | {"schema_version": "1"}
     del body["attribution"]["headline"]
+    for link in body["attribution"]["path"]:
+        link["text"] = "".join(span["text"] for span in link.pop("note"))
     stored = DiffReport.model_validate(body)
     proof = evidence(stored, atoms=[atom("a")], primary=[["a"]])
     assert with_evidence(stored, [proof]).attribution.headline is None
     assert stored.answers is None
+    assert plain_text(stored.attribution.path[0].note) == plain_text(report.attribution.path[0].note)

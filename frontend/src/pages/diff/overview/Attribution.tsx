@@ -1,11 +1,10 @@
 import { UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
-import type { Cause, DiffPlace, PathLink } from "@/api/schema";
+import type { Cause, DiffPlace, PathLink, TextSpan } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { pluralize } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { LongText } from "@/ui/TextView";
 import { markOf } from "@/domain/steps/labels";
 import { LineComments, moveBetweenLines } from "../comments/LineComments";
 import { useReport } from "../reportContext";
@@ -78,11 +77,7 @@ function Path({ path, cause, primary }: PathProps): ReactElement {
         return (
           <li key={index} className={index === 0 ? classes.cause : undefined}>
             <Node link={link} number={index + 1} name={index === 0 ? cause : undefined} />
-            {link.text && (
-              <blockquote className={classes.quote}>
-                <LongText text={link.text} limit={120} />
-              </blockquote>
-            )}
+            <Note spans={link.note} />
             {index === 0 && primary && <LineComments place={causePlace(primary)} subjectWords="the cause" />}
           </li>
         );
@@ -126,6 +121,21 @@ function Node({ link, number, name }: { link: PathLink; number: number; name: st
     </div>
   );
 }
+
+/** What differs at a step, with the old and the new text marked. */
+function Note({ spans }: { spans: readonly TextSpan[] }): ReactElement | null {
+  if (spans.length === 0) return null;
+  return (
+    <p className={classes.note}>
+      {spans.map(({ op, text }, index) => {
+        const Mark = MARKS[op];
+        return <Mark key={index}>{text}</Mark>;
+      })}
+    </p>
+  );
+}
+
+const MARKS = { equal: "span", delete: "del", insert: "ins" } as const;
 
 const LINK_EVIDENCE: Record<PathLink["via"], string> = {
   cause: "this is where the difference begins",
