@@ -20,6 +20,6 @@ Example::
 
 from forkpoint.capture.values import now, random, uuid
 from forkpoint.recorder import Recorder, recorder
-from forkpoint.setup import flush, init, is_replay, stats, tool
+from forkpoint.setup import base_url, flush, init, is_replay, stats, tool
 
-__all__ = ["Recorder", "flush", "init", "is_replay", "now", "random", "recorder", "stats", "tool", "uuid"]
+__all__ = ["Recorder", "base_url", "flush", "init", "is_replay", "now", "random", "recorder", "stats", "tool", "uuid"]

@@ -6,6 +6,8 @@ import time
 from typing import Final, NamedTuple
 
 VARIABLE: Final = "FORKPOINT_GATEWAY_RUN"
+# The address of the session, for what has no variable of its own, such as MCP servers.
+GATEWAY: Final = "FORKPOINT_GATEWAY"
 # Events of steps that are no model calls. Groups would be empty: the model calls in them are those of the gateway.
 _TYPES: Final = frozenset(
     {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
 from forkpoint import instrumentations
+from forkpoint.gateway_run import GATEWAY
 from forkpoint.recorder import Recorder, recorder
 from forkpoint.session import UNAVAILABLE, end_process
 from forkpoint.transport.writer import Redact
@@ -60,6 +61,17 @@ def tool(function: Any = "", /, *, version: str = "") -> Any:
     Examples: `@forkpoint.tool` and `@forkpoint.tool("get_order", version="2")`.
     """
     return recorder.tool()(function) if callable(function) else recorder.tool(function, version=version)
+
+
+def base_url(provider: str, address: str) -> str:
+    """Return the address of a provider's API: that of the gateway in a recording or a rerun, else `address`.
+
+    For clients that read no variable, and for providers that the server is configured with under a name of their own.
+
+    Example: `OpenAI(base_url=forkpoint.base_url("vllm", "http://gpu:8000/v1"))`.
+    """
+    gateway = os.environ.get(GATEWAY)
+    return f"{gateway}/{provider}" if gateway else address
 
 
 def is_replay() -> bool:

@@ -58,30 +58,31 @@ class Gateway:
         await asyncio.to_thread(self._journal.flush)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        route = find_route(scope["path"])
+        route = None
         try:
             if mcp_route := find_mcp_route(scope["path"]):
                 session = _session(mcp_route.session)
                 await self._mcp.serve(scope, receive, send, session, mcp_route)
                 return
+            route = find_route(scope["path"], self._configured_protocol)
             if route is None:
                 raise Refusal(
                     status=404,
-                    reason=f"the address has the form {PREFIX}SESSION/PROVIDER, where PROVIDER "
-                    f"is one of {', '.join(PROVIDERS)}, or mcp/NAME",
+                    reason=f"the address has the form {PREFIX}SESSION/PROVIDER, where PROVIDER is one of "
+                    f"{', '.join(PROVIDERS)}, a provider that this server is configured with, or mcp/NAME",
                 )
             session = _session(route.session)
             if scope["method"] == "HEAD":
                 await respond(send, 200, JSON, b"")
             elif scope["method"] == "GET" and route.lists_models:
-                await respond(send, 200, JSON, model_list(route.provider, self._upstream(route.provider).models))
+                await respond(send, 200, JSON, model_list(route.protocol, self._upstream(route.provider).models))
             elif scope["method"] == "POST" and route.operation is not None:
                 request = _Request(scope, route, session, route.operation)
                 await (self._play if session.is_rerun else self._forward)(request, receive, send)
             else:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{scope['path'][-200:]}”")
         except Refusal as refusal:
-            await respond(send, refusal.status, refusal.headers(), refusal.body(route.provider if route else ""))
+            await respond(send, refusal.status, refusal.headers(), refusal.body(route.protocol if route else ""))
 
     async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Answer a request from a recording, or live where a fork allows it."""
@@ -132,7 +133,7 @@ class Gateway:
         await asyncio.to_thread(store, call, None, call_id)
         error = await self._exchange(request, call, answer)
         if error:
-            await delivery.fail(_no_answer(error), request.route.provider)
+            await delivery.fail(_no_answer(error), request.route.protocol)
         await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
@@ -145,7 +146,7 @@ class Gateway:
         try:
             error = await self._exchange(request, call, answer)
             if error:
-                await answer.fail(_no_answer(error), request.route.provider)
+                await answer.fail(_no_answer(error), request.route.protocol)
         finally:
             outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
             entry.finish(outcome)
@@ -155,6 +156,12 @@ class Gateway:
         upstream = self._upstream(request.route.provider)
         headers = upstreams.request_headers(request.scope["headers"], upstream.key)
         return await self._client.exchange("POST", call.url(upstream.base_url), headers, call.body, answer)
+
+    def _configured_protocol(self, provider: str) -> str:
+        try:
+            return upstreams.protocol(provider)
+        except ImproperlyConfigured as error:
+            raise Refusal(status=400, reason=str(error)) from error
 
     def _upstream(self, provider: str) -> upstreams.Upstream:
         """Return where the calls of a provider go. The configuration does not change while the server runs."""
@@ -207,6 +214,7 @@ class _Request:
             run_id=self.session.run_id,
             id=uuid4().hex,
             provider=self.route.provider,
+            protocol=self.route.protocol,
             operation=self._operation,
             run_start=self.session.start,
             start=start,

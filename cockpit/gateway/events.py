@@ -46,6 +46,7 @@ class Call:
     run_id: str
     id: str
     provider: str
+    protocol: str
     operation: Operation
     # When the run and the call began, in seconds since 1970.
     run_start: float

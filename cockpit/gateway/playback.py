@@ -81,7 +81,7 @@ def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:
-            store(call, _refusal_outcome(refusal, call.provider), problem.call_id, limit=limit)
+            store(call, _refusal_outcome(refusal, call.protocol), problem.call_id, limit=limit)
         raise refusal from problem
 
 
@@ -122,9 +122,9 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
     )
 
 
-def _refusal_outcome(refusal: Refusal, provider: str) -> Outcome:
+def _refusal_outcome(refusal: Refusal, protocol: str) -> Outcome:
     headers = tuple((name.decode(), value.decode()) for name, value in refusal.headers())
-    return Outcome(end=time.time(), status=refusal.status, headers=headers, body=refusal.body(provider))
+    return Outcome(end=time.time(), status=refusal.status, headers=headers, body=refusal.body(protocol))
 
 
 async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:

@@ -20,21 +20,21 @@ class Refusal(Exception):
         retry = b"true" if self.may_retry else b"false"
         return [(b"content-type", b"application/json"), (b"x-should-retry", retry)]
 
-    def body(self, provider: str) -> bytes:
-        """Return the error as the provider's clients read it."""
+    def body(self, protocol: str) -> bytes:
+        """Return the error as the clients of a provider read it."""
         error: JSONObject = {"type": "forkpoint_gateway_error", "message": f"Forkpoint's gateway: {self.reason}"}
-        if provider == "anthropic":
+        if protocol == "anthropic":
             return orjson.dumps({"type": "error", "error": error})
-        if provider == "gemini":
+        if protocol == "gemini":
             error = {"code": self.status, "message": error["message"], "status": "FAILED_PRECONDITION"}
         else:
             error["code"] = self.status
         return orjson.dumps({"error": error})
 
 
-def model_list(provider: str, names: Sequence[str]) -> bytes:
-    """Return the list of models in the provider's format."""
-    if provider == "gemini":
+def model_list(protocol: str, names: Sequence[str]) -> bytes:
+    """Return the list of models in the format of a provider."""
+    if protocol == "gemini":
         return orjson.dumps({"models": [{"name": f"models/{name}"} for name in names]})
     models = [{"id": name, "object": "model", "type": "model"} for name in names]
     return orjson.dumps({"object": "list", "data": models, "has_more": False})

@@ -1,12 +1,13 @@
 """Addresses of the gateway: which provider and which of its operations a request is for. Pure."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 PREFIX: Final = "/gateway/"
 PROVIDERS: Final = ("openai", "anthropic", "gemini")
-_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[a-z]+)(?P<path>(?:/.*)?)", re.DOTALL)
+_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[\w.-]{1,100})(?P<path>(?:/.*)?)", re.DOTALL)
 _MCP_ADDRESS: Final = re.compile(
     r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?"
 )
@@ -31,6 +32,8 @@ class Route:
 
     session: str
     provider: str
+    # That of the provider which is named so.
+    protocol: str
     operation: Operation | None
     lists_models: bool = False
 
@@ -65,16 +68,26 @@ _GEMINI_APIS: Final = {
 }
 
 
-def find_route(path: str) -> Route | None:
-    """Return the route of a path, with or without the provider's version in it; None if it names no provider."""
+def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | None:
+    """Return the route of a path, with or without the provider's version in it; None if it names no provider.
+
+    `configured_protocol` returns the protocol of any further provider; empty if there is none.
+    """
     match = _ADDRESS.fullmatch(path)
-    if match is None or match["provider"] not in PROVIDERS:
+    if match is None:
         return None
     provider = match["provider"]
+    protocol = provider if provider in PROVIDERS else configured_protocol(provider)
+    if not protocol:
+        return None
     version, rest = _split_version(match["path"])
-    operation = _gemini_operation(version, rest) if provider == "gemini" else _OPERATIONS[provider].get(rest)
-    lists_models = _MODELS.fullmatch(rest) is not None
-    return Route(session=match["session"], provider=provider, operation=operation, lists_models=lists_models)
+    return Route(
+        session=match["session"],
+        provider=provider,
+        protocol=protocol,
+        operation=_gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest),
+        lists_models=_MODELS.fullmatch(rest) is not None,
+    )
 
 
 def find_mcp_route(path: str) -> McpRoute | None:

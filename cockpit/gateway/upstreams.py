@@ -66,6 +66,12 @@ def find(provider: str) -> Upstream:
     return Upstream(base_url=base_url.rstrip("/"), key=os.environ.get(_KEY_VARIABLES[provider], ""), models=())
 
 
+def protocol(provider: str) -> str:
+    """Return the protocol of a provider that the server is configured with; empty if there is none of this name."""
+    setting = configured_providers().get(provider)
+    return "" if setting is None else setting.protocol
+
+
 def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers:
     """Return the headers to send on, in which the server's key replaces the placeholder.
 

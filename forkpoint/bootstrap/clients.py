@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from forkpoint.gateway_run import GATEWAY
+
 # Variables that clients read for the address of a provider, and the path below the session that they expect.
 ADDRESSES: Final = {
     "OPENAI_BASE_URL": "/openai/v1",
@@ -14,8 +16,6 @@ ADDRESSES: Final = {
     "GOOGLE_GEMINI_BASE_URL": "/gemini",
     "GEMINI_API_BASE": "/gemini",
 }
-# The address of the session, for what has no variable of its own, such as MCP servers.
-GATEWAY: Final = "FORKPOINT_GATEWAY"
 _SWITCHES: Final = {
     # What these send goes to other hosts than the gateway.
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

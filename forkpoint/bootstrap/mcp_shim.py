@@ -20,7 +20,7 @@ from typing import Any, Final, TypeGuard
 from urllib.request import Request
 
 from forkpoint.bootstrap.ancestry import find_variables
-from forkpoint.bootstrap.clients import GATEWAY
+from forkpoint.gateway_run import GATEWAY
 from forkpoint.transport.http import open_request
 from forkpoint.vocabulary import SDK_MARK
 

@@ -17,8 +17,11 @@ export function tool<Arguments extends object, Result>(
 /** Whether this process runs in a rerun, which answers its calls from a recording. */
 export function isReplay(): boolean;
 
-/** The address of a provider's API: that of the gateway in a recording or a rerun, else `address`. */
-export function baseUrl(provider: "openai" | "anthropic" | "gemini", address: string): string;
+/**
+ * The address of a provider's API: that of the gateway in a recording or a rerun, else `address`. The provider is
+ * `openai`, `anthropic`, `gemini`, or one that the server is configured with.
+ */
+export function baseUrl(provider: string, address: string): string;
 
 /** The time; in a rerun the recorded one. */
 export function now(): Promise<Date>;

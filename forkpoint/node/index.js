@@ -27,7 +27,8 @@ export function tool(name, call, options = {}) {
 }
 
 export function baseUrl(provider, address) {
-  return process.env[ADDRESSES[provider]] || address;
+  const gateway = process.env.FORKPOINT_GATEWAY;
+  return process.env[ADDRESSES[provider]] || (gateway ? `${gateway}/${provider}` : address);
 }
 
 const readClock = tool("forkpoint.now", () => new Date().toISOString());

@@ -49,11 +49,11 @@ class Answer:
         self.is_complete = True
         await self._deliver({"type": "http.response.body", "body": b""})
 
-    async def fail(self, refusal: Refusal, provider: str) -> None:
+    async def fail(self, refusal: Refusal, protocol: str) -> None:
         """Answer with a refusal if nothing was passed on; a rerun gives it again. Else the connection is closed."""
         if not self.status:
             await self.start(refusal.status, {name.decode(): value.decode() for name, value in refusal.headers()})
-            await self.pass_on(refusal.body(provider))
+            await self.pass_on(refusal.body(protocol))
             await self.end()
 
     def outcome(self, error: str) -> Outcome:

@@ -34,11 +34,11 @@ class Delivery:
         else:
             self._held_messages.append(message)
 
-    async def fail(self, refusal: Refusal, provider: str) -> None:
+    async def fail(self, refusal: Refusal, protocol: str) -> None:
         """Refuse in place of an answer that did not arrive in full. A stream just ends early, as the provider's did."""
         if not self._is_stream:
             self._held_messages.clear()
-            await respond(self.pass_on, refusal.status, refusal.headers(), refusal.body(provider))
+            await respond(self.pass_on, refusal.status, refusal.headers(), refusal.body(protocol))
 
     async def finish(self) -> None:
         """Send what was held. An agent that is gone gets nothing."""

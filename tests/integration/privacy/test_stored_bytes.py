@@ -105,6 +105,7 @@ def test_raw_response_of_another_store_is_dropped_with_its_secret(client: Client
         run_id="r1",
         id="c1",
         provider="openai",
+        protocol="openai",
         operation=Operation(path="/chat/completions", api="openai.chat"),
         run_start=0,
         start=1,

@@ -22,6 +22,8 @@ from tests.support.servers.provider_server import Exchange, ProviderServer, Resp
 
 pytestmark = pytest.mark.own_store
 SECRET = "sk-of-the-server"
+# Its client names a provider that the server is configured with.
+OWN = AGENTS["anthropic"].replace("Anthropic()", "Anthropic(base_url=forkpoint.base_url('my-models', ''))")
 STREAM = "/gemini/models/gemini-9:streamGenerateContent?alt=sse"
 
 
@@ -60,6 +62,7 @@ def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest
         "OPENAI_BASE_URL": f"{models.url}/v1",
         "ANTHROPIC_API_KEY": SECRET,
         "ANTHROPIC_BASE_URL": models.url,
+        "FORKPOINT_PROVIDERS": json.dumps({"my-models": {"protocol": "anthropic", "base_url": models.url}}),
         "GEMINI_API_KEY": SECRET,
         "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
     }
@@ -80,11 +83,19 @@ def session(server: Server) -> GatewaySession:
     return open_session(server)
 
 
-@pytest.mark.parametrize(("api", "mode"), [("chat", "stream"), ("responses", "plain"), ("anthropic", "stream")])
+@pytest.mark.parametrize(
+    ("provider", "program", "mode"),
+    [
+        ("openai", AGENTS["chat"], "stream"),
+        ("openai", AGENTS["responses"], "plain"),
+        ("anthropic", AGENTS["anthropic"], "stream"),
+        ("my-models", f"import forkpoint\n{OWN}", "plain"),
+    ],
+)
 def test_agent_is_recorded_and_runs_again_without_change_of_its_code(
-    server: Server, models: ModelServer, api: str, mode: str
+    server: Server, models: ModelServer, provider: str, program: str, mode: str
 ) -> None:
-    result = record(server, AGENTS[api], mode)
+    result = record(server, program, mode)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     run = GatewaySession(server, "", run_of(result))
     steps = run.steps(6)
@@ -93,12 +104,12 @@ def test_agent_is_recorded_and_runs_again_without_change_of_its_code(
     assert [step["tool_name"] for step in tools] == ["get_weather", "get_time", "get_weather"]
     assert tools[2]["input"] == {"city": "Lima"}
     assert tools[2]["output"] == "fine"
-    assert steps[-1]["output"]["message"]["content"] == ANSWER
+    assert (steps[-1]["output"]["message"]["content"], steps[-1]["provider"]) == (ANSWER, provider)
     assert (steps[-1]["tokens_in"], steps[-1]["tokens_out"]) == (30, 9)
     summary = run.summary()
     assert (summary["app"], summary["status"]) == ("desk", "completed")
     requests = len(models.requests)
-    again = rerun(server, run.id, AGENTS[api], mode)
+    again = rerun(server, run.id, program, mode)
     assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
     assert again.stderr.strip().endswith(": 3 calls exact")
     assert len(models.requests) == requests

@@ -9,13 +9,14 @@ from replay.reruns.answers import Resolution
 
 
 def test_another_model_of_gemini_is_in_the_address() -> None:
-    route = find_route("/gateway/s1/gemini/v1beta/models/m1:streamGenerateContent")
+    route = find_route("/gateway/s1/gemini/v1beta/models/m1:streamGenerateContent", lambda _: "")
     assert route is not None
     assert route.operation is not None
     call = Call(
         run_id="r1",
         id="c1",
         provider="gemini",
+        protocol="gemini",
         operation=route.operation,
         run_start=0,
         start=1,

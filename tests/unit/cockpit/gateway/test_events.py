@@ -30,7 +30,15 @@ CHUNKS = [
 def make_call(body: Any, *, id: str = "c1", at: float = 1.0, operation: Operation = CHAT, encoding: str = "") -> Call:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return Call(
-        run_id="r1", id=id, provider="openai", operation=operation, run_start=0, start=at, body=data, encoding=encoding
+        run_id="r1",
+        id=id,
+        provider="openai",
+        protocol="openai",
+        operation=operation,
+        run_start=0,
+        start=at,
+        body=data,
+        encoding=encoding,
     )
 
 

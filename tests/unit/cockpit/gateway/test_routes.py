@@ -5,6 +5,10 @@ import pytest
 from cockpit.gateway.routes import find_route
 
 
+def _protocol(provider: str) -> str:
+    return {"my-models": "anthropic"}.get(provider, "")
+
+
 @pytest.mark.parametrize(
     ("address", "path", "api"),
     [
@@ -13,6 +17,7 @@ from cockpit.gateway.routes import find_route
         ("openai/v1/responses", "/responses", "openai.responses"),
         ("openai/v1/embeddings", "/embeddings", ""),
         ("anthropic/v1/messages", "/v1/messages", "anthropic.messages"),
+        ("my-models/v1/messages", "/v1/messages", "anthropic.messages"),
         ("anthropic/messages", "/v1/messages", "anthropic.messages"),
         ("anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens", ""),
         (
@@ -25,7 +30,7 @@ from cockpit.gateway.routes import find_route
     ],
 )
 def test_operation_of_an_address(address: str, path: str, api: str) -> None:
-    route = find_route(f"/gateway/s.1.x/{address}")
+    route = find_route(f"/gateway/s.1.x/{address}", _protocol)
     assert route is not None
     assert route.operation is not None
     assert (route.session, route.operation.path, route.operation.api) == ("s.1.x", path, api)
@@ -36,13 +41,13 @@ def test_operation_of_an_address(address: str, path: str, api: str) -> None:
     ["openai/v1/files", "openai/v1/../admin", "anthropic/v1/complete", "gemini/v1beta/models/a/b:generateContent"],
 )
 def test_other_operations_are_not_served(address: str) -> None:
-    route = find_route(f"/gateway/s/{address}")
+    route = find_route(f"/gateway/s/{address}", _protocol)
     assert route is not None
     assert route.operation is None
 
 
 def test_model_list_and_unknown_provider() -> None:
-    route = find_route("/gateway/s/openai/v1/models")
+    route = find_route("/gateway/s/openai/v1/models", _protocol)
     assert route is not None
     assert route.lists_models
-    assert find_route("/gateway/s/else/v1/models") is None
+    assert find_route("/gateway/s/else/v1/models", _protocol) is None

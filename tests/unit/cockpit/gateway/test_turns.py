@@ -7,7 +7,16 @@ from cockpit.gateway.playback import Turns
 from cockpit.gateway.routes import Operation
 from replay.reruns.core.matcher import RecordedRequest, earlier_answers
 
-CALL = Call(run_id="r", id="c", provider="openai", operation=Operation(path="/"), run_start=1.0, start=1.0, body=b"")
+CALL = Call(
+    run_id="r",
+    id="c",
+    provider="openai",
+    protocol="openai",
+    operation=Operation(path="/"),
+    run_start=1.0,
+    start=1.0,
+    body=b"",
+)
 SPANS = [(0, 0), (1, 9), (2, 5), (3, 7), (5, 6), (10, 12)]
 
 
