@@ -302,8 +302,8 @@ def _links(server: Server, report: Any) -> str:
 
 
 def _tool_text(tool: Any) -> str:
-    counts = {"exact": tool["exact"], "cached": tool["cached"], "not recorded, so run": tool["run"]}
-    counts["refused"] = tool["refusal"]
+    counts = {name: tool[name] for name in ("exact", "cached", "overridden")}
+    counts |= {"not recorded, so run": tool["run"], "refused": tool["refusal"]}
     return f"  {tool['name']}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 

@@ -132,9 +132,10 @@ class ProofStatus(Status):
 
 
 class RerunDecision(StrEnum):
-    """What becomes of a tool call in a rerun: its recorded outcome is given, it runs, or it is refused."""
+    """What becomes of a tool call in a rerun: it gets its recorded outcome or an override, runs, or is refused."""
 
     EXACT = "exact"
     CACHED = "cached"
+    OVERRIDDEN = "overridden"
     RUN = "run"
     REFUSAL = "refusal"

@@ -71,7 +71,7 @@ class RerunToolCall(models.Model):
     name = models.CharField(max_length=300)
     sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
     attempt = models.PositiveSmallIntegerField(default=1, help_text="the start of the agent in which it was made")
-    decision = models.CharField(max_length=7, help_text="a `RerunDecision`")
+    decision = models.CharField(max_length=10, help_text="a `RerunDecision`")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

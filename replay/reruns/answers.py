@@ -165,6 +165,8 @@ class _Resolver:
         place = self._place(result)
         if self._fork is None or place < self._fork.start:
             return EditedRequest(body=request.body)
+        if no is not None:
+            self._fork.check_results(self._rerun, no)
         return self._fork.edit(request.api, request.body, request.input, no=no, place=place, model=request.model)
 
     def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:

@@ -133,8 +133,12 @@ class _Labels:
         self._calls: dict[str, RerunCall] = {exchange.key: exchange.call for exchange in exchanges}
         self._results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
         self._source = _SourceSteps.load(rerun.source_run)
-        answers = rerun.tool_calls.filter(attempt=rerun.attempt, sequence_no__isnull=False)
-        self._decisions = dict(answers.values_list("sequence_no", "decision"))
+        answers = [*rerun.tool_calls.filter(attempt=rerun.attempt).values_list("name", "sequence_no", "decision")]
+        self._decisions = {no: decision for _, no, decision in answers if no is not None}
+        # Tools whose new calls got the result of an override, which names tools and not their calls.
+        self._overridden_tools = {
+            name for name, no, decision in answers if no is None and decision == RerunDecision.OVERRIDDEN
+        }
         # A tool of the agent may depend on every answer before it.
         self._is_exact_so_far = True
 
@@ -159,18 +163,24 @@ class _Labels:
 
     def _tool(self, row: StepRow) -> StepRow:
         source = self._source.take_tool(row)
-        is_override = row.call_id in self._results
-        if source is not None and not is_override and self._decisions.get(source.sequence_no) == RerunDecision.EXACT:
+        if source is not None and self._decision(row, source) == RerunDecision.EXACT:
             # It was not run, and the conversation contains only a text of what it returned.
             return reused_row(source, row.sequence_no, None)
         label, reason = self._tool_label(row, source)
         source_step = None if source is None else source.id
         return replace(row, label=label, reason=reason, detail=label_key(), source_step=source_step)
 
+    def _decision(self, row: StepRow, source: Step | None) -> str | None:
+        is_new_override = source is None and row.tool_name in self._overridden_tools
+        if row.call_id in self._results or is_new_override:
+            return RerunDecision.OVERRIDDEN
+        return None if source is None else self._decisions.get(source.sequence_no)
+
     def _tool_label(self, row: StepRow, source: Step | None) -> tuple[Label, Reason]:
-        is_same = source is not None and (source.input_ref, source.output_ref) == (row.input_ref, row.output_ref)
-        if row.call_id in self._results:
+        decision = self._decision(row, source)
+        if decision == RerunDecision.OVERRIDDEN:
             return Label.SIMULATED, Reason.OPERATOR_OVERRIDE
-        if source is not None and self._decisions.get(source.sequence_no) == RerunDecision.CACHED:
+        if decision == RerunDecision.CACHED:
             return Label.CACHED, Reason.CACHE_NORMALISED
+        is_same = source is not None and (source.input_ref, source.output_ref) == (row.input_ref, row.output_ref)
         return Label.EXACT if is_same and self._is_exact_so_far else Label.SIMULATED, Reason.AGENT_RAN

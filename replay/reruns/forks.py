@@ -9,11 +9,13 @@ from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.errors import ReplayRefusal
 from replay.core.graph import Node
 from replay.core.plan import PlanRefusal
+from replay.core.vocabulary import RerunDecision
 from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue
-from replay.overrides.profile import OverrideProfile
+from replay.overrides.profile import OverrideProfile, ToolOverride
 from replay.reruns.edited_requests import edit_request, replace_results
+from replay.reruns.request_formats import CannotEdit
 from replay.runners import agent_plans
 from replay.store.graph_loader import load_graph
 from traces.core.json_access import as_object, as_objects, as_text
@@ -43,7 +45,13 @@ class Fork:
         self.start = start
         self.overrides: AppliedProfile = apply_profile(profile, graph)
         self._types = {node.no: node.type for node in graph.nodes}
-        self._tools: dict[str, Node] = {node.call_id: node for node in graph.nodes if node.type is StepType.TOOL}
+        self._by_no = graph.by_no
+        tools = [node for node in graph.nodes if node.type is StepType.TOOL]
+        self._tools: dict[str, Node] = {node.call_id: node for node in tools if node.call_id}
+        # Overridden calls whose results the requests do not tell apart.
+        self._calls_without_id = {
+            node.no for node in tools if not node.call_id and _result(self.overrides.edits_of(node))
+        }
         earlier = Step.objects.filter(run_id=run_id, type=StepType.TOOL, sequence_no__lt=start)
         self._earlier_calls = {*earlier.values_list("call_id", flat=True)} - self._tools.keys()
 
@@ -65,6 +73,32 @@ class Fork:
             input = as_object(model_request({"request": body, "api": api}))
         return EditedRequest(body=edit_request(api, body, input, edits), output=edits.output, results=tuple(results))
 
+    def tool_result(self, name: str, no: int | None, nearest: int | None) -> ToolOverride | None:
+        """Return the result that an override sets for a call that the agent is about to make.
+
+        The call is recorded step `no`, or a new one in place of step `nearest`. A recorded call with an id is answered
+        as recorded: the id tells which results in the requests after it are to be replaced.
+        """
+        if no is not None:
+            node = self._by_no.get(no)
+            return None if node is None or node.call_id else _result(self.overrides.edits_of(node))
+        place = max(self._by_no, default=0) + 1 if nearest is None else nearest
+        if place < self.start:
+            return None
+        return _result(self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place))
+
+    def check_results(self, rerun: Rerun, no: int) -> None:
+        """Raise `CannotEdit` if the agent is at recorded step `no` without the results that overrides set before it."""
+        expected_numbers = {tool_no for tool_no in self._calls_without_id if tool_no < no}
+        if not expected_numbers:
+            return
+        calls = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.OVERRIDDEN)
+        if missing_numbers := expected_numbers - {*calls.values_list("sequence_no", flat=True)}:
+            raise CannotEdit(
+                f"the result of step {min(missing_numbers)} cannot be overridden: the SDK does not know this tool of "
+                "the agent, and the requests do not say which call a result belongs to"
+            )
+
     def _model_edits(self, no: int | None, place: int, model: str) -> Edits:
         if no is not None:
             return self.overrides.by_step.get(no, NO_EDITS)
@@ -77,13 +111,12 @@ class Fork:
             as_text(call.get("id")): as_text(call.get("name"))
             for message in messages
             for call in as_objects(as_object(message).get("tool_calls"))
+            if call.get("id")
         }
         results = {}
         for id, name in names.items():
-            edits = self._tool_edits(id, name, place)
-            value = edits.tool.output if edits.tool else edits.output.value if edits.output else None
-            if edits.tool or edits.output:
-                results[id] = tool_text(value)
+            if result := _result(self._tool_edits(id, name, place)):
+                results[id] = tool_text(result.output)
         return results
 
     def _tool_edits(self, id: str, name: str, place: int) -> Edits:
@@ -92,6 +125,12 @@ class Fork:
         if id in self._tools:
             return self.overrides.edits_of(self._tools[id])
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
+
+
+def _result(edits: Edits) -> ToolOverride | None:
+    if edits.tool is None and edits.output is not None:
+        return ToolOverride(output=edits.output.value)
+    return edits.tool
 
 
 @lru_cache(maxsize=4)

@@ -1,6 +1,7 @@
 """Reads of reruns."""
 
 from collections import Counter
+from typing import Final
 
 from django.db.models import QuerySet
 
@@ -11,6 +12,8 @@ from traces.core.json_access import as_text
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
+
+_ANSWERS: Final = (RerunDecision.EXACT, RerunDecision.CACHED, RerunDecision.OVERRIDDEN)
 
 
 def find(id: str) -> Rerun:
@@ -60,7 +63,7 @@ def is_as_recorded(rerun: Rerun) -> bool:
 
 def _model_steps(rerun: Rerun) -> list[int]:
     """Return the numbers of the recorded model calls, without those inside of tools whose outcome was given."""
-    answers = _tool_calls(rerun).filter(decision__in=(RerunDecision.EXACT, RerunDecision.CACHED))
+    answers = _tool_calls(rerun).filter(decision__in=_ANSWERS)
     hidden_numbers = set(answers.values_list("sequence_no", flat=True))
     numbers: list[int] = []
     steps = Step.objects.filter(run_id=rerun.source_run_id).order_by("sequence_no")

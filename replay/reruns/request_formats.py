@@ -118,8 +118,6 @@ class _Gemini:
         return {**rest, **instruction, "contents": edited_contents}
 
     def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
-        if "" in results:
-            raise CannotEdit("the result of a call without an id cannot be overridden")
         return {**body, "contents": [self._with_results(content, results) for content in _items(body, "contents")]}
 
     def tool(self, tool: JSONObject) -> JSONObject:

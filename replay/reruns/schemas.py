@@ -45,8 +45,9 @@ class ToolQuestion(Schema):
 class ToolAnswer(Schema):
     """What becomes of a call.
 
-    A call that is `exact` or `cached` has the recorded `output`, or raised the `error`. `is_text` says that the output
-    is the text that the model got, which may be JSON. `reason` says why a call is refused.
+    A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
+    those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `reason`
+    says why a call is refused.
     """
 
     decision: RerunDecision
@@ -57,11 +58,12 @@ class ToolAnswer(Schema):
 
 
 class RerunTool(Schema):
-    """How often a tool or retriever was answered from the recording, ran, or was refused."""
+    """How often a tool or retriever was answered from the recording or by an override, ran, or was refused."""
 
     name: str
     exact: int
     cached: int
+    overridden: int
     run: int
     refusal: int
 

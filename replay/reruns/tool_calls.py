@@ -10,8 +10,10 @@ from forkpoint.vocabulary import ValueTool
 from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
 from replay.execution.session_redaction import SessionRedaction
+from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun, RerunToolCall
-from replay.reruns import recordings
+from replay.overrides.profile import ToolOverride
+from replay.reruns import forks, recordings
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, unchanged
 from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
@@ -21,7 +23,7 @@ from replay.tool_review.queries import safety
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 
 _QUERY: Final = frozenset({"query", "top_k", "filters", "embedding_profile"})
 _VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
@@ -45,7 +47,9 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         used_numbers = {no for no in calls_before.values_list("sequence_no", flat=True) if no is not None}
         matcher = _matcher(rerun, question, calls, used_numbers)
         result = matcher.match({"arguments": arguments}, strict)
-        if isinstance(result, Match):
+        if override := _override(rerun, question, result):
+            answer = _override_answer(override)
+        elif isinstance(result, Match):
             answer = _recorded_answer(rerun.source_run_id, result, matcher.renaming)
         else:
             answer = _answer_without_recording(rerun, question, result)
@@ -119,6 +123,22 @@ def _matcher(rerun: Rerun, question: ToolQuestion, calls: Sequence[RecordedReque
 
 def _part(value: JSONValue, names: frozenset[str]) -> JSONObject:
     return {name: item for name, item in as_object(value).items() if name in names}
+
+
+def _override(rerun: Rerun, question: ToolQuestion, result: Match | Divergence) -> ToolOverride | None:
+    """Return the result that a fork's override sets."""
+    if rerun.profile_id is None or question.type != StepType.TOOL:
+        return None
+    no = result.call.no if isinstance(result, Match) else None
+    nearest = result.nearest if isinstance(result, Divergence) else None
+    return forks.load(rerun.id).tool_result(question.name, no, nearest.no if nearest else None)
+
+
+def _override_answer(override: ToolOverride) -> ToolAnswer:
+    decision = RerunDecision.OVERRIDDEN
+    if override.status is not StepStatus.OK:
+        return ToolAnswer(decision=decision, error=tool_text(override.output) or "Exception")
+    return ToolAnswer(decision=decision, output=override.output, is_text=isinstance(override.output, str))
 
 
 def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnswer:

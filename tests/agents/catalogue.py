@@ -23,8 +23,6 @@ class Agent:
     command: Callable[[], list[str]]
     # Whether the SDK knows the agent's tools, so that they are answered and not run again.
     has_known_tools: bool = True
-    # Whether the results of tools have the ids of their calls in requests, so that an override can replace them.
-    has_result_ids: bool = True
 
 
 def _python(environment: str, agent: str, *arguments: str) -> Callable[[], list[str]]:
@@ -65,10 +63,10 @@ FRAMEWORKS: Final = (
     Agent(name="OpenAI Agents SDK", command=_python("agents-0.24", "agents_agent", "stream")),
     Agent(name="LangGraph", command=_python("langchain-1.4", "langchain_agent", "sync", "anthropic")),
     Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync")),
-    Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync"), has_result_ids=False),
+    Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync")),
     Agent(name="CrewAI", command=_python("crewai-1.15.30", "crewai_agent", "sync")),
     Agent(name="AutoGen", command=_python("autogen-0.7", "autogen_agent", "sync")),
-    Agent(name="google-genai", command=_python("genai-3", "genai_agent", "sync"), has_result_ids=False),
+    Agent(name="google-genai", command=_python("genai-3", "genai_agent", "sync")),
     Agent(
         name="LiteLLM", command=_python("litellm-1.106", "litellm_agent", "async", "gpt-4o-mini"), has_known_tools=False
     ),

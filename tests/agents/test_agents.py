@@ -79,8 +79,6 @@ def test_other_model(desk: Desk, run: str) -> None:
 
 
 def test_changed_result(desk: Desk, run: str) -> None:
-    if not desk.agent.has_result_ids:
-        pytest.skip("its requests have no ids of calls")
     override = profile(desk, {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}})
     fork = desk.run("rerun", run, "--override", override, "--live")
     assert (fork.code, fork.out) == (0, ANSWER), fork.err

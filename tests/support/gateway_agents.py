@@ -107,3 +107,29 @@ while True:
         messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 print(message.content, forkpoint.is_replay())
 """
+
+# A loop on Gemini, whose requests have no ids of calls. The SDK knows its tool if the first argument says so.
+GEMINI_AGENT = """
+import forkpoint, json, os, sys, urllib.request
+
+def get_time(city: str) -> str:
+    return f"noon in {city}"
+
+clock = forkpoint.tool(get_time) if sys.argv[1] == "known" else get_time
+address = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/gemini-2.5-flash:generateContent"
+tools = [{"functionDeclarations": [{"name": "get_time"}, {"name": "get_weather"}]}]
+contents = [{"role": "user", "parts": [{"text": "Time?"}]}]
+while True:
+    body = json.dumps({"contents": contents, "tools": tools}).encode()
+    request = urllib.request.Request(address, body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        content = json.load(response)["candidates"][0]["content"]
+    calls = [part["functionCall"] for part in content["parts"] if "functionCall" in part]
+    if not calls:
+        break
+    results = [clock(**call["args"]) if call["name"] == "get_time" else "fine" for call in calls]
+    contents += [content, {"role": "user", "parts": [
+        {"functionResponse": {"name": call["name"], "response": {"result": result}}}
+        for call, result in zip(calls, results)]}]
+print(content["parts"][0]["text"])
+"""

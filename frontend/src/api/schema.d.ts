@@ -6639,10 +6639,10 @@ export interface components {
         };
         /**
          * RerunDecision
-         * @description What becomes of a tool call in a rerun: its recorded outcome is given, it runs, or it is refused.
+         * @description What becomes of a tool call in a rerun: it gets its recorded outcome or an override, runs, or is refused.
          * @enum {string}
          */
-        RerunDecision: "exact" | "cached" | "run" | "refusal";
+        RerunDecision: "exact" | "cached" | "overridden" | "run" | "refusal";
         /**
          * RerunDifference
          * @description The first difference of a call from the nearest recorded one: a pointer into the request, and both values.
@@ -6749,7 +6749,7 @@ export interface components {
         };
         /**
          * RerunTool
-         * @description How often a tool or retriever was answered from the recording, ran, or was refused.
+         * @description How often a tool or retriever was answered from the recording or by an override, ran, or was refused.
          */
         RerunTool: {
             /** Name */
@@ -6758,6 +6758,8 @@ export interface components {
             exact: number;
             /** Cached */
             cached: number;
+            /** Overridden */
+            overridden: number;
             /** Run */
             run: number;
             /** Refusal */
@@ -8516,8 +8518,9 @@ export interface components {
          * ToolAnswer
          * @description What becomes of a call.
          *
-         *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`. `is_text` says that the output
-         *     is the text that the model got, which may be JSON. `reason` says why a call is refused.
+         *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
+         *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `reason`
+         *     says why a call is refused.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];

@@ -15,7 +15,7 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, TOOL_AGENT
+from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, TOOL_AGENT
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent, run_of
 from tests.support.patience import patience_s, wait_until
 
@@ -38,6 +38,8 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "OPENAI_BASE_URL": f"{models.url}/v1",
         "ANTHROPIC_API_KEY": "sk-2",
         "ANTHROPIC_BASE_URL": models.url,
+        "GEMINI_API_KEY": "sk-3",
+        "GOOGLE_GEMINI_BASE_URL": models.url,
     }
     server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
@@ -134,6 +136,26 @@ def test_override_of_a_result_keeps_everything_before_it(
     override = ("tool", "simulated", "simulation_operator_override")
     assert labels(steps) == [EXACT, SAME_TOOL, override, LIVE, TOOL, LIVE]
     assert (steps[2]["output"], get(server, f"/runs/{fork.id}")["fork_sequence_no"]) == ("midnight", 3)
+
+
+def test_known_tool_returns_an_override_where_requests_have_no_ids(
+    server: Server, models: ModelServer, tmp_path: Path
+) -> None:
+    entry = {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}}
+    options = ["--override", profile(tmp_path, entry), "--live"]
+    run, other_run = (run_of(record(server, GEMINI_AGENT, kind)) for kind in ("known", "unknown"))
+    before = len(models.requests)
+    result = rerun(server, run, GEMINI_AGENT, "known", options=options)
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    requests = [json.dumps(body) for _, body in new(models, before)]
+    assert [("midnight" in text, "noon in" in text) for text in requests] == [(True, False)] * 2
+    assert "get_time: 1 overridden\n" in result.stderr
+    fork, _ = fork_of(server, result)
+    [clock] = [step for step in fork.steps(6) if step["name"] == "get_time"]
+    assert (clock["label"], clock["reason"]) == ("simulated", "simulation_operator_override")
+    refusal = rerun(server, other_run, GEMINI_AGENT, "unknown", options=options)
+    assert "the result of step 3 cannot be overridden: the SDK does not know this tool" in refusal.stderr
+    assert len(models.requests) == before + 2
 
 
 def test_without_live_calls_a_changed_call_is_refused(
