@@ -10,6 +10,7 @@ from django.template.loader import render_to_string
 
 from diffing.render.comments import comment_threads
 from diffing.render.evidence import evidence_views
+from diffing.render.glossary import TERMS
 from diffing.render.scores import figures
 from diffing.report.brief import brief, lead
 from diffing.report.control_lane import unstable_steps
@@ -17,7 +18,6 @@ from diffing.report.run_outcomes import acting_pairs
 from diffing.schemas.report import DiffReport
 from diffing.schemas.sections import SectionName
 from diffing.sentences import briefs, labels
-from diffing.sentences.glossary import TERMS
 from traces.comments.schemas import CommentView
 
 STYLE: Final = (Path(__file__).parent.parent / "templates" / "diffing" / "report.css").read_text()

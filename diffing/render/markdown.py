@@ -8,6 +8,7 @@ from uuid import UUID
 
 from diffing.render.comments import comment_threads
 from diffing.render.evidence import EvidenceView, evidence_views
+from diffing.render.glossary import TERMS
 from diffing.render.scores import figures
 from diffing.report.brief import brief, lead
 from diffing.report.control_lane import unstable_steps
@@ -17,7 +18,6 @@ from diffing.schemas.sections import Section, SectionItem, SectionName, TextDiff
 from diffing.schemas.terms import StepRef
 from diffing.sentences import labels
 from diffing.sentences.briefs import ALSO_UNCHANGED
-from diffing.sentences.glossary import TERMS
 from diffing.sentences.notes import plain_text
 from diffing.sentences.text import end_sentence, format_value
 from diffing.sequences.text_diff import shorten

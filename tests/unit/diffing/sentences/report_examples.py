@@ -5,11 +5,12 @@ from itertools import product
 from typing import get_args
 from uuid import UUID
 
+from diffing.render import glossary
 from diffing.schemas.evidence import CertificateKind, EvidenceVerdict, GateStatus, Interval, Mediator, NoiseGate
 from diffing.schemas.report import Attribution, ToolAccuracy
 from diffing.schemas.sections import Relation
 from diffing.schemas.terms import Confidence, StepRef
-from diffing.sentences import briefs, evidence_lines, glossary, labels, summaries
+from diffing.sentences import briefs, evidence_lines, labels, summaries
 from diffing.sentences.briefs import (
     BriefRun,
     Certainty,
