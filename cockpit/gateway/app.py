@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from cockpit.gateway import events, playback, sessions, upstreams
+from cockpit.gateway.live_calls import LiveCalls
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.refusals import Refusal, model_list
 from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route
@@ -37,7 +38,7 @@ class Gateway:
     def __init__(self, application: Application) -> None:
         self._application = application
         self._journal = Journal()
-        self._live_calls: dict[int, asyncio.Task[None]] = {}
+        self._live_calls = LiveCalls()
         self._client = Client()
         self._upstreams: dict[str, upstreams.Upstream] = {}
         self._turns = playback.Turns()
@@ -106,13 +107,12 @@ class Gateway:
 
     async def _resolve(self, call: events.Call) -> Resolution:
         """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
+        resolve = functools.partial(playback.resolve, owner=self._live_calls.owner, limit=settings.MAX_BODY_BYTES)
         while True:
-            calls = frozenset(self._live_calls)
             try:
-                return await asyncio.to_thread(playback.resolve, call, in_flight=calls, limit=settings.MAX_BODY_BYTES)
+                return await asyncio.to_thread(resolve, call)
             except CallInFlight as wait:
-                if task := self._live_calls.get(wait.call_id):
-                    await asyncio.wait([task])
+                await self._live_calls.wait(wait.call_id)
 
     async def _go_live(self, request: "_Request", call: events.Call, resolution: Resolution, send: Send) -> None:
         """Pass a call to its provider, and the answer to the agent. It is read to its end if the agent hangs up."""
@@ -121,8 +121,7 @@ class Gateway:
             raise RuntimeError("a live call without a row")
         delivery = Delivery(send, functools.partial(self._turns.wait, call, resolution.earlier_answers))
         task = asyncio.create_task(self._ask(request, call, call_id, delivery))
-        self._live_calls[call_id] = task
-        task.add_done_callback(lambda _: self._live_calls.pop(call_id, None))
+        self._live_calls.add(call_id, task)
         await asyncio.shield(task)
         await delivery.finish()
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -69,7 +69,7 @@ class Turns:
         return numbers
 
 
-def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution:
+def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
     """Decide how a call is answered; raise `Refusal` if nothing may answer it, and `CallInFlight`."""
     if not call.operation.api:
         raise Refusal(
@@ -77,7 +77,7 @@ def resolve(call: Call, *, in_flight: Collection[int], limit: int) -> Resolution
         )
     try:
         with connection():
-            return answers.resolve(UUID(call.run_id), _request(call, limit), in_flight=in_flight)
+            return answers.resolve(UUID(call.run_id), _request(call, limit), owner=owner)
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:

@@ -55,6 +55,8 @@ class RerunCall(models.Model):
     difference = models.JSONField(null=True, help_text="the nearest recorded step and the first difference from it")
     attempt = models.PositiveSmallIntegerField(default=1, help_text="the last start of the agent in which it was made")
     exchange = models.BinaryField(null=True, help_text="request and answer, compressed; null: no answer, or no fork")
+    owner = models.CharField(max_length=200, blank=True, help_text="process that waits for the provider's answer")
+    beat = models.PositiveIntegerField(default=0, help_text="grows while the owner waits")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -1,6 +1,6 @@
 """How a running agent's model calls are answered: as recorded, by an override, by an equal call, or live."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from uuid import UUID
@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 
 from replay.core.errors import ReplayFailure, SessionConflict
-from replay.execution import observers
+from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns import exchanges, forks, recordings
@@ -93,10 +93,11 @@ class CallInFlight(Exception):
         self.call_id = call_id
 
 
-def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ()) -> Resolution:
+def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
-    Raise `CallInFlight`, and store nothing, if its answer is that of a live call among those `in_flight`.
+    `owner` is the process that makes the call if it goes to the provider. Raise `CallInFlight`, and store nothing, if
+    a process already waits for its answer.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = Rerun.objects.select_related("source_run").get(id=id).source_run
@@ -105,14 +106,14 @@ def resolve(id: UUID, request: AgentRequest, *, in_flight: Collection[int] = ())
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
-        resolver = _Resolver(rerun, source.app, recording, redaction, in_flight)
+        resolver = _Resolver(rerun, source.app, recording, redaction)
         result = resolver.match(request)
         try:
             edited_request = resolver.edit(request, result)
             answer = resolver.answer(request, edited_request, result)
         except CannotEdit as problem:
             edited_request, answer = EditedRequest(body=request.body), _Answer(refusal=str(problem))
-        call = _save(rerun, result, answer, edited_request)
+        call = _save(rerun, result, answer, edited_request, owner=owner)
     if answer.refusal:
         raise CallRefusal(answer.refusal, call_id=call.id if rerun.profile_id is not None else None)
     needs_storing = rerun.profile_id is not None and (answer.response is None or call.exchange is None)
@@ -134,13 +135,11 @@ class _Resolver:
         app: str,
         recording: RecordedRequests,
         redaction: SessionRedaction,
-        in_flight: Collection[int],
     ) -> None:
         self._rerun = rerun
         self._app = app
         self._recording = recording
         self._redaction = redaction
-        self._in_flight = in_flight
         self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
         self._renaming = Renaming.from_pairs(rerun.names)
         self._ignoring = ignore_lists.to_rules(ignore_lists.active(app))
@@ -235,8 +234,8 @@ class _Resolver:
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
 
     def _unfinished_call(self, call: RerunCall) -> _Answer:
-        """Wait for the answer of a call, or make it once more if the server that made it is gone."""
-        if call.id in self._in_flight:
+        """Wait for the answer of a call, or make it once more if the process that made it is gone."""
+        if call.owner and not leases.is_dead(call.owner):
             raise CallInFlight(call.id)
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=call.detail, call=call)
 
@@ -307,7 +306,9 @@ def _quote(value: JSONValue) -> str:
     return f"“{text_or_json(value)[:_SHORT]}”"
 
 
-def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_request: EditedRequest) -> RerunCall:
+def _save(
+    rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_request: EditedRequest, *, owner: str
+) -> RerunCall:
     """Store how a call is answered, in place of what an earlier start of the agent did with the same step."""
     call = answer.call
     no = result.call.no if isinstance(result, Match) else None
@@ -320,6 +321,7 @@ def _save(rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_requ
     results = {"results": [*edited_request.results]} if edited_request.results else {}
     call.detail = {**answer.detail, **refusal, **block, **results}
     call.attempt = rerun.attempt
+    call.owner = owner if answer.reason is Reason.LIVE_MODEL and answer.response is None else ""
     call.save()
     return call
 

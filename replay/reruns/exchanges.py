@@ -1,6 +1,6 @@
 """Model calls of a rerun as they are stored: the events of a request and of its answer."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -35,11 +35,28 @@ def store(call_id: int, lines: bytes, *, app: str) -> None:
     with transaction.atomic():
         call = RerunCall.objects.select_for_update().get(id=call_id)
         call.exchange = compress(data)
-        call.save(update_fields=["exchange"])
+        if Exchange(call).is_complete:
+            call.owner = ""
+        call.save(update_fields=["exchange", "owner"])
         if call.reason == Reason.LIVE_MODEL and (cost := Exchange(call).cost_usd):
             Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
             for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
                 observers.call_paid(session_id, cost)
+
+
+def beat(call_ids: Collection[int]) -> None:
+    """Show that this process still waits for the answers of calls."""
+    RerunCall.objects.filter(id__in=call_ids).update(beat=F("beat") + 1)
+
+
+def sign_of_life(call_id: int) -> tuple[str, int]:
+    """Return which process waits for the answer of a call, and a number that changes while it does."""
+    return RerunCall.objects.filter(id=call_id).values_list("owner", "beat").first() or ("", 0)
+
+
+def take_from(call_id: int, owner: str) -> None:
+    """Let a call be made again whose process has gone."""
+    RerunCall.objects.filter(id=call_id, owner=owner).update(owner="")
 
 
 def find_block(rerun: Rerun, provider: str, model: str) -> str:

@@ -142,6 +142,13 @@ def database_on(server_url: str) -> str:
 @contextlib.contextmanager
 def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
     """Start a web process as in production; yields its address."""
+    with web_process(env, home) as (url, _):
+        yield url
+
+
+@contextlib.contextmanager
+def web_process(env: Mapping[str, str], home: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
+    """Start a web process as in production; yields its address and the process."""
     port = free_port()
     command = [sys.executable, "-m", "cockpit.serving.web"]
 
@@ -159,7 +166,7 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
         env={**env, "FORKPOINT_PORT": str(port)},
     )
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", running
     finally:
         stop(running, signal.SIGTERM)
 

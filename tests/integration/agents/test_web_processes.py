@@ -1,0 +1,158 @@
+"""Reruns and runners where several web processes share the work."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.faults import scenarios
+from tests.faults.deployment import ask, celery, environment, web_process
+from tests.support.command_line import COMMAND
+from tests.support.patience import patience_s, wait_until
+from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
+
+pytestmark = pytest.mark.own_services
+PATH = "/gemini/models/gemini-9:generateContent"
+AGENT = """
+import json, os, urllib.request
+address = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/models/gemini-9:generateContent"
+body = json.dumps({"contents": []}).encode()
+print(urllib.request.urlopen(urllib.request.Request(address, body, {"content-type": "application/json"})).status)
+"""
+
+
+def answer(exchange: Exchange) -> None:
+    exchange.status(200, {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hello"}]}, "index": 0}]})
+
+
+@dataclass(frozen=True)
+class Web:
+    """A web process and a client of it."""
+
+    url: str
+    process: "subprocess.Popen[bytes]"
+    client: httpx2.Client
+
+    def get(self, path: str) -> Any:
+        return self.client.get(f"{self.url}/api/v1{path}").raise_for_status().json()
+
+    def post(self, path: str, body: Any = None) -> Any:
+        response = self.client.post(f"{self.url}/api/v1{path}", json=body).raise_for_status()
+        return response.json() if response.content else None
+
+    def call(self, path: str, text: str) -> httpx2.Response:
+        """Call the model as an agent does that was started with a rerun's address."""
+        contents = [{"role": "user", "parts": [{"text": text}]}] if text else []
+        return httpx2.post(self.url + path + PATH, json={"contents": contents}, timeout=patience_s(60), trust_env=False)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    first: Web
+    second: Web
+    token: str
+    run: str
+
+
+@pytest.fixture(scope="module")
+def gemini() -> Iterator[ProviderServer]:
+    with provider_server(answer) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def deployment(gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    home = tmp_path_factory.mktemp("web") / "home"
+    addresses = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url, "FORKPOINT_QUIET_S": "1"}
+    env = {
+        **environment(home, gemini.base_url, scenarios.own_services().environment),
+        **addresses,
+        "TEST_SESSIONS": "0",
+    }
+    token = ask("prepare", env)["token"]
+    with ExitStack() as stack:
+        stack.enter_context(celery(env, home))
+        headers = {"authorization": f"Bearer {token}"}
+        client = stack.enter_context(httpx2.Client(headers=headers, timeout=patience_s(30), trust_env=False))
+        names = ("first", "second")
+        first, second = (Web(*stack.enter_context(web_process(env, home.with_name(name))), client) for name in names)
+        yield Deployment(first, second, token, record(first, second))
+
+
+def record(first: Web, second: Web) -> str:
+    """Record a run with one call, and wait until another web process has it."""
+    session = first.post("/gateway/sessions", {"app": "desk"})
+    first.call(session["path"], "")
+    first.post(f"/gateway/sessions/{session['path'].rpartition('/')[2]}/end", {"exit_code": 0})
+
+    def is_sealed() -> bool:
+        response = second.client.get(f"{second.url}/api/v1/runs/{session['run']}")
+        return response.is_success and bool(response.json()["sealed"])
+
+    wait_until(is_sealed, 30)
+    return str(session["run"])
+
+
+@pytest.mark.parametrize("ends", ["answer", "suspension"])
+def test_call_in_flight_elsewhere_is_awaited(deployment: Deployment, gemini: ProviderServer, ends: str) -> None:
+    """An agent is killed during a call, and started again behind another web process."""
+    first, second = deployment.first, deployment.second
+    fork = first.post("/reruns", {"run": deployment.run, "live": True})
+    may_answer = threading.Event()
+
+    def respond(exchange: Exchange) -> None:
+        may_answer.wait(patience_s(30))
+        answer(exchange)
+
+    gemini.respond = respond
+    before = len(gemini.requests)
+    with ThreadPoolExecutor(2) as pool:
+        call = pool.submit(first.call, fork["path"], ends)
+        wait_until(lambda: len(gemini.requests) > before, 30)
+        again = second.post(f"/reruns/{fork['id']}/resume")
+        repetition: Future[httpx2.Response] = pool.submit(second.call, again["path"], ends)
+        if ends == "suspension":
+            first.process.send_signal(signal.SIGSTOP)
+            wait_until(lambda: len(gemini.requests) > before + 1, 30)
+        may_answer.set()
+        response = repetition.result(patience_s(60))
+        first.process.send_signal(signal.SIGCONT)
+        call.result(patience_s(60))
+    gemini.respond = answer
+    assert (response.status_code, "Hello" in response.text) == (200, True)
+    assert len(gemini.requests) - before == {"answer": 1, "suspension": 2}[ends]
+
+
+def test_runner_serves_forks_of_every_web_process(deployment: Deployment, tmp_path: Path) -> None:
+    first, second = deployment.first, deployment.second
+    script = tmp_path / "agent.py"
+    script.write_text(AGENT)
+    names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
+    env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    command = [*COMMAND, "runner", "--app", "desk", "--url", first.url, "--", sys.executable, str(script)]
+    with (tmp_path / "log").open("w") as log:
+        runner = subprocess.Popen(command, env={**env, "FORKPOINT_TOKEN": deployment.token}, stderr=log)
+    try:
+        wait_until(lambda: second.get("/runners?app=desk")["runners"], 30)
+        session = second.post("/replays", {"run": deployment.run, "engine": "agent"})["id"]
+
+        def ended() -> Any:
+            view = second.get(f"/replays/{session}")
+            return view if view["ended_at"] else None
+
+        view = wait_until(ended, 60)
+        assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_exact", 0, 0)
+        assert [line["text"] for line in second.get(f"/replays/{session}/output")["lines"]] == ["200"]
+    finally:
+        runner.send_signal(signal.SIGTERM)
+        runner.wait(patience_s(30))
