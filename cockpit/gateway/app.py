@@ -7,7 +7,6 @@ paid for, and what it says is recorded. The journal does its work on a thread of
 import asyncio
 import functools
 import time
-from collections.abc import Callable
 from typing import Final
 from uuid import uuid4
 
@@ -187,15 +186,11 @@ class _Entry:
         if self._timer is not None:
             self._timer.cancel()
             self._start()
-        self._add(functools.partial(events.end_line, self._call, outcome, limit=settings.MAX_BODY_BYTES))
+        self._journal.add(functools.partial(events.end_line, self._call, outcome, limit=settings.MAX_BODY_BYTES))
 
     def _start(self) -> None:
         self._timer = None
-        self._add(functools.partial(events.start_lines, self._call, limit=settings.MAX_BODY_BYTES))
-
-    def _add(self, lines: Callable[[], bytes]) -> None:
-        if self._call.operation.api:
-            self._journal.add(lines)
+        self._journal.add(functools.partial(events.start_lines, self._call, limit=settings.MAX_BODY_BYTES))
 
 
 class _Request:

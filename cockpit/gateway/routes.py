@@ -18,10 +18,10 @@ _MODELS: Final = re.compile(r"/models/?")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """One operation of a provider: its path below the provider's base URL, and its API if its calls are recorded."""
+    """One operation of a provider: its path below the provider's base URL, and its API."""
 
     path: str
-    api: str = ""
+    api: str
     # For providers that name the model in the path.
     model: str = ""
 
@@ -47,24 +47,23 @@ class McpRoute:
     shim: str = ""
 
 
-# Counts of tokens and embeddings pass through without a step: neither is an answer of a model.
 _OPERATIONS: Final[dict[str, dict[str, Operation]]] = {
     "openai": {
         "/chat/completions": Operation(path="/chat/completions", api="openai.chat"),
         "/responses": Operation(path="/responses", api="openai.responses"),
-        "/embeddings": Operation(path="/embeddings"),
+        "/embeddings": Operation(path="/embeddings", api="openai.embeddings"),
     },
     "anthropic": {
         "/messages": Operation(path="/v1/messages", api="anthropic.messages"),
-        "/messages/count_tokens": Operation(path="/v1/messages/count_tokens"),
+        "/messages/count_tokens": Operation(path="/v1/messages/count_tokens", api="anthropic.count_tokens"),
     },
 }
 _GEMINI_APIS: Final = {
     "generateContent": "google.generate_content",
     "streamGenerateContent": "google.generate_content",
-    "countTokens": "",
-    "embedContent": "",
-    "batchEmbedContents": "",
+    "countTokens": "google.count_tokens",
+    "embedContent": "google.embed_content",
+    "batchEmbedContents": "google.batch_embed_contents",
 }
 
 

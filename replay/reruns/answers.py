@@ -1,10 +1,11 @@
-"""How a running agent's model calls are answered: as recorded, by an override, by an equal call, or live."""
+"""How a running agent's calls of providers are answered: as recorded, by an override, by an equal call, or live."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from uuid import UUID
 
+import orjson
 from django.db import transaction
 
 from replay.core.errors import ReplayFailure, SessionConflict
@@ -13,11 +14,11 @@ from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns import exchanges, forks, recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
-from replay.reruns.core.matcher import Divergence, Match, Matcher, earlier_answers
+from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, earlier_answers
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
-from replay.reruns.recordings import RecordedRequests, RecordedResponse
+from replay.reruns.recordings import RecordedRequests, RecordedResponse, strict_fields
 from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
@@ -25,7 +26,7 @@ from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, as_text, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.importers.formats.tracing.client_calls import model_request
+from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
 from traces.signatures.call_signatures import signature
 
 # Characters of a value in an error of a client.
@@ -34,7 +35,7 @@ _SHORT = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AgentRequest:
-    """A model call of the agent: its body as it was sent, and as the input of a step."""
+    """A call of a provider by the agent: its body as it was sent, and as the input of a step."""
 
     body: JSONObject
     input: JSONObject
@@ -45,6 +46,15 @@ class AgentRequest:
     is_streamed: bool
     # Whether the end of a stream is to state the tokens.
     states_usage: bool
+
+    @property
+    def tool_api(self) -> str:
+        """The API of a call that no model answers, such as embeddings; empty for a model call."""
+        return self.api if self.api in TOOL_APIS else ""
+
+    @property
+    def step_type(self) -> StepType:
+        return StepType.TOOL if self.tool_api else StepType.MODEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,10 +158,10 @@ class _Resolver:
         """Return the recorded call that a request is, or why it is none."""
         calls = self._rerun.calls.filter(attempt=self._rerun.attempt)
         matcher = Matcher(
-            calls=self._recording.requests,
+            calls=self._recorded_requests(request),
             used_numbers={no for no in calls.values_list("sequence_no", flat=True) if no is not None},
             renaming=self._renaming,
-            reduce=self._reduce,
+            reduce=partial(self._reduce, request),
         )
         result = matcher.match(*self._comparable(request, has_headers=self._recording.has_headers))
         if isinstance(result, Match) and result.renames:
@@ -162,7 +172,7 @@ class _Resolver:
         """Apply the overrides of a fork from its start on."""
         no = result.call.no if isinstance(result, Match) else None
         place = self._place(result)
-        if self._fork is None or place < self._fork.start:
+        if self._fork is None or request.tool_api or place < self._fork.start:
             return EditedRequest(body=request.body)
         if no is not None:
             self._fork.check_results(self._rerun, no)
@@ -174,12 +184,15 @@ class _Resolver:
             return self._override_answer(request, edited_request.output.value)
         is_forked = self._fork is not None and self._place(result) >= self._fork.start
         is_recorded = isinstance(result, Match) and edited_request.body == request.body
-        if isinstance(result, Match) and is_recorded and not (is_forked and self._is_reexecution):
+        needs_new_answer = is_forked and self._is_reexecution and not request.tool_api
+        if isinstance(result, Match) and is_recorded and not needs_new_answer:
             return self._recorded_answer(request, result)
+        if request.tool_api and (answer := self._same_answer(request)):
+            return answer
         if not is_forked:
             return _Answer(refusal=self._explanation(result))
         request = _with_body(request, edited_request.body)
-        cached_answer = None if self._is_reexecution else self._cached_answer(request)
+        cached_answer = None if self._is_reexecution or request.tool_api else self._cached_answer(request)
         return self._repeated_answer(request) or cached_answer or self._live_answer(request, result)
 
     @cached_property
@@ -206,6 +219,18 @@ class _Resolver:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
         names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_NORMALISED, response=response, detail=names)
+
+    def _same_answer(self, request: AgentRequest) -> _Answer | None:
+        """Give a recorded answer once more: without a model, the same call has the same answer."""
+        input, strict = self._comparable(request, has_headers=self._recording.has_headers)
+        key = RecordedRequest(no=0, request=input, strict=strict).digest
+        calls = [call for call in self._recorded_requests(request) if call.digest == key]
+        run_id = self._rerun.source_run_id
+        # The last one: those before it may have failed.
+        if not calls or (response := self._response(run_id, calls[-1].no, request)) is None:
+            return None
+        detail: JSONObject = {"matched": {"run": str(run_id), "step": calls[-1].no}}
+        return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
 
     def _override_answer(self, request: AgentRequest, value: JSONValue) -> _Answer:
         output = as_object(as_output(StepType.MODEL, value))
@@ -243,16 +268,14 @@ class _Resolver:
         """Give the recorded answer of the same call in another run of the app."""
         input, _ = self._comparable(request, has_headers=False)
         key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
-        hit = call_cache.lookup(self._app, key)
-        if hit is None:
+        if (hit := call_cache.lookup(self._app, key)) is None:
             return None
         run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
         if not recordings.has_headers(recordings.load_attributes(run_id, no), request.headers):
             return None
-        response = self._response(run_id, no, request)
-        detail: JSONObject = {"matched": hit.location}
-        if response is None:
+        if (response := self._response(run_id, no, request)) is None:
             return None
+        detail: JSONObject = {"matched": hit.location}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
 
     def _live_answer(self, request: AgentRequest, result: Match | Divergence) -> _Answer:
@@ -277,15 +300,21 @@ class _Resolver:
             response = None if answer is None else _build(request, answer)
         return response and response.rename(self._renaming)
 
-    def _reduce(self, request: JSONObject) -> JSONObject:
-        """Return a request without the fields that the app's calibration ignores."""
-        return as_object(self._ignoring.reduce(StepType.MODEL, "", request)) if self._ignoring.rules else request
+    def _recorded_requests(self, request: AgentRequest) -> Sequence[RecordedRequest]:
+        """Return the recorded calls of the same kind."""
+        return [call for call in self._recording.requests if call.strict.get("api", "") == request.tool_api]
+
+    def _reduce(self, request: AgentRequest, input: JSONObject) -> JSONObject:
+        """Return the input of a request without the fields that the app's calibration ignores."""
+        if not self._ignoring.rules:
+            return input
+        return as_object(self._ignoring.reduce(request.step_type, request.tool_api, input))
 
     def _comparable(self, request: AgentRequest, *, has_headers: bool) -> tuple[JSONObject, JSONObject]:
         """Return the input and the strict fields of a request, as they are compared with recorded ones."""
-        input = as_object(self._redaction.field(StepType.MODEL, "input", request.input))
+        input = as_object(self._redaction.field(request.step_type, "input", request.input))
         headers = request.headers if has_headers else {}
-        return input, {"provider": request.provider, "model": request.model, **headers}
+        return input, strict_fields(request.provider, request.model, request.api, headers)
 
     def _explanation(self, result: Match | Divergence) -> str:
         run = self._rerun.source_run_id
@@ -294,7 +323,7 @@ class _Resolver:
         if isinstance(result, Match):
             return f"the overrides change this call, so step {result.call.no} of run {run} does not answer it"
         if result.nearest is None or result.difference is None:
-            return f"run {run} has no model call left that this one could be"
+            return f"run {run} has no call left that this one could be"
         difference = result.difference
         return (
             f"this call is not in the recording of run {run}: at {difference.path} it has "
@@ -344,7 +373,11 @@ def _with_body(request: AgentRequest, body: JSONObject) -> AgentRequest:
 
 def _build(request: AgentRequest, answer: StepAnswer) -> RecordedResponse | None:
     """Return a response with an answer in the form that the agent asks for; None if it has no such form."""
-    body = build_body(request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage)
+    body = (
+        orjson.dumps(answer.output)
+        if request.tool_api
+        else build_body(request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage)
+    )
     if not body:
         return None
     media_type = recordings.STREAM if request.is_streamed else "application/json"

@@ -18,6 +18,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.schema import ForkChange
 from traces.core.vocabulary import Label, Reason, RunStatus, StepType
 from traces.importers.assembly import SegmentContent, assemble
+from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.formats.tracing.forkpoint_events import FORMAT
 from traces.ingest.prepare import prepare
 from traces.ingest.step_rows import StepRow
@@ -98,22 +99,22 @@ def _change(rerun: Rerun) -> ForkChange:
 
 @dataclass(kw_only=True)
 class _SourceSteps:
-    """The recorded steps: models by number, tools by name."""
+    """The recorded steps: requests to providers by number, tools by name."""
 
-    models: Mapping[int, Step]
+    requests: Mapping[int, Step]
     tools: dict[str, list[Step]]
 
     @classmethod
     def load(cls, run: Run) -> "_SourceSteps":
         steps = Step.objects.filter(run=run, type__in=(StepType.MODEL, StepType.TOOL)).order_by("sequence_no")
-        models: dict[int, Step] = {}
+        requests: dict[int, Step] = {}
         tools: dict[str, list[Step]] = {}
         for step in steps:
-            if step.type == StepType.MODEL:
-                models[step.sequence_no] = step
+            if step.type == StepType.MODEL or step.tool_name in TOOL_APIS:
+                requests[step.sequence_no] = step
             else:
                 tools.setdefault(step.tool_name or step.name, []).append(step)
-        return cls(models=models, tools=tools)
+        return cls(requests=requests, tools=tools)
 
     def take_tool(self, row: StepRow) -> Step | None:
         """Return the next recorded call of the same tool with the same id, else with the same arguments."""
@@ -144,12 +145,13 @@ class _Labels:
 
     def rows(self, rows: Sequence[StepRow]) -> Iterator[StepRow]:
         for row in rows:
-            result = self._tool(row) if row.type is StepType.TOOL else self._model(row, self._calls[row.external_id])
+            call = self._calls.get(row.external_id)
+            result = self._tool(row) if call is None else self._request(row, call)
             self._is_exact_so_far = self._is_exact_so_far and result.label is Label.EXACT
             yield result
 
-    def _model(self, row: StepRow, call: RerunCall) -> StepRow:
-        source = self._source.models.get(call.sequence_no or 0)
+    def _request(self, row: StepRow, call: RerunCall) -> StepRow:
+        source = self._source.requests.get(call.sequence_no or 0)
         if source is not None and call.label == Label.EXACT:
             return reused_row(source, row.sequence_no, None)
         return replace(

@@ -15,7 +15,7 @@ from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.matcher import RecordedRequest
-from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response
+from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
@@ -94,11 +94,8 @@ class Exchange:
     @property
     def request(self) -> RecordedRequest:
         payload = as_object(self._request_event.get("payload"))
-        strict: JSONObject = {
-            "provider": payload.get("provider"),
-            "model": payload.get("model_id"),
-            **as_object(payload.get(REQUEST_HEADERS)),
-        }
+        facts = as_text(payload.get("provider")), as_text(payload.get("model_id")), as_text(payload.get("api"))
+        strict = strict_fields(*facts, as_object(payload.get(REQUEST_HEADERS)))
         return RecordedRequest(no=self.call.id, request=as_object(model_request(payload)), strict=strict)
 
     @property

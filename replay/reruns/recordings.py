@@ -10,6 +10,7 @@ from typing import Final
 from uuid import UUID
 
 import orjson
+from django.db.models import Q
 
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
@@ -18,6 +19,7 @@ from replay.reruns.core.renaming import Renaming
 from traces.core.json_access import as_list, as_object, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT, SDK_REPORT
 from traces.models import Step
 from traces.redaction.markers import kinds
@@ -29,6 +31,7 @@ REQUEST_HEADERS: Final = "request_headers"
 STREAM: Final = "text/event-stream"
 _REQUEST_COLUMNS: Final = (
     "sequence_no",
+    "tool_name",
     "provider",
     "model",
     "input_ref",
@@ -85,23 +88,28 @@ class RecordedOutcome:
 @lru_cache(maxsize=4)
 def load_requests(run_id: UUID) -> RecordedRequests:
     """Return the requests of a sealed run in order. Those whose content is lost are left out."""
-    steps = Step.objects.filter(run_id=run_id, type=StepType.MODEL).order_by("sequence_no")
+    is_request = Q(type=StepType.MODEL) | Q(type=StepType.TOOL, tool_name__in=TOOL_APIS)
+    steps = Step.objects.filter(is_request, run_id=run_id).order_by("sequence_no")
     rows = [*steps.values_list(*_REQUEST_COLUMNS)]
-    inputs = artifacts.available(row[3] for row in rows)
+    inputs = artifacts.available(row[4] for row in rows)
     requests: list[RecordedRequest] = []
     has_headers = False
     for chunk in bulk.chunks(rows):
-        attributes = artifacts.available(row[4] for row in chunk)
-        for no, provider, model, input_ref, attributes_ref, *times in chunk:
+        attributes = artifacts.available(row[5] for row in chunk)
+        for no, api, provider, model, input_ref, attributes_ref, *times in chunk:
             fields = as_object(attributes.get(attributes_ref))
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
-                headers = as_object(fields.get(REQUEST_HEADERS))
-                strict: JSONObject = {"provider": provider, "model": model, **headers}
+                strict = strict_fields(provider, model, api, as_object(fields.get(REQUEST_HEADERS)))
                 start_s, end_s = _span(*times)
                 request = as_object(inputs[input_ref])
                 requests.append(RecordedRequest(no=no, request=request, strict=strict, start_s=start_s, end_s=end_s))
     return RecordedRequests(requests=requests, has_headers=has_headers)
+
+
+def strict_fields(provider: str, model: str, api: str, headers: JSONObject) -> JSONObject:
+    """Return the fields of a request that must be equal: a model's answer may come through another API."""
+    return {"provider": provider, "model": model, **({"api": api} if api in TOOL_APIS else {}), **headers}
 
 
 def _span(started_at: datetime | None, duration_ms: float | None) -> tuple[float, float]:

@@ -16,6 +16,8 @@ from traces.storage import artifacts
 
 _AGENT_DECIDES: Final = "The agent runs again and decides what it does after the change: this plan is an estimate."
 _LONGEST_LIST: Final = 10
+# Attributes of calls that are answered in a rerun: by the SDK, or by the gateway.
+_ANSWER_MARKS: Final = frozenset({SDK_REPORT, RAW_RESPONSE})
 _STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
 
@@ -63,5 +65,7 @@ def _unknown_tools(run: Run) -> list[str]:
         return []
     tools = [*steps.filter(type=StepType.TOOL).values_list("tool_name", "name", "attributes_ref")]
     attributes = artifacts.available(ref for *_, ref in tools)
-    known_names = {tool_name or name for tool_name, name, ref in tools if SDK_REPORT in as_object(attributes.get(ref))}
+    known_names = {
+        tool_name or name for tool_name, name, ref in tools if as_object(attributes.get(ref)).keys() & _ANSWER_MARKS
+    }
     return [*dict.fromkeys(tool_name or name for tool_name, name, _ in tools if (tool_name or name) not in known_names)]

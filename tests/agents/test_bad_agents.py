@@ -105,7 +105,7 @@ def test_agent_that_never_ends(server: Server, models: ModelServer) -> None:
     again = rerun(server, run, program, "rerun")
     assert again.returncode == 5, again.stderr
     assert ": 1 call exact, 5" in again.stderr
-    assert f"no answer: run {run} has no model call left that this one could be" in again.stderr
+    assert f"no answer: run {run} has no call left that this one could be" in again.stderr
     assert len(models.requests) == before
 
 

@@ -1,4 +1,4 @@
-"""Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed.
+"""Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed; vectors and counts.
 
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
 second turn, one that contains "please fail" an error. Ids depend on the turn only.
@@ -20,6 +20,7 @@ CALLS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
     (("get_weather", "Lima"),),
 )
 _CUT: Final = 7
+_PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent", "/embeddings", "/count_tokens")
 
 
 @dataclass
@@ -42,7 +43,7 @@ def model_server() -> Iterator[ModelServer]:
 
     def respond(exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
-        if not path.endswith(("/chat/completions", "/responses", "/messages", "enerateContent")):
+        if not path.endswith(_PATHS):
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
@@ -57,6 +58,10 @@ def model_server() -> Iterator[ModelServer]:
             _responses(exchange)
         elif path.endswith("/messages"):
             _messages(exchange)
+        elif path.endswith("/embeddings"):
+            _embeddings(exchange)
+        elif path.endswith("/count_tokens"):
+            exchange.status(200, {"input_tokens": len(json.dumps(exchange.body["messages"]))})
         else:
             _gemini(exchange, path)
 
@@ -205,6 +210,13 @@ def _messages(exchange: Exchange) -> None:
     events.append({"type": "message_delta", "delta": reason, "usage": {"output_tokens": 9}})
     for event in [*events, {"type": "message_stop"}]:
         exchange.send(event, event["type"])
+
+
+def _embeddings(exchange: Exchange) -> None:
+    text = exchange.body["input"]
+    data = [{"object": "embedding", "index": 0, "embedding": [len(text) / 100, 0.25]}]
+    usage = {"prompt_tokens": len(text), "total_tokens": len(text)}
+    exchange.status(200, {"object": "list", "data": data, "model": exchange.body["model"], "usage": usage})
 
 
 def _gemini(exchange: Exchange, path: str) -> None:

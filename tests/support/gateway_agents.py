@@ -67,6 +67,17 @@ print(message.content[0].text)
 """,
 }
 
+# Embeds a text as often as it is asked to and counts tokens before it asks a model.
+SEARCH_AGENT = """
+import anthropic, openai, sys
+client = openai.OpenAI()
+vectors = [client.embeddings.create(model="e1", input=sys.argv[1]).data[0].embedding for _ in range(int(sys.argv[2]))]
+messages = [{"role": "user", "content": "How many?"}]
+count = anthropic.Anthropic().messages.count_tokens(model="m1", messages=messages).input_tokens
+messages = [{"role": "user", "content": f"{vectors[-1]} {count}"}]
+print(client.chat.completions.create(model="m1", messages=messages).choices[0].message.content)
+"""
+
 # A plain loop whose tools the SDK knows. Each execution of one adds a line to the file that the first argument names.
 TOOL_AGENT = """
 import forkpoint, json, openai, sys

@@ -15,7 +15,7 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, TOOL_AGENT
+from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, SEARCH_AGENT, TOOL_AGENT
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent, run_of
 from tests.support.patience import patience_s, wait_until
 
@@ -208,6 +208,29 @@ def blocks(server: Server, run: str, model: str, budget: Any) -> list[str]:
         problem = response.json().get("error", {}).get("message", "")
         problems.append(problem.removeprefix(f"Forkpoint's gateway: rerun {session['id']}: "))
     return problems
+
+
+def test_embeddings_and_token_counts_are_answered_as_recorded(server: Server, models: ModelServer) -> None:
+    run = run_of(record(server, SEARCH_AGENT, "Zürich", "1"))
+    vector, count, _ = GatewaySession(server, "", run).steps(3)
+    assert (vector["type"], vector["name"], vector["model"]) == ("tool", "openai.embeddings", "e1")
+    assert (vector["output"]["data"][0]["embedding"], vector["tokens_in"]) == ([0.06, 0.25], 6)
+    assert (count["name"], set(count["output"])) == ("anthropic.count_tokens", {"input_tokens"})
+    before = len(models.requests)
+    # Without a model the same call has the same answer, however often it is made.
+    again = rerun(server, run, SEARCH_AGENT, "Zürich", "2")
+    assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
+    assert ": 3 calls exact, 1 cached" in again.stderr
+    refusal = rerun(server, run, SEARCH_AGENT, "Bern", "1")
+    assert (refusal.returncode, len(new(models, before))) == (5, 0), refusal.stderr
+    assert "at /input it has “Bern”, and step 1 has “Zürich”" in refusal.stderr
+    result = rerun(server, run, SEARCH_AGENT, "Bern", "2", options=["--set-prompt", "Be brief.", "--live"])
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    paths = [path.rpartition("/")[2] for path, _ in new(models, before)]
+    assert paths == ["embeddings", "embeddings", "completions"]
+    fork, _ = fork_of(server, result)
+    live = ("tool", *LIVE[1:])
+    assert labels(fork.steps(4)) == [live, live, ANSWERED_TOOL, LIVE]
 
 
 def test_program_that_never_ends_is_ended(server: Server, run: str) -> None:

@@ -12,7 +12,7 @@ CALL = Call(
     id="c",
     provider="openai",
     protocol="openai",
-    operation=Operation(path="/"),
+    operation=Operation(path="/", api="openai.chat"),
     run_start=1.0,
     start=1.0,
     body=b"",

@@ -16,6 +16,16 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.formats.chats.openai_items import normalize_openai_answer, normalize_openai_request
 
+# Operations of providers that no model answers: their calls are tool steps.
+TOOL_APIS: Final = frozenset(
+    {
+        "anthropic.count_tokens",
+        "google.batch_embed_contents",
+        "google.count_tokens",
+        "google.embed_content",
+        "openai.embeddings",
+    }
+)
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
 _GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
 
@@ -23,6 +33,8 @@ _GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choi
 def model_request(payload: JSONObject) -> JSONValue:
     """Return the input of a model step: from the body that a client sent, or the fields that the agent recorded."""
     request, api = payload.get("request"), as_text(payload.get("api"))
+    if api in TOOL_APIS:
+        return request
     body = as_object(request)
     if api:
         return _client_request(api, {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES})
@@ -31,6 +43,15 @@ def model_request(payload: JSONObject) -> JSONValue:
     parameters = normalize_parameters(as_object(body.get("parameters")))
     tools = normalize_tools(body.get("tools") or [])
     return model_input(normalize_messages(body["messages"]), tools, parameters, body.get("response_format"))
+
+
+def tool_fields(payload: JSONObject) -> JSONObject:
+    """Return the fields of the tool step that a call is; empty for a call that a model answers."""
+    if as_text(payload.get("api")) not in TOOL_APIS:
+        return {}
+    response = as_object(payload.get("response"))
+    fields: JSONObject = {"tool_name": payload["api"], "args": payload.get("request"), "result": response or None}
+    return {**fields, "token_usage": as_object(first_member(response, *_USAGE_FIELDS))}
 
 
 def model_answer(payload: JSONObject) -> Answer:

@@ -22,7 +22,7 @@ from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
-from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request
+from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request, tool_fields
 from traces.importers.formats.tracing.reported_tools import find_inferred, replace_inferred
 
 FORMAT: Final = "forkpoint"
@@ -283,8 +283,9 @@ def _steps(events: list[_Event]) -> list[_StepEvents]:
 
 
 def _step(step_events: _StepEvents) -> RecordedStep:
-    event, payload = step_events.first_event, step_events.payload
-    kind = _TYPES.get(event.type) or _group_type(payload, event.location)
+    event, tool = step_events.first_event, tool_fields(step_events.payload)
+    payload = {**step_events.payload, **tool}
+    kind = StepType.TOOL if tool else _TYPES.get(event.type) or _group_type(payload, event.location)
     step_input, output = _payloads(kind, payload)
     usage = normalize_usage(as_object(payload.get("token_usage")), f"{event.location}/payload/token_usage")
     answer = model_answer(payload) if kind is StepType.MODEL else None
