@@ -69,7 +69,7 @@ class Words:
 
     def add(self, pair: Pair, base: str, candidate: str) -> None:
         """Add an output with its texts on both sides."""
-        base_words, candidate_words = _distinct_words(base, candidate)
+        base_words, candidate_words = distinct_words(base, candidate)
         self._common_words.append((pair, _words(base) & _words(candidate)))
         self._outputs.append(
             _Output(
@@ -96,7 +96,7 @@ class Words:
         copies = _copies(outputs_before, base, candidate)
         if copies and all(copies):
             return True
-        base_words, candidate_words = _distinct_words(base, candidate)
+        base_words, candidate_words = distinct_words(base, candidate)
         words_before = (
             set[str]().union(*(output.base for output in outputs_before)),
             set[str]().union(*(output.candidate for output in outputs_before)),
@@ -122,7 +122,7 @@ class Words:
 
         Example: a memory contains "running" from the first turn; in one run, a later turn replaces it by "tennis".
         """
-        sides = _distinct_words(base, candidate)
+        sides = distinct_words(base, candidate)
         differing, equal = self._before(pair), self._equal_words_before(pair)
         words_before = [
             set[str]().union(*(output.base for output in differing)),
@@ -157,7 +157,7 @@ def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]
     return [any(is_repeated(hunk, output_hunk) for output_hunk in output_hunks) for hunk in hunks(base, candidate)]
 
 
-def _distinct_words(base: str, candidate: str) -> tuple[set[str], set[str]]:
+def distinct_words(base: str, candidate: str) -> tuple[set[str], set[str]]:
     """The distinctive words of each text that the other does not have."""
     base_words, candidate_words = _words(base), _words(candidate)
     return base_words - candidate_words, candidate_words - base_words
@@ -195,6 +195,25 @@ class ChangedOutputs:
     def models_precede(self, pair: Pair) -> bool:
         """True if the answer of a model differs before this step."""
         return _is_before(self._first_of_models, pair)
+
+
+class FirstCalls:
+    """The first model call of each agent, on each side."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self._by_agent: list[dict[str, int]] = [{}, {}]
+        for first, side in zip(self._by_agent, (comparison.base, comparison.candidate), strict=True):
+            for step in side.steps:
+                if step.type == StepType.MODEL:
+                    first[step.role] = min(step.sequence_no, first.get(step.role, step.sequence_no))
+
+    def precede(self, pair: Pair) -> tuple[bool, bool]:
+        """Whether, on each side, the step's agent has called its model before."""
+        sides = zip(self._by_agent, (pair.base, pair.candidate), strict=True)
+        base, candidate = (
+            step is not None and first.get(step.role, step.sequence_no) < step.sequence_no for first, step in sides
+        )
+        return base, candidate
 
 
 def _calls_differently(pair: Pair) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final, Literal
 
 from diffing.attribution.consumed_places import head, heads, history_ends, input_paths
-from diffing.attribution.difference_origins import ChangedOutputs, Origin, Words, window_origin
+from diffing.attribution.difference_origins import ChangedOutputs, FirstCalls, Origin, Words, window_origin
 from diffing.attribution.passages import OutsideTexts
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
@@ -62,6 +62,8 @@ def roots(
     first_model = next((pair.place for pair in comparison.acting if pair.step.type == StepType.MODEL), None)
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]] = {}
     words, outside = Words(), OutsideTexts(NO_INPUTS if comparison.derived else inputs)
+    run_inputs = _run_inputs(comparison, outputs)
+    first_calls = FirstCalls(comparison)
     for pair in comparison.acting:
         if not pair.answers_differently:
             words.add_equal(pair)
@@ -74,7 +76,7 @@ def roots(
         else:
             context = StepContext(
                 is_tainted=pair.place in tainted_places,
-                run_inputs=comparison.run_inputs,
+                run_inputs=run_inputs,
                 changed_sources=heads(
                     travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed_places
                 ),
@@ -82,6 +84,7 @@ def roots(
                 changed_paths=input_paths(pair, flow, changed_places),
                 whole_changed_paths=input_paths(pair, flow, changed_places, whole=True),
                 history_ends=history_ends(pair, flow),
+                continues=first_calls.precede(pair),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
                 is_replay=comparison.derived,
@@ -103,6 +106,19 @@ def roots(
         for atom in new_atoms:
             atom_set.add(atom)
     return Roots(atoms=_with_agent_places(comparison, atom_set.atoms), reactions=reactions)
+
+
+def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[str]:
+    """The texts that began the runs and their turns, without the tasks that code composed after a changed output."""
+    if comparison.derived:
+        return comparison.run_inputs
+    composed_texts, other_texts = set[str](), set[str]()
+    for pair in comparison.pairs:
+        if pair.is_container:
+            is_composed = pair.step.type == StepType.AGENT and outputs.precede(pair)
+            texts = composed_texts if is_composed else other_texts
+            texts.update(step.summary for step in (pair.base, pair.candidate) if step is not None)
+    return comparison.run_inputs - (composed_texts - other_texts)
 
 
 def is_agent_setting(atom: Atom) -> bool:
@@ -328,12 +344,16 @@ def _is_accounted_for(item: MessagePair, context: StepContext) -> bool:
 
 
 def _is_dropped(item: MessagePair, context: StepContext) -> bool:
-    """True if only one side continues a conversation, and does so with this message."""
+    """True if only one side continues a conversation, and does so with this message.
+
+    Nothing can be dropped from an agent's first request.
+    """
     if context.is_replay or (item.base_index is None) == (item.candidate_index is None):
         return False
     side = int(item.base_index is None)
     index = item.candidate_index if side else item.base_index
-    return index is not None and index <= context.history_ends[side] and context.history_ends[1 - side] < 0
+    ends = context.history_ends
+    return context.continues[1 - side] and index is not None and index <= ends[side] and ends[1 - side] < 0
 
 
 def _is_in_history(item: MessagePair, context: StepContext) -> bool:

@@ -26,6 +26,8 @@ class StepContext:
     whole_changed_paths: frozenset[str]
     # On each side, the last message of the conversation that the step continues.
     history_ends: tuple[int, int]
+    # Whether, on each side, the same agent has called its model before.
+    continues: tuple[bool, bool]
     # An earlier output differs: any, that of a model, or the call of a tool or retriever.
     follows_output: bool
     follows_model: bool

@@ -22,7 +22,7 @@ from replay.proofs.changes.message_edits import context_window, message_list, sy
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.relays import relay
 from replay.proofs.changes.unpaired_steps import lone_steps
-from traces.core.json_access import as_object, as_objects, text_or_json
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -48,16 +48,9 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
             changes.setdefault(atom.id, (root, replace(change, atom=atom)))
     found_roots = [root for root, _ in changes.values()]
-    echo_changes = with_echoes(changes.values(), _answers_of(runs))
+    echo_changes = with_echoes(changes.values(), runs)
     own_changes = with_common_origins(zip(found_roots, echo_changes, strict=True), examination.comparison.run_inputs)
     return _add_requirements(_separate(own_changes))
-
-
-def _answers_of(runs: RunPair) -> tuple[str, str]:
-    """The final answers of both runs as text."""
-    final = runs.examination.comparison.final
-    base, candidate = runs.outputs(final) if final is not None else (None, None)
-    return text_or_json(base), text_or_json(candidate)
 
 
 def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:

@@ -8,7 +8,6 @@ from diffing.attribution.difference_origins import Origin, Words
 from diffing.attribution.reasoning import Reasoning
 from diffing.attribution.unexplained_changes import Atom
 from diffing.attribution.verdict import atom_phrase
-from diffing.content.facet import WINDOW
 from tests.support.comparing import (
     Spec,
     agent,
@@ -178,49 +177,26 @@ def test_renamed_agent_was_selected_by_code() -> None:
     assert {atom.origin for atom in (*result.rivals, *result.later)} == {Origin.DERIVED}
 
 
-def test_dropped_context_messages_are_named() -> None:
-    def forgetting(window: int, answer: str) -> list[Spec]:
-        talk: list[JSONObject] = [
-            user("I hold a card."),
-            reply("Noted."),
-            user("Move my seat."),
-            reply("Which one?"),
-        ]
-        third = [*talk, user("The one at the window.")][-window:]
+def test_task_that_code_composed_for_an_agent_is_no_input() -> None:
+    """A payment that code computes from a changed result is the task of an agent, and the clerk's message."""
+
+    def claim(share: int, payment: int) -> list[Spec]:
+        task, letter = f"Payment {payment} for water.", f"We pay {payment}."
         return [
             agent(),
-            model([system("Be kind."), talk[0]], talk[1]),
-            model([system("Be kind."), *talk[:3]], talk[3]),
-            model([system("Be kind."), *third], reply(answer)),
-            output(answer),
+            model([system("Extract."), user("There is water in my cellar.")], reply("water")),
+            tool("get_terms", "c1", {"kind": "water"}, {"share": share}),
+            Spec(type=StepType.AGENT, name="assessor", parent=1, input={"task": task}, output={"text": "Accept it."}),
+            replace(model([system("Assess."), user(task)], reply("Accept it.")), parent=4),
+            model([system("Write."), user(f"{task} Accept it.")], reply(letter)),
+            output(letter),
         ]
 
-    result = reason_about(forgetting(5, "Moved for free."), forgetting(3, "That costs 10 francs."))
-    [atom] = open_atoms(result)
-    assert atom_phrase(atom) == "Dropping 2 earlier messages from the context (“I hold a card.”)"
-    assert atom.origin is Origin.EXOGENOUS
-
-
-@pytest.mark.parametrize(
-    ("question", "origin"), [("Which of your seats do you mean?", Origin.DERIVED), ("Which?", Origin.OPEN)]
-)
-def test_longer_history_explains_a_shorter_window(question: str, origin: Origin) -> None:
-    """A context window with room for so many characters drops messages when an answer becomes longer."""
-
-    def talk(rule: str, question: str, dropped: int, answer: str) -> list[Spec]:
-        messages = [user("I hold a card."), reply("Noted."), user("Move my seat."), reply(question)]
-        third = [*messages, user("The one at the window.")][dropped:]
-        return [
-            agent(),
-            model([system(rule), messages[0]], messages[1]),
-            model([system(rule), *messages[:3]], messages[3]),
-            model([system(rule), *third], reply(answer)),
-            output(answer),
-        ]
-
-    base, candidate = talk("Be kind.", "Which one?", 0, "Moved."), talk("Be so kind.", question, 2, "10 francs.")
-    atoms = reason_about(base, candidate).atoms
-    assert [atom.origin for atom in atoms if atom.facet and atom.facet.kind == WINDOW] == [origin]
+    atoms = reason_about(claim(200, 1480), claim(600, 1080)).atoms
+    assert {atom.category: atom.origin for atom in atoms} == {
+        "tool": Origin.EXOGENOUS,
+        "upstream": Origin.DERIVED,
+    }
 
 
 def test_unrecorded_model_names_are_gaps() -> None:

@@ -206,7 +206,7 @@ def _lesson(runtime: Runtime) -> str:
         answer = say(runtime, "grader", f"Question: {task.get('text')}\nExpected: {task.get('answer')}\nGiven: {given}")
         is_right = "right" in answer
         marks.append(f"{turn}. level {level}: {'right' if is_right else 'wrong'}")
-        step = number(r"(\d)", str(settings["code.coach.step"]), 1)
+        step = number(r"(\d)", str(settings["code.get_question+grader+coach.step"]), 1)
         level = min(4, level + step) if is_right else max(1, level - 1)
     return say(runtime, "coach", "\n".join([user(settings), *marks, f"Next level: {level}"]))
 
@@ -228,7 +228,7 @@ _LESSON: Final = Program(
         "turn.1": "Hund",
         "turn.2": "Fenster",
         "turn.3": "Kirsche",
-        "code.coach.step": 1,
+        "code.get_question+grader+coach.step": 1,
         "row.get_question.1.text": "dog in German",
         "row.get_question.1.answer": "hund",
         "row.get_question.1.topic": "animals",
@@ -256,7 +256,7 @@ _LESSON: Final = Program(
         edit("prompt", "prompt.coach.2", "Praise with Great."),
         edit("prompt", "prompt.coach.3", "Advise to read after an error.", "Advise to sing after an error."),
         wording("coach", 4),
-        edit("upstream", "code.coach.step", 2),
+        edit("upstream", "code.get_question+grader+coach.step", 2),
         edit("tool", "row.get_question.2.answer", "das fenster"),
         edit("tool", "row.get_question.1.topic", "pets", decoy=True),
         edit("tool", "row.get_question.3.answer", "die kirche", decoy=True),

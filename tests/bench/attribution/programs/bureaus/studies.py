@@ -58,7 +58,7 @@ def _write_report(request: Request) -> str:
 def _research(runtime: Runtime) -> str:
     settings = runtime.settings
     notes: list[str] = []
-    for _ in range(number(r"(\d)", str(settings["code.scout.rounds"]), 1)):
+    for _ in range(number(r"(\d)", str(settings["code.scout+search+student+author.rounds"]), 1)):
         known = ", ".join(find(r"The (\w+) is", note) for note in notes)
         plan = say(runtime, "scout", f"{user(settings)}\nKnown: {known}")
         queries = re.findall(r"^- (.+)$", plan, re.MULTILINE)
@@ -88,7 +88,7 @@ _RESEARCH: Final = Program(
         "user.0": "Tell me",
         "user.1": "about the van.",
         "user.2": "",
-        "code.scout.rounds": 2,
+        "code.scout+search+student+author.rounds": 2,
         "search.hits": 2,
         "doc.d1.text": "The van has a price of 41000 and doors on both sides.",
         "doc.d1.date": "2025-03-01",
@@ -122,7 +122,7 @@ _RESEARCH: Final = Program(
         edit("prompt", "prompt.author.1", "Put the range first."),
         edit("prompt", "prompt.author.2", "Above a price of 40000 it is dear.", "Above a price of 50000 it is dear."),
         wording("author", 3),
-        edit("upstream", "code.scout.rounds", 1, decoy=True),
+        edit("upstream", "code.scout+search+student+author.rounds", 1, decoy=True),
         edit("retrieval", "search.hits", 1, 4),
         edit("retrieval", "doc.d1.text", "The van has a price of 39000 and doors on both sides.", "The boat is blue."),
         edit("retrieval", "doc.d2.text", "A test showed that the van has a range of 280 in winter."),
@@ -272,7 +272,7 @@ def _pull(runtime: Runtime) -> str:
     )
     findings: list[str] = []
     for name in [name for name in names.split(", ") if name]:
-        if name.endswith("test") and settings["code.reviewer.tests"] == "skipped":
+        if name.endswith("test") and settings["code.read_file+reviewer+lead.tests"] == "skipped":
             continue
         text = fields(runtime.tool("read_file", {"name": name}))
         answer = say(runtime, "reviewer", f"File: {name}\nCode: {text.get('code')}")
@@ -305,7 +305,7 @@ _PULL: Final = Program(
         "user.0": "Hi team,",
         "user.1": "please look at change c7.",
         "user.2": "",
-        "code.reviewer.tests": "skipped",
+        "code.read_file+reviewer+lead.tests": "skipped",
         "code.lead.doubles": "kept",
         **rows(
             "list_files", c7={"files": "main, tools, maintest", "author": "Ada"}, c8={"files": "tools", "author": "Max"}
@@ -328,7 +328,7 @@ _PULL: Final = Program(
         edit("prompt", "prompt.lead.1", "Accept up to 1 light findings.", "Accept up to 3 light findings."),
         edit("prompt", "prompt.lead.2", "Leave out the number."),
         wording("lead", 3),
-        edit("upstream", "code.reviewer.tests", "reviewed"),
+        edit("upstream", "code.read_file+reviewer+lead.tests", "reviewed"),
         edit("upstream", "code.lead.doubles", "dropped", decoy=True),
         edit("tool", "row.list_files.c7.files", "main, tools, main", "main"),
         edit("tool", "row.list_files.c7.author", "Eve", decoy=True),

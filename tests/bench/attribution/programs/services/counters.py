@@ -73,7 +73,7 @@ def _cart(runtime: Runtime) -> str:
     total = sum(prices[name] * count for name, count in cart.items())
     if coupon != "none":
         total *= 1 - real(fields(runtime.tool("get_coupon", {"code": coupon})).get("percent")) / 100
-    parcel = fields(runtime.tool("get_delivery", {"country": str(settings["code.cashier.country"])}))
+    parcel = fields(runtime.tool("get_delivery", {"country": str(settings["code.cashier+get_delivery.country"])}))
     total += 0 if total >= real(parcel.get("free_from"), 1000) else real(parcel.get("fee"))
     goods = ", ".join(f"{count} {name}" for name, count in cart.items())
     return say(runtime, "cashier", f"Goods: {goods}\nTotal: {total:.2f}\nDelivery: {parcel.get('days')} days")
@@ -96,7 +96,7 @@ _CART: Final = Program(
         "turn.1": "And a rug, please.",
         "turn.2": "I have the coupon may10.",
         "code.cashier.again": "replace",
-        "code.cashier.country": "Norway",
+        "code.cashier+get_delivery.country": "Norway",
         **rows(
             "get_price",
             lamp={"price": 40, "shelf": "A"},
@@ -125,7 +125,7 @@ _CART: Final = Program(
         edit("prompt", "prompt.cashier.3", "Offer to wrap vases.", decoy=True),
         wording("cashier", 4),
         edit("upstream", "code.cashier.again", "add up", decoy=True),
-        edit("upstream", "code.cashier.country", "Sweden"),
+        edit("upstream", "code.cashier+get_delivery.country", "Sweden"),
         edit("tool", "row.get_price.lamp.price", 55, 32),
         edit("tool", "row.get_price.chair.price", 60),
         edit("tool", "row.get_price.rug.shelf", "F", decoy=True),
@@ -265,11 +265,11 @@ def _claim(runtime: Runtime) -> str:
     facts = json_in(say(runtime, "extractor", user(settings)))
     terms = fields(runtime.tool("get_terms", {"kind": str(facts.get("kind", "other"))}))
     worth = real(facts.get("amount"))
-    if settings["code.writer.age"] == "deducted":
+    if settings["code.writer+assessor.age"] == "deducted":
         worth *= 1 - min(real(facts.get("age")) * real(terms.get("yearly")) / 100, 0.8)
     payment = max(0.0, min(worth - real(terms.get("share")), real(terms.get("most"), 9999)))
     verdict = "none"
-    if payment > real(settings["code.assessor.limit"], 1000):
+    if payment > real(settings["code.assessor+get_history+writer.limit"], 1000):
         tools: list[JSONValue] = [tool("get_history", str(settings["tool.history"]), "policy")]
         task = f"Policy {settings['user.1']}. Payment {payment:.2f} for {facts.get('kind')}."
 
@@ -303,8 +303,8 @@ _CLAIM: Final = Program(
         "user.2": "has water damage of 2400 euros to a floor 6 years old.",
         "user.3": "",
         "tool.history": "Reads the history of a policy.",
-        "code.writer.age": "deducted",
-        "code.assessor.limit": 1000,
+        "code.writer+assessor.age": "deducted",
+        "code.assessor+get_history+writer.limit": 1000,
         **rows(
             "get_terms",
             water={"share": 200, "most": 3000, "yearly": 5, "text": "pipes"},
@@ -334,8 +334,8 @@ _CLAIM: Final = Program(
         edit("prompt", "prompt.writer.2", "It is paid within 30 days."),
         wording("writer", 3),
         edit("tool", "tool.history", "Reads the past of a policy.", "Reads the full history of a policy."),
-        edit("upstream", "code.writer.age", "left out"),
-        edit("upstream", "code.assessor.limit", 2500, 800, decoy=True),
+        edit("upstream", "code.writer+assessor.age", "left out"),
+        edit("upstream", "code.assessor+get_history+writer.limit", 2500, 800, decoy=True),
         edit("tool", "row.get_terms.water.share", 300, 600),
         edit("tool", "row.get_terms.water.yearly", 3),
         edit("tool", "row.get_terms.water.most", 1200, 2900),

@@ -54,11 +54,13 @@ def _logs(runtime: Runtime) -> str:
         for fault, count in re.findall(r"(\w+) x(\d+)", say(runtime, "sentry", "\n".join(lines))):
             tally[fault] = tally.get(fault, 0) + int(count)
         reached = [
-            fault for fault, count in tally.items() if count >= number(r"(\d)", str(settings["code.pager.limit"]))
+            fault
+            for fault, count in tally.items()
+            if count >= number(r"(\d)", str(settings["code.pager+get_owner.limit"]))
         ]
         if reached:
             alarm = max(reached, key=lambda fault: tally[fault])
-            if settings["code.pager.stop"] == "at the first":
+            if settings["code.sentry+read_logs+get_owner+pager.stop"] == "at the first":
                 break
     if not alarm:
         return say(runtime, "pager", "No fault.")
@@ -85,8 +87,8 @@ _LOGS: Final = Program(
         ),
         "user.0": "Watch the batches one, two, three.",
         "user.1": "",
-        "code.pager.limit": 3,
-        "code.pager.stop": "at the end",
+        "code.pager+get_owner.limit": 3,
+        "code.sentry+read_logs+get_owner+pager.stop": "at the end",
         **rows(
             "read_logs",
             one={"lines": "error timeout at api; info start; error disk full; warning timeout", "host": "a1"},
@@ -113,8 +115,8 @@ _LOGS: Final = Program(
         edit("prompt", "prompt.pager.2", "Close with: good luck."),
         edit("prompt", "prompt.pager.3", "Say how long it takes."),
         wording("pager", 4),
-        edit("upstream", "code.pager.limit", 5, 2),
-        edit("upstream", "code.pager.stop", "at the first", decoy=True),
+        edit("upstream", "code.pager+get_owner.limit", 5, 2),
+        edit("upstream", "code.sentry+read_logs+get_owner+pager.stop", "at the first", decoy=True),
         edit(
             "tool",
             "row.read_logs.two.lines",
@@ -178,7 +180,7 @@ def _meeting(runtime: Runtime) -> str:
     busy: set[int] = set()
     for name in people:
         busy |= _busy(str(fields(runtime.tool("get_calendar", {"person": name})).get(day, "")))
-    pause = 1 if settings["code.picker.pause"] == "an hour" else 0
+    pause = 1 if settings["code.picker+find_room+host.pause"] == "an hour" else 0
     free = [hour for hour in _DAY if not busy & set(range(hour, hour + length + pause)) and hour + length <= 17]
     lines = [f"{hour}:00 is free" for hour in free]
     slot, room = "none", "none"
@@ -222,7 +224,7 @@ _MEETING: Final = Program(
         "user.0": "Please place a meeting",
         "user.1": "of Ana and Bo on Tuesday.",
         "user.2": "",
-        "code.picker.pause": "none",
+        "code.picker+find_room+host.pause": "none",
         **rows(
             "get_calendar",
             Ana={"Tuesday": "9-10", "Friday": "9-15", "desk": "3"},
@@ -251,7 +253,7 @@ _MEETING: Final = Program(
         edit("prompt", "prompt.host.1", "Address them as friends."),
         edit("prompt", "prompt.host.2", "Mention the tea."),
         wording("host", 3),
-        edit("upstream", "code.picker.pause", "an hour"),
+        edit("upstream", "code.picker+find_room+host.pause", "an hour"),
         edit("tool", "row.get_calendar.Ana.Tuesday", "9-12", ""),
         edit("tool", "row.get_calendar.Bo.Tuesday", "10-16"),
         edit("tool", "row.get_calendar.Ana.desk", "5", decoy=True),

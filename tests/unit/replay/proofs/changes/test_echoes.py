@@ -1,4 +1,6 @@
-"""Numbers of a change that recur, converted or formatted, in differences that code made."""
+"""Numbers and words of a change that recur in differences that code made, or in the final answer."""
+
+from dataclasses import replace
 
 import pytest
 
@@ -7,6 +9,7 @@ from replay.proofs.changes.roots import roots
 from tests.support.comparing import Spec, agent, model, output, reply, system, tool
 from tests.support.comparing import user as user_message
 from tests.unit.replay.proofs.changes.test_roots import examine_runs
+from traces.core.json_types import JSONObject
 
 
 def climb(feet: int, grade: int, text: str) -> list[Spec]:
@@ -55,3 +58,27 @@ def test_number_in_the_final_answer_is_an_echo() -> None:
     changes = roots(examine_runs(lease(840, 31, "10080 a year"), lease(905, 44, "10860 a year, 905 a month")))
     results = {change.atom.id: change.atom.echoes for change in changes if change.atom.category == "tool"}
     assert results == {"result-2": True, "result-3": False}
+
+
+def test_words_of_the_answers_that_a_change_led_to_are_an_echo() -> None:
+    """The tools of one agent changed, and the rules of another; the final answer quotes the first."""
+
+    def queue(level: int, tool_name: str, fix: str) -> list[Spec]:
+        rated = model([system(f"Rate networks as {level}."), user_message("The network is down.")], reply(f"{level}"))
+        request: JSONObject = {
+            "messages": [system("Solve."), user_message("The network is down.")],
+            "tools": [{"name": tool_name}],
+        }
+        solved = replace(model([], reply(fix)), input=request)
+        return [
+            agent(),
+            rated,
+            solved,
+            model([system("Sum up."), user_message(f"T1: {fix}")], reply(f"First: {fix}")),
+            output(f"First: {fix}"),
+        ]
+
+    base, candidate = queue(5, "article", "restart the switch"), queue(4, "page", "escalate")
+    echoes = {change.atom.id: change.atom.echoes for change in roots(examine_runs(base, candidate))}
+    assert {name for name, is_echo in echoes.items() if is_echo} == {"tool-schemas-2-tools"}
+    assert {name for name, is_echo in echoes.items() if not is_echo} >= {"system-prompt-1-system"}
