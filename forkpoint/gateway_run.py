@@ -1,4 +1,4 @@
-"""The run that the server's gateway records of this program: the SDK adds the steps that the gateway cannot see."""
+"""The run of this program on the server, whose gateway sees its model calls: the SDK adds all other steps."""
 
 import itertools
 import os
@@ -19,6 +19,10 @@ _TYPES: Final = frozenset(
         "safety_decision",
     }
 )
+# In a rerun, whose recording may have groups: the server puts the model calls into them.
+_GROUPS: Final = frozenset({"step_started", "step_finished", "final_output"})
+_BEGINNINGS: Final = frozenset({"tool_called", "step_started"})
+_ENDINGS: Final = frozenset({"tool_result", "step_finished"})
 # As in the gateway: numbers are microseconds since the start of the run, and the low bits distinguish events.
 _SALT_BITS: Final = 6
 
@@ -34,29 +38,30 @@ class Place(NamedTuple):
 class GatewayRun:
     """A run of the gateway. Its processes need no agreement: step ids contain those of their own runs."""
 
-    def __init__(self, id: str, start: float) -> None:
+    def __init__(self, id: str, start: float, *, is_rerun: bool = False) -> None:
         self.id = id
+        self._types = _TYPES | _GROUPS if is_rerun else _TYPES
         # Later changes of the clock do not change the order of events.
         self._start_s = time.monotonic() - (time.time() - start)
         self._salts = itertools.count()
-        self._open_tools: set[str] = set()
+        self._open_steps: set[str] = set()
 
     @classmethod
-    def from_environment(cls) -> "GatewayRun | None":
-        """Return the run that `forkpoint record --gateway` names in its program's environment."""
+    def from_environment(cls, *, is_rerun: bool = False) -> "GatewayRun | None":
+        """Return the run that `forkpoint record --gateway`, or a rerun, names in its program's environment."""
         id, _, start = (os.environ.get(VARIABLE) or "").partition(" ")
-        return cls(id, float(start)) if id else None
+        return cls(id, float(start), is_rerun=is_rerun) if id else None
 
     def place(self, run_id: str, step_id: str | None, parent_id: str | None, type: str) -> Place | None:
         """Return where an event of a run of the SDK belongs; None if the gateway records it or has no place for it."""
-        if type not in _TYPES:
+        if type not in self._types:
             return None
         key, parent = f"{run_id}-{step_id}", f"{run_id}-{parent_id}"
-        if type == "tool_called":
-            self._open_tools.add(key)
-        elif type == "tool_result":
-            self._open_tools.discard(key)
-        return Place(key, parent if parent in self._open_tools else None, self._number())
+        if type in _BEGINNINGS:
+            self._open_steps.add(key)
+        elif type in _ENDINGS:
+            self._open_steps.discard(key)
+        return Place(key, parent if parent in self._open_steps else None, self._number())
 
     def _number(self) -> int:
         passed_us = int((time.monotonic() - self._start_s) * 1_000_000)

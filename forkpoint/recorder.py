@@ -18,6 +18,7 @@ from forkpoint.scopes import RunScope, Scope, Session
 from forkpoint.session import ReplaySession
 from forkpoint.transport.events import Event
 from forkpoint.transport.files import FileSink
+from forkpoint.transport.reports import SessionSink
 from forkpoint.transport.server import ServerSink
 from forkpoint.transport.spill import SpillFolder
 from forkpoint.transport.writer import Redact, Writer
@@ -60,7 +61,7 @@ class Recorder:
         self.current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("forkpoint_scope", default=None)
         self.hooks = Hooks()
         self.session: Session | None = ReplaySession.from_environment()
-        self._gateway_run = GatewayRun.from_environment()
+        self._gateway_run = GatewayRun.from_environment(is_rerun=self.session is not None)
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0
@@ -98,8 +99,8 @@ class Recorder:
         self, sink: str | Path | None, url: str | None, token: str | None, redact: Redact | None
     ) -> Writer | None:
         if self.session is not None:
-            # The session records what the agent does.
-            return None
+            # Nothing is to be reported of a rerun that becomes no run.
+            return None if self._gateway_run is None else Writer(SessionSink(self.session), redact)
         if self._gateway_run is not None:
             # The gateway's server has the run, wherever the program sends its own.
             sink, url, token = None, os.environ.get("FORKPOINT_URL"), None

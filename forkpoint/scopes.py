@@ -28,6 +28,7 @@ class Session(Protocol):
     """The rerun that this process is a part of."""
 
     def ask(self, type: str, name: str, arguments: Any) -> Answer | None: ...
+    def report(self, lines: list[str]) -> None: ...
 
 
 class Journal(Protocol):

@@ -1,4 +1,4 @@
-"""The rerun that this process is a part of: it answers tools and searches from its recording.
+"""The rerun that this process is a part of: it answers tools and searches, and is told what the agent does.
 
 Whatever goes wrong here ends the process: an exception would reach the model as the tool's error, and the agent would
 go on with it.
@@ -26,7 +26,7 @@ class ReplaySession:
 
     def __init__(self, id: str, url: str, token: str) -> None:
         self.id = id
-        self._address = f"{url.rstrip('/')}/api/v1/reruns/{quote(id, safe='')}/tools"
+        self._address = f"{url.rstrip('/')}/api/v1/reruns/{quote(id, safe='')}"
         self._token = token
 
     @classmethod
@@ -41,23 +41,31 @@ class ReplaySession:
         """Return the recorded outcome of a call; None if the call may be made. A refusal ends the process."""
         question = without_long_integers(encode({"type": type, "name": name, "arguments": arguments}))
         try:
-            reply = self._post(question.encode("utf-8", "replace"))
+            reply = self._post("tools", question.encode("utf-8", "replace"), "application/json")
             decision = reply["decision"]
         except Exception as error:  # noqa: BLE001 - without an answer nothing may go on
             end_process(f"rerun {self.id} gave no answer about {name}: {_reason(error)}", UNAVAILABLE)
         if decision == "run":
             return None
         if decision == "refusal":
+            importlib.import_module("forkpoint.transport.writer").finish_writers()
             end_process(f"rerun {self.id}: {reply['reason']}", REFUSAL)
         return Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
 
-    def _post(self, body: bytes) -> Any:
+    def report(self, lines: list[str]) -> None:
+        """Report events of the agent. Without them its run would not be what it did, so a failure ends the process."""
+        try:
+            self._post("events", ("\n".join(lines) + "\n").encode("utf-8", "replace"), "application/x-ndjson")
+        except Exception as error:  # noqa: BLE001 - as above
+            end_process(f"rerun {self.id} did not take a report of the agent: {_reason(error)}", UNAVAILABLE)
+
+    def _post(self, path: str, body: bytes, media_type: str) -> Any:
         # Loaded at the first question: urllib takes longer to import than a start may.
         http = importlib.import_module("forkpoint.transport.http")
-        headers = {"Content-Type": "application/json"}
+        headers = {"Content-Type": media_type}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = http.Request(self._address, data=body, headers=headers, method="POST")
+        request = http.Request(f"{self._address}/{path}", data=body, headers=headers, method="POST")
         with http.open_request(request, timeout_s=_TIMEOUT_S) as response:
             return json.loads(response.read())
 

@@ -22,18 +22,22 @@ from cockpit.gateway.schemas import (
 )
 from cockpit.gateway.sessions import Session
 from replay.models import Rerun
-from replay.reruns import queries, services, tool_calls
+from replay.reruns import queries, reports, services, tool_calls
 from replay.reruns.inputs import recorded_input
 from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
 from replay.sessions import prepare
 from replay.sessions.schemas import ReplayRequest
+from traces.collectors.back_pressure import slot
+from traces.collectors.encoded_bodies import read_body
 from traces.collectors.events import split
+from traces.collectors.events_api import EVENTS_BODY, RawParser
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path
 from traces.recordings import arrivals
+from traces.schemas import EventReceipt
 
 # The fields of a rerun that no other replay has.
 _OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "budget"})
@@ -120,6 +124,18 @@ class RerunToolsView(APIView):
         return Response(tool_calls.answer(queries.find(id), parse_body(ToolQuestion, request.data)))
 
 
+class RerunEventsView(APIView):
+    parser_classes = (RawParser,)
+
+    @extend_schema(operation_id="report_rerun", request=EVENTS_BODY, responses={200: EventReceipt, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Report what the agent did besides its model calls: events of the rerun, one JSON object per line."""
+        rerun = queries.find(id)
+        body = read_body(request._request)
+        with slot():
+            return Response(reports.store(rerun.id, body))
+
+
 class RerunEndView(APIView):
     @extend_schema(operation_id="end_rerun", request=RerunEnd, responses={200: RerunView, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
@@ -147,6 +163,8 @@ def rerun_session(rerun: Rerun, *, has_pauses: bool = False) -> RerunSession:
         id=str(rerun.id),
         run=str(rerun.source_run_id),
         started_at=rerun.source_run.started_at or rerun.source_run.created_at,
+        opened_at=rerun.created_at if rerun.profile_id is not None else None,
+        answered_at=datetime.now(UTC),
         input=recorded_input(rerun.source_run),
         path=PREFIX + sessions.sign(session),
         placeholder_key=upstreams.PLACEHOLDER_KEY,

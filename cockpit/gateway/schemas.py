@@ -71,11 +71,14 @@ class RerunSession(Schema):
     """An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
 
     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
+    `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
     """
 
     id: str
     run: str
     started_at: datetime
+    opened_at: datetime | None
+    answered_at: datetime
     input: JSONValue
     path: str
     placeholder_key: str

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ from forkpoint.bootstrap.gateway import (
 from forkpoint.bootstrap.landlock import connect_limit, is_supported
 from forkpoint.bootstrap.left_processes import end_left_processes
 from forkpoint.bootstrap.network import Host
+from forkpoint.gateway_run import VARIABLE
 
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
@@ -36,6 +38,8 @@ _COMPLETION_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 # The comparison of a long fork with its recording.
 _COMPARISON_S: Final = 120.0
+# A clock that differs by less than a session takes to arrive is that of the server's machine.
+_SAME_CLOCK_S: Final = 2.0
 
 
 def rerun(arguments: Sequence[str]) -> int:
@@ -152,9 +156,20 @@ def agent_variables(server: Server, session: Any, agent: Agent, confinement: Con
     variables = child_environment(agent.environment, rerun=session["id"])
     return {
         **variables,
+        VARIABLE: _gateway_run(session),
         **placeholders(agent.environment, session["placeholder_key"]),
         **confinement.variables(server, session),
     }
+
+
+def _gateway_run(session: Any) -> str:
+    """Return the rerun and its start by the clock of this machine; empty if no run becomes of it."""
+    times = [session.get(name) for name in ("opened_at", "answered_at")]
+    if None in times:
+        return ""
+    start, answered_at = (datetime.fromisoformat(text).timestamp() for text in times)
+    difference_s = time.time() - answered_at
+    return f"{session['id']} {start if 0 <= difference_s < _SAME_CLOCK_S else start + difference_s}"
 
 
 def run_agent(

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from forkpoint.gateway_run import VARIABLE
 from forkpoint.recorder import recorder
 from forkpoint.scopes import RunScope
 
@@ -17,7 +18,7 @@ _runs: dict[int, RunScope] = {}
 
 def process_run() -> RunScope | None:
     """Return the run of this process, which its first recorded call begins; None unless it is recorded as a whole."""
-    if not os.environ.get("FORKPOINT_RECORD"):
+    if not (os.environ.get("FORKPOINT_RECORD") or os.environ.get(VARIABLE)):
         return None
     with _lock:
         run = _runs.get(os.getpid())

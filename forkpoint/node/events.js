@@ -1,4 +1,4 @@
-/** Reports of tool calls for the run that the gateway records of this program. They never fail the agent. */
+/** Reports of tool calls for the run that the gateway sees of this program. They never fail the agent. */
 
 import { randomUUID } from "node:crypto";
 import { post } from "./session.js";
@@ -47,7 +47,8 @@ function event(step_id, event_type, payload) {
 }
 
 function send(lines) {
-  const delivery = post("/events", lines)
+  const rerun = process.env.FORKPOINT_RERUN;
+  const delivery = post(rerun ? `/reruns/${encodeURIComponent(rerun)}/events` : "/events", lines)
     .catch(warn)
     .finally(() => pending.delete(delivery));
   pending.add(delivery);

@@ -10,13 +10,10 @@ const ADDRESSES = { openai: "OPENAI_BASE_URL", anthropic: "ANTHROPIC_BASE_URL", 
 
 export function tool(name, call, options = {}) {
   return async (args) => {
-    if (isReplay()) {
-      const answer = await ask("tool", name, args);
-      if (answer !== null) return outcome(answer, options);
-    }
+    const answer = isReplay() ? await ask("tool", name, args) : null;
     const end = report(name, args);
     try {
-      const result = await call(args);
+      const result = answer === null ? await call(args) : outcome(answer, options);
       end({ result: result ?? null, status: "success" });
       return result;
     } catch (error) {

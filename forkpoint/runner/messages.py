@@ -3,13 +3,23 @@
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 # Addresses of the gateway, below that of the server: nothing that could name another host.
 _PATH: Final = re.compile(r"/gateway/[\w.-]+")
 _NAME: Final = re.compile(r"[\w.:-]{1,64}")
 _FIELDS: Final = {"type", "session", "attempt", "rerun", "variables"}
-_RERUN_FIELDS: Final = {"id", "run", "started_at", "input", "path", "placeholder_key"}
+_RERUN_FIELDS: Final = {
+    "id",
+    "run",
+    "started_at",
+    "opened_at",
+    "answered_at",
+    "input",
+    "path",
+    "placeholder_key",
+}
 
 
 class Unacceptable(Exception):
@@ -43,6 +53,15 @@ class Start:
         values = [rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
         if not all(isinstance(value, str) and "\0" not in value for value in values):
             raise Unacceptable("it sent a value that is no text")
+        if not all(_is_time(rerun.get(name)) for name in ("opened_at", "answered_at")):
+            raise Unacceptable("it sent a time that is none")
         if not isinstance(message.get("attempt"), int):
             raise Unacceptable("it sent no attempt")
         return cls(message["session"], message["attempt"], rerun, variables)
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return value is None or bool(datetime.fromisoformat(str(value)))
+    except ValueError:
+        return False

@@ -134,7 +134,7 @@ class Writer:
         self._thread.start()
         if pool := sys.modules.get("multiprocessing.util"):
             # A process that multiprocessing forked ends without running atexit.
-            pool.Finalize(None, _finish_writers, exitpriority=0)
+            pool.Finalize(None, finish_writers, exitpriority=0)
 
     def _run(self) -> None:
         wakeup, idle = self._wakeup, self._idle
@@ -178,11 +178,12 @@ def _reset_writers() -> None:
         writer.reset_after_fork()
 
 
-def _finish_writers() -> None:
+def finish_writers() -> None:
+    """Deliver what every writer has, as at the program's exit."""
     for writer in list(_writers):
         writer.finish()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_writers)
-atexit.register(_finish_writers)
+atexit.register(finish_writers)

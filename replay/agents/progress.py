@@ -17,8 +17,8 @@ from replay.execution.messages import StepsMessage
 from replay.execution.session_row import SessionRow
 from replay.hooks import session_lifecycle
 from replay.models import ReplaySession, Rerun
-from replay.reruns import derived_run
 from replay.reruns import queries as reruns
+from replay.reruns.derived_run import contents
 from traces import enqueue, notify
 from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
@@ -50,26 +50,27 @@ def interruption(session_id: UUID, owner: str) -> Interruption | None:
 
 
 def count_calls(session_id: UUID) -> int:
-    """Return a number that grows with every stored call and answer of the agent."""
+    """Return a number that grows with every stored call and report of the agent."""
     rerun = Rerun.objects.get(session=session_id)
-    return rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).count()
+    calls = rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None)
+    return calls.count() + rerun.reports.filter(attempt=rerun.attempt).count()
 
 
 def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None:
     """Write the steps that the agent has made so far; those of an earlier start that it did not make again go."""
     session = _load(session_id)
-    contents = derived_run.read(_rerun(session), with_open_calls=is_final)
-    if contents is None:
+    derived = contents.read(_rerun(session), is_final=is_final)
+    if derived is None:
         return
     row = SessionRow(session, owner)
     if session.run_id is None:
         open_run(row)
-    rows = contents.rows
+    rows = derived.rows
     first = _first_difference(row.run_id, rows)
     stored_count = Step.objects.filter(run_id=row.run_id).count()
     if first > len(rows) and stored_count == len(rows):
         return
-    artifacts.write_many({row.run_id: contents.parts})
+    artifacts.write_many({row.run_id: derived.parts})
     with transaction.atomic():
         # First, because it checks ownership: only the owner may write steps.
         row.record(_columns(rows), StepsMessage(seq=0, first=first, last=len(rows)), "session")
@@ -119,6 +120,7 @@ def _end(session: ReplaySession, owner: str, status: SessionStatus, *, exit_code
             traces.seal_run(session.run_id, RunStatus.FAILED if has_failed else RunStatus.COMPLETED)
             observers.run_sealed(session.run_id)
         rerun.calls.update(exchange=None)
+        rerun.reports.all().delete()
         event_log.append(session.id, "session")
         transaction.on_commit(partial(_send_tasks, session.id))
     session_lifecycle.fire_end(session.id)

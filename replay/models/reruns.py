@@ -66,6 +66,20 @@ class RerunCall(models.Model):
         return f"{self.sequence_no} {self.label}"
 
 
+class RerunReport(models.Model):
+    """Events of what the agent did besides its model calls, from its SDK or from the gateway."""
+
+    rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="reports")
+    attempt = models.PositiveSmallIntegerField(help_text="the start of the agent that they are about")
+    events = models.BinaryField(help_text="lines of JSON, compressed")
+    step_key = models.CharField(max_length=64, blank=True, help_text="of the step that was answered as recorded")
+    sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step")
+    decision = models.CharField(max_length=10, blank=True, help_text="a `RerunDecision`")
+
+    def __str__(self) -> str:
+        return f"{self.rerun_id} {self.step_key}"
+
+
 class RerunToolCall(models.Model):
     """One call of a tool or retriever that the agent asked about before it made it."""
 

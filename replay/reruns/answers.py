@@ -123,10 +123,12 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
             answer = resolver.answer(request, edited_request, result)
         except CannotEdit as problem:
             edited_request, answer = EditedRequest(body=request.body), _Answer(refusal=str(problem))
-        call = _save(rerun, result, answer, edited_request, owner=owner)
+        call, is_repeated = _save(rerun, result, answer, edited_request, owner=owner)
     if answer.refusal:
         raise CallRefusal(answer.refusal, call_id=call.id if rerun.profile_id is not None else None)
-    needs_storing = rerun.profile_id is not None and (answer.response is None or call.exchange is None)
+    # An answer of an earlier start has its place among what the agent does now.
+    is_stored = answer.response is not None and call.exchange is not None and not is_repeated
+    needs_storing = rerun.profile_id is not None and not is_stored
     return Resolution(
         response=answer.response,
         body=edited_request.body,
@@ -337,8 +339,11 @@ def _quote(value: JSONValue) -> str:
 
 def _save(
     rerun: Rerun, result: Match | Divergence, answer: _Answer, edited_request: EditedRequest, *, owner: str
-) -> RerunCall:
-    """Store how a call is answered, in place of what an earlier start of the agent did with the same step."""
+) -> tuple[RerunCall, bool]:
+    """Store how a call is answered, in place of what an earlier start of the agent did with the same step.
+
+    Return the call, and whether an earlier start made it.
+    """
     call = answer.call
     no = result.call.no if isinstance(result, Match) else None
     if call is None:
@@ -349,10 +354,10 @@ def _save(
     block = {"block": answer.refusal} if answer.is_over_budget else {}
     results = {"results": [*edited_request.results]} if edited_request.results else {}
     call.detail = {**answer.detail, **refusal, **block, **results}
-    call.attempt = rerun.attempt
+    is_repeated, call.attempt = call.attempt != rerun.attempt and call.id is not None, rerun.attempt
     call.owner = owner if answer.reason is Reason.LIVE_MODEL and answer.response is None else ""
     call.save()
-    return call
+    return call, is_repeated
 
 
 def _earlier_call(rerun: Rerun, no: int | None, answer: _Answer) -> RerunCall | None:

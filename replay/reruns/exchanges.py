@@ -34,11 +34,12 @@ def store(call_id: int, lines: bytes, *, app: str) -> None:
     data = segment_redaction.redact_data(lines, policies.redaction_of(app)).data
     with transaction.atomic():
         call = RerunCall.objects.select_for_update().get(id=call_id)
+        is_paid = call.exchange is not None and Exchange(call).is_complete
         call.exchange = compress(data)
         if Exchange(call).is_complete:
             call.owner = ""
         call.save(update_fields=["exchange", "owner"])
-        if call.reason == Reason.LIVE_MODEL and (cost := Exchange(call).cost_usd):
+        if call.reason == Reason.LIVE_MODEL and not is_paid and (cost := Exchange(call).cost_usd):
             Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
             for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
                 observers.call_paid(session_id, cost)

@@ -46,14 +46,15 @@ class ToolAnswer(Schema):
     """What becomes of a call.
 
     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
-    those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `reason`
-    says why a call is refused.
+    those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
+    the recorded call. `reason` says why a call is refused.
     """
 
     decision: RerunDecision
     output: JSONValue = None
     error: str = ""
     is_text: bool = False
+    step: int | None = None
     reason: str = ""
 
 

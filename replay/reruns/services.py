@@ -13,7 +13,8 @@ from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.models import Rerun
 from replay.models.reruns import AFTER_THE_END
 from replay.overrides.profile import OverrideProfile
-from replay.reruns import derived_run, forks, queries
+from replay.reruns import forks, queries
+from replay.reruns.derived_run import services as derived_run
 from replay.reruns.schemas import RerunBudget
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
@@ -112,6 +113,7 @@ def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
         if exit_code == 0:
             # An agent that failed can be started again, and then gets these answers.
             rerun.calls.update(exchange=None)
+            rerun.reports.all().delete()
     if rerun.run is not None:
         _compare(rerun, rerun.run.id)
     return rerun

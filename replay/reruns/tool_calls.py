@@ -151,6 +151,7 @@ def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnsw
         output=rename(outcome.output, renaming),
         error=renaming.rewrite(outcome.error),
         is_text=outcome.is_text,
+        step=match.call.no,
     )
 
 

@@ -14,7 +14,7 @@ from traces.http.responses import PROBLEMS, path
 from traces.recordings import arrivals
 from traces.schemas import EventReceipt
 
-_BODY = {"application/x-ndjson": OpenApiTypes.STR}
+EVENTS_BODY = {"application/x-ndjson": OpenApiTypes.STR}
 
 
 class RawParser(BaseParser):
@@ -26,7 +26,7 @@ class RawParser(BaseParser):
 class EventsView(APIView):
     parser_classes = (RawParser,)
 
-    @extend_schema(operation_id="record_events", request=_BODY, responses={200: EventReceipt, **PROBLEMS})
+    @extend_schema(operation_id="record_events", request=EVENTS_BODY, responses={200: EventReceipt, **PROBLEMS})
     def post(self, request: Request) -> Response:
         """Record events of any number of runs, one JSON object per line, in any order.
 
@@ -41,7 +41,7 @@ class RunEventsView(APIView):
     @extend_schema(
         operation_id="record_events_of_run",
         parameters=[path("id", "The run's id in its events.")],
-        request=_BODY,
+        request=EVENTS_BODY,
         responses={200: EventReceipt, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:

@@ -4,6 +4,7 @@ Only answers to the agent's own messages pass. The stream of what a server sends
 the protocol allows.
 """
 
+import asyncio
 import time
 from functools import partial
 from typing import Final
@@ -83,12 +84,15 @@ class Proxy:
         if not messages.is_request(message):
             await respond(send, 202, [], b"")
             return
-        if not messages.has_sdk_mark(message):
-            recorded_response = await recorded_message(session, server, message)
-            if recorded_response is not None:
-                await send_message(send, recorded_response)
-                return
+        is_reported = messages.has_sdk_mark(message)
+        if not is_reported and (recorded_response := await recorded_message(session, server, message)) is not None:
+            await send_message(send, recorded_response)
+            return
+        start = time.time()
         response = await self._live_servers.ask(session, server, messages.without_sdk_mark(message), scope["headers"])
+        if not is_reported:
+            exchange = steps.Exchange(server=server, request=message, response=response, start=start, end=time.time())
+            await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
         await send_message(send, response)
 
     async def _forward(self, scope: Scope, body: bytes, send: Send, server: str) -> tuple[Answer, str]:

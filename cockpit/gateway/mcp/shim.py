@@ -27,9 +27,11 @@ class Shim:
         """Answer a question with the response for the client, or with nothing where the server is to respond."""
         message = await read_message(receive)
         if route.shim == "exchanges":
-            if not session.is_rerun:
-                # Its time is that of its arrival.
-                exchange = _exchange(route.server, message)
+            # Its time is that of its arrival.
+            exchange = _exchange(route.server, message)
+            if session.is_rerun:
+                await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
+            else:
                 self._journal.add(lambda: exchange.lines(session))
         elif session.is_rerun and (response := await _response(session, route.server, message)) is not None:
             await send_message(send, response)
@@ -39,12 +41,16 @@ class Shim:
 
 async def recorded_message(session: Session, server: str, message: JSONObject) -> JSONObject | None:
     """Return the response of the recording to a request; None if the call may run. Raise `Refusal`."""
+    start = time.time()
     answer = await asyncio.to_thread(steps.answer, session, server, message)
     if answer.decision is RerunDecision.REFUSAL:
         raise Refusal(status=400, reason=answer.reason)
     if answer.decision is RerunDecision.RUN:
         return None
-    return messages.recorded_response(message[messages.MESSAGE_ID], answer.output, answer.error)
+    response = messages.recorded_response(message[messages.MESSAGE_ID], answer.output, answer.error)
+    exchange = steps.Exchange(server=server, request=message, response=response, start=start, end=time.time())
+    await asyncio.to_thread(steps.report, session, exchange, answer)
+    return response
 
 
 async def read_message(receive: Receive) -> JSONObject:

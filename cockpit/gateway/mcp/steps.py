@@ -1,6 +1,6 @@
 """Calls of MCP servers as steps: events of a recording, and answers of a rerun."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -9,8 +9,9 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
+from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
-from replay.reruns import tool_calls
+from replay.reruns import reports, tool_calls
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
@@ -18,6 +19,8 @@ from traces.errors import ProblemError
 
 # The run's reader takes these steps for reports of the calls that it also finds in the conversation.
 _ACTOR: Final = "mcp"
+# What a server answers itself.
+LIVE: Final = ToolAnswer(decision=RerunDecision.RUN)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,11 +33,11 @@ class Exchange:
     start: float
     end: float
     problem: str = ""
+    id: str = field(default_factory=lambda: uuid4().hex)
 
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
-        id = uuid4().hex
         beginning: JSONObject = {
             "tool_name": call.name,
             "args": call.arguments,
@@ -47,7 +50,7 @@ class Exchange:
         }
         pairs = (("tool_called", self.start, beginning), ("tool_result", self.end, result))
         return b"".join(
-            events.event_line(session.run_id, id, number, type, at, payload, actor=_ACTOR)
+            events.event_line(session.run_id, self.id, number, type, at, payload, actor=_ACTOR)
             for (type, at, payload) in pairs
             for number in [events.number_at(session.start, at)]
         )
@@ -63,3 +66,15 @@ def answer(session: Session, server: str, message: JSONObject) -> ToolAnswer:
             return tool_calls.answer_read(rerun, question) if call.is_read else tool_calls.answer(rerun, question)
     except ProblemError as problem:
         raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem
+
+
+def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:
+    """Note a request of a rerun that got its response: from the recording, or from the server."""
+    with connection():
+        reports.store(
+            UUID(session.run_id),
+            exchange.lines(session),
+            step_key=exchange.id,
+            no=answer.step,
+            decision=answer.decision,
+        )

@@ -1137,6 +1137,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns/{id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Report what the agent did besides its model calls: events of the rerun, one JSON object per line. */
+        post: operations["report_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reruns/{id}/resume": {
         parameters: {
             query?: never;
@@ -6730,6 +6747,7 @@ export interface components {
          * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
          *     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
+         *     `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
          */
         RerunSession: {
             /** Id */
@@ -6741,6 +6759,13 @@ export interface components {
              * Format: date-time
              */
             started_at: string;
+            /** Opened At */
+            opened_at: string | null;
+            /**
+             * Answered At
+             * Format: date-time
+             */
+            answered_at: string;
             input: components["schemas"]["JSONValue"];
             /** Path */
             path: string;
@@ -8519,8 +8544,8 @@ export interface components {
          * @description What becomes of a call.
          *
          *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
-         *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `reason`
-         *     says why a call is refused.
+         *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
+         *     the recorded call. `reason` says why a call is refused.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -8536,6 +8561,11 @@ export interface components {
              * @default false
              */
             is_text: boolean;
+            /**
+             * Step
+             * @default null
+             */
+            step: number | null;
             /**
              * Reason
              * @default
@@ -12014,6 +12044,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RerunView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventReceipt"];
                 };
             };
             default: {

@@ -283,11 +283,40 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert log.read_text().startswith(f"{executions}get_weather\n20")
     assert log.read_text().endswith(f" {run}\n")
     fork, _ = fork_of(server, allowance)
-    assert labels(fork.steps(6)) == [LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
+    # Bern, and the values of the prompt.
+    first_steps = [TOOL, *[ANSWERED_TOOL] * 3]
+    assert labels(fork.steps(10)) == [*first_steps, LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
     review = {"decisions": [{"name": "get_time", "safe": True}]}
     assert httpx2.put(f"{server.url}/api/v1/tools", json=review, trust_env=False).status_code == 200
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
+
+
+def test_fork_has_every_step_of_its_agent(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    check = 'with recorder.validator("{}", input={}) as check:\n    check.decide(True)\n'
+    begin = "recorder = forkpoint.recorder\nrun = recorder.run('desk').__enter__()\n"
+    begin += check.format("polite", '"please"') + "agent = recorder.agent('desk', input='go').__enter__()\n"
+    end = check.format("answered", "message.content") + "agent.output = message.content\nagent.end()\nrun.end()\n"
+    program = TOOL_AGENT.replace("client =", f"{begin}client =") + end
+    variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
+    first = run_agent(server, ["record", "--app", "whole"], program, str(tmp_path / "log"), **variables)
+    assert first.returncode == 0, first.stderr
+    [run] = wait_until(lambda: runs_of(server, "whole"), 30)
+    steps = GatewaySession(server, "", run).steps(12)
+    last_no = max(step["sequence_no"] for step in steps if step["type"] == "model")
+    options = ["--from", str(last_no), "--set-prompt", "Be brief.", "--live"]
+    fork, _ = fork_of(server, rerun(server, run, program, str(tmp_path / "log"), options=options))
+    forked_steps = fork.steps(12)
+    places = [[(step["type"], step["parent"], step["status"]) for step in side] for side in (steps, forked_steps)]
+    assert places[0] == places[1]
+    assert labels(forked_steps) == [
+        ("validator", "exact", "agent_ran"),
+        ("agent", "simulated", "agent_ran"),
+        *[ANSWERED_TOOL] * 3,
+        # The agent wrote the members of a result in another order than the store.
+        *(EXACT, ANSWERED_TOOL, ANSWERED_TOOL, ("model", "cached", "cache_hit_normalised")),
+        *(ANSWERED_TOOL, LIVE, ("validator", "simulated", "agent_ran")),
+    ]
 
 
 def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models: ModelServer, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """MCP through the gateway: real clients of both generations, and a real server that counts what it runs."""
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -113,6 +114,12 @@ def test_other_call_runs_only_if_it_is_allowed(server: Server, desk: Desk, has_s
     assert json.loads(json.loads(allowed.stdout)[1])["id"] == "8"
     # Only the outer layer asked.
     assert "lookup: 1 not recorded, so run" in allowed.stderr
+    fork = re.findall(r"Fork: \S+/runs/(\S+)", allowed.stderr)[0]
+    steps, recorded_steps = (GatewaySession(server, "", id).steps(4) for id in (fork, run))
+    assert [step["name"] for step in steps] == [step["name"] for step in recorded_steps]
+    reasons = {step["name"]: (step["label"], step["reason"]) for step in steps}
+    assert reasons["mcp.initialize"] == reasons["mcp.tools/list"] == ("exact", "source_output_reused")
+    assert reasons["lookup"] == ("simulated", "agent_ran")
 
 
 def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(server: Server, tmp_path: Path) -> None:

@@ -26,6 +26,9 @@ class Session:
         self.questions.append((type, name, arguments))
         return self._answer
 
+    def report(self, lines: list[str]) -> None:
+        raise AssertionError("nothing is recorded")
+
 
 class OutOfStock(Exception):
     def __init__(self, item: str, *, count: int) -> None:

@@ -1,0 +1,1 @@
+"""The run that a fork of a running agent becomes."""

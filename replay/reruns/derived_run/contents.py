@@ -1,0 +1,66 @@
+"""The steps of a rerun: the calls that the agent made, and what it did between them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replay.models import Rerun
+from replay.reruns import reports
+from replay.reruns.core import event_groups
+from replay.reruns.derived_run.labels import Labels
+from replay.reruns.derived_run.source_steps import SourceSteps
+from replay.reruns.exchanges import Exchange
+from traces.core.json_access import as_text
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus
+from traces.importers.assembly import SegmentContent, assemble
+from traces.importers.formats.tracing.forkpoint_events import FORMAT
+from traces.importers.formats.tracing.reported_tools import MODEL_TEXT
+from traces.ingest.prepare import prepare
+from traces.ingest.step_rows import StepRow
+from traces.redaction_policies import services as policies
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunContents:
+    """The steps of a rerun with their labels, and their payloads."""
+
+    rows: Sequence[StepRow]
+    parts: Mapping[str, bytes]
+
+
+def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
+    """Return the steps of the agent's last start; None if nothing of it is known.
+
+    While the agent runs (`is_final` is False), calls without an answer are left out.
+    """
+    calls = rerun.calls.filter(attempt=rerun.attempt).exclude(exchange=None).order_by("id")
+    exchanges = [Exchange(call) for call in calls]
+    if not is_final:
+        exchanges = [exchange for exchange in exchanges if exchange.is_complete]
+    rows = [*rerun.reports.filter(attempt=rerun.attempt).order_by("id")]
+    source = SourceSteps.load(rerun.source_run)
+    lines = [*(exchange.lines for exchange in exchanges), *(reports.lines(row) for row in rows)]
+    data = event_groups.fit(b"".join(lines), has_groups=source.has_groups)
+    results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
+    recording = _recording(rerun, data, results)
+    if recording is None:
+        return None
+    preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
+    labels = Labels(rerun, source, calls={item.key: item.call for item in exchanges}, results=results, reports=rows)
+    return RunContents(rows=labels.rows(preparation.rows, is_final=is_final), parts=preparation.parts)
+
+
+def _recording(rerun: Rerun, data: bytes, results: set[str]) -> RecordedRun | None:
+    """Return the run that the events are; `results` are the ids of the tool calls whose results were replaced."""
+    run = assemble(str(rerun.id), [SegmentContent(format=FORMAT, file="", data=data)]).run
+    if run is None or not run.steps:
+        return None
+    steps = tuple(_with_result(step) if step.call_id in results else step for step in run.steps)
+    return replace(run, app=rerun.source_run.app, steps=steps)
+
+
+def _with_result(step: RecordedStep) -> RecordedStep:
+    """Return a tool call with the result that the model got, if the agent reported another one."""
+    if MODEL_TEXT not in step.attributes:
+        return step
+    return replace(step, output=as_text(step.attributes[MODEL_TEXT]), status=StepStatus.OK, error="")

@@ -1,0 +1,201 @@
+"""The labels of what an agent did in a rerun: how its calls were answered, and what its own code consumed."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replay.core.calls import label_key
+from replay.core.vocabulary import RerunDecision
+from replay.execution.derived_run.step_rows import reused_row
+from replay.models import Rerun, RerunCall, RerunReport
+from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
+from traces.core.vocabulary import Label, Reason, StepStatus
+from traces.ingest.step_rows import StepRow
+from traces.models import Step
+
+
+@dataclass(kw_only=True)
+class _Group:
+    """A step that contains others: it is the recorded one if its input, its content and its output are."""
+
+    place: int
+    source: Step | None
+    began_exact: bool
+    last_no: int
+    is_exact: bool = True
+
+
+class Labels:
+    """Labels the steps of a rerun, in order.
+
+    `calls` are the model calls by the keys of their steps, `results` the ids of tool calls whose results were replaced.
+    """
+
+    def __init__(
+        self,
+        rerun: Rerun,
+        source: SourceSteps,
+        *,
+        calls: Mapping[str, RerunCall],
+        results: Collection[str],
+        reports: Sequence[RerunReport],
+    ) -> None:
+        self._source = source
+        self._calls = calls
+        self._results = results
+        self._answers = {report.step_key: report for report in reports if report.decision}
+        answers = [*rerun.tool_calls.filter(attempt=rerun.attempt).values_list("name", "sequence_no", "decision")]
+        self._decisions = {no: decision for _, no, decision in answers if no is not None}
+        # By tool, what became of calls that are not in the recording: an override names tools, and not their calls.
+        self._new_decisions = {(name, decision) for name, no, decision in answers if no is None}
+        self._rows: list[StepRow] = []
+        self._groups: dict[int, _Group] = {}
+        # The recorded calls that were answered exactly, by the numbers of the calls.
+        self._reused_numbers: dict[int, int] = {}
+        # The agent's own code may depend on every answer before it.
+        self._is_exact_so_far = True
+
+    def rows(self, rows: Sequence[StepRow], *, is_final: bool) -> list[StepRow]:
+        """Return the labelled rows. While the agent runs, a group that has not ended is compared as far as it goes."""
+        last_numbers = _last_numbers(rows)
+        for row in rows:
+            if row.type in GROUPS:
+                self._begin(row, last_numbers.get(row.sequence_no, row.sequence_no))
+            else:
+                self._rows.append(self._label(row))
+                self._is_exact_so_far = self._is_exact_so_far and self._rows[-1].label is Label.EXACT
+            self._end_groups(row.sequence_no, is_final=is_final)
+        return _number_rows([part for row in self._rows for part in (row, *self._contents(row))])
+
+    def _label(self, row: StepRow) -> StepRow:
+        call = self._calls.get(row.external_id)
+        if call is not None:
+            return self._request(row, call)
+        return self._call(row) if row.type in CALLS else self._code(row)
+
+    def _request(self, row: StepRow, call: RerunCall) -> StepRow:
+        source = self._source.steps.get(call.sequence_no or 0)
+        if source is not None and call.label == Label.EXACT:
+            return _reuse(source, row)
+        return replace(
+            row,
+            label=Label(call.label or Label.SIMULATED),
+            # A call without an answer was refused, and its output is the refusal.
+            reason=Reason(call.reason or Reason.POLICY_FALLBACK),
+            detail={**label_key(), **call.detail},
+            source_step=None if source is None else source.id,
+        )
+
+    def _call(self, row: StepRow) -> StepRow:
+        """Label a call of a tool or retriever."""
+        answer = self._answers.get(row.external_id)
+        if answer is not None and answer.sequence_no is not None:
+            source: Step | None = self._source.take_number(answer.sequence_no)
+            decision = answer.decision
+        else:
+            source = self._source.take(row, self._decisions)
+            decision = "" if source is None else self._decisions.get(source.sequence_no, "")
+        if self._is_overridden(row, source):
+            return self._with_label(row, source, Label.SIMULATED, Reason.OPERATOR_OVERRIDE)
+        if source is not None and decision == RerunDecision.EXACT:
+            # It was not run, and the conversation contains only a text of what it returned.
+            self._reused_numbers[row.sequence_no] = source.sequence_no
+            return _reuse(source, row)
+        if source is not None and decision == RerunDecision.CACHED:
+            return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED)
+        if row.status == StepStatus.PARTIAL and (row.tool_name, RerunDecision.REFUSAL) in self._new_decisions:
+            return self._with_label(row, source, Label.SIMULATED, Reason.POLICY_FALLBACK)
+        return self._ran(row, source)
+
+    def _is_overridden(self, row: StepRow, source: Step | None) -> bool:
+        if source is None:
+            is_set = (row.tool_name, RerunDecision.OVERRIDDEN) in self._new_decisions
+        else:
+            is_set = self._decisions.get(source.sequence_no) == RerunDecision.OVERRIDDEN
+        return is_set or (row.call_id != "" and row.call_id in self._results)
+
+    def _code(self, row: StepRow) -> StepRow:
+        """Label a step of the agent's own code: a check, a rendered prompt, its final output."""
+        return self._ran(row, self._source.take(row, {}))
+
+    def _ran(self, row: StepRow, source: Step | None) -> StepRow:
+        is_exact = self._is_exact_so_far and _is_same(row, source)
+        return self._with_label(row, source, Label.EXACT if is_exact else Label.SIMULATED, Reason.AGENT_RAN)
+
+    def _with_label(self, row: StepRow, source: Step | None, label: Label, reason: Reason) -> StepRow:
+        source_step = None if source is None else source.id
+        return replace(row, label=label, reason=reason, detail=label_key(), source_step=source_step)
+
+    def _begin(self, row: StepRow, last_no: int) -> None:
+        source = self._source.take(row, {})
+        has_same_input = source is not None and source.input_ref == row.input_ref
+        self._groups[row.sequence_no] = _Group(
+            place=len(self._rows), source=source, began_exact=self._is_exact_so_far and has_same_input, last_no=last_no
+        )
+        self._rows.append(row)
+        self._is_exact_so_far = self._is_exact_so_far and has_same_input
+
+    def _end_groups(self, no: int, *, is_final: bool) -> None:
+        """Label the groups whose last step this is, from the inside out."""
+        for group_no in [*reversed(self._groups)]:
+            group = self._groups[group_no]
+            if group.last_no != no:
+                continue
+            row = self._rows[group.place]
+            is_open = not is_final and row.status == StepStatus.PARTIAL
+            members = self._rows[group.place + 1 :]
+            has_exact_steps = all(
+                member.label is Label.EXACT for member in members if member.parent_no == row.sequence_no
+            )
+            is_exact = group.began_exact and has_exact_steps and (is_open or _is_same(row, group.source))
+            label = Label.EXACT if is_exact else Label.SIMULATED
+            self._rows[group.place] = self._with_label(row, group.source, label, Reason.AGENT_RAN)
+            self._is_exact_so_far = self._is_exact_so_far and is_exact
+            del self._groups[group_no]
+
+    def _contents(self, row: StepRow) -> list[StepRow]:
+        """Return the recorded steps inside of a call that was answered as recorded."""
+        if row.sequence_no not in self._reused_numbers:
+            return []
+        no = self._reused_numbers[row.sequence_no]
+        # Their numbers, and the parents among them, are negative until all rows get theirs.
+        return [
+            reused_row(step, -step.sequence_no, row.sequence_no if step.parent_no == no else -(step.parent_no or 0))
+            for step in self._source.contents_of(no)
+        ]
+
+
+def _reuse(source: Step, row: StepRow) -> StepRow:
+    return reused_row(source, row.sequence_no, row.parent_no)
+
+
+def _is_same(row: StepRow, source: Step | None) -> bool:
+    """Return whether a step has the recorded input and outcome."""
+    return source is not None and (source.input_ref, source.output_ref, source.status, source.error) == (
+        row.input_ref,
+        row.output_ref,
+        row.status,
+        row.error,
+    )
+
+
+def _last_numbers(rows: Sequence[StepRow]) -> dict[int, int]:
+    """Return the number of the last step inside of each group."""
+    parents = {row.sequence_no: row.parent_no for row in rows}
+    last_numbers: dict[int, int] = {}
+    for row in rows:
+        parent = row.parent_no
+        while parent is not None:
+            last_numbers[parent] = row.sequence_no
+            parent = parents[parent]
+    return last_numbers
+
+
+def _number_rows(rows: Sequence[StepRow]) -> list[StepRow]:
+    """Return rows with numbers from 1 on. Parents come before what they contain."""
+    numbers: dict[int, int] = {}
+    result = []
+    for no, row in enumerate(rows, 1):
+        numbers[row.sequence_no] = no
+        parent = None if row.parent_no is None else numbers[row.parent_no]
+        result.append(row if no == row.sequence_no else replace(row, sequence_no=no, parent_no=parent))
+    return result
