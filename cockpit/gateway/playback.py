@@ -18,7 +18,8 @@ from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
 from replay.models import Rerun
 from replay.reruns import answers, exchanges
-from replay.reruns.answers import AgentRequest, CallRefusal, Resolution
+from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.answers import CallRefusal, Resolution
 from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_object, as_text
 from traces.errors import ProblemError

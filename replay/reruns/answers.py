@@ -1,11 +1,10 @@
 """How a running agent's calls of providers are answered: as recorded, by an override, by an equal call, or live."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from uuid import UUID
 
-import orjson
 from django.db import transaction
 
 from replay.core.errors import ReplayFailure, SessionConflict
@@ -13,7 +12,8 @@ from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns import exchanges, forks, recordings
-from replay.reruns.core.built_responses import StepAnswer, build_body
+from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, earlier_answers
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
@@ -23,38 +23,13 @@ from replay.reruns.request_formats import CannotEdit
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
 from traces.call_index import ignore_lists
-from traces.core.json_access import as_object, as_text, member, text_or_json
+from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
 from traces.signatures.call_signatures import signature
 
 # Characters of a value in an error of a client.
 _SHORT = 200
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AgentRequest:
-    """A call of a provider by the agent: its body as it was sent, and as the input of a step."""
-
-    body: JSONObject
-    input: JSONObject
-    provider: str
-    model: str
-    headers: JSONObject
-    api: str
-    is_streamed: bool
-    # Whether the end of a stream is to state the tokens.
-    states_usage: bool
-
-    @property
-    def tool_api(self) -> str:
-        """The API of a call that no model answers, such as embeddings; empty for a model call."""
-        return self.api if self.api in TOOL_APIS else ""
-
-    @property
-    def step_type(self) -> StepType:
-        return StepType.TOOL if self.tool_api else StepType.MODEL
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -193,7 +168,7 @@ class _Resolver:
             return answer
         if not is_forked:
             return _Answer(refusal=self._explanation(result))
-        request = _with_body(request, edited_request.body)
+        request = request.with_body(edited_request.body)
         cached_answer = None if self._is_reexecution or request.tool_api else self._cached_answer(request)
         return self._repeated_answer(request) or cached_answer or self._live_answer(request, result)
 
@@ -216,7 +191,7 @@ class _Resolver:
     def _recorded_answer(self, request: AgentRequest, match: Match) -> _Answer:
         response = self._response(self._rerun.source_run_id, match.call.no, request)
         if response is None:
-            return _Answer(refusal=_form_refusal(f"step {match.call.no}", request))
+            return _Answer(refusal=request.form_refusal(f"step {match.call.no}"))
         if match.is_exact:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
         names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
@@ -237,9 +212,9 @@ class _Resolver:
     def _override_answer(self, request: AgentRequest, value: JSONValue) -> _Answer:
         output = as_object(as_output(StepType.MODEL, value))
         answer = StepAnswer(output=output, model=request.model, id=self._rerun.id.hex, tokens_in=0, tokens_out=0)
-        response = _build(request, answer)
+        response = request.build_response(answer)
         if response is None:
-            return _Answer(refusal=_form_refusal("the override", request))
+            return _Answer(refusal=request.form_refusal("the override"))
         return _Answer(label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, response=response)
 
     def _repeated_answer(self, request: AgentRequest) -> _Answer | None:
@@ -297,9 +272,9 @@ class _Resolver:
     def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
         """Return the response as it came, or one with the same content in the form that the agent asks for."""
         response = recordings.read_response(recordings.load_attributes(run_id, no))
-        if response is None or not _has_form(response, request):
+        if response is None or not request.reads(response):
             answer = recordings.load_answer(run_id, no)
-            response = None if answer is None else _build(request, answer)
+            response = None if answer is None else request.build_response(answer)
         return response and response.rename(self._renaming)
 
     def _recorded_requests(self, request: AgentRequest) -> Sequence[RecordedRequest]:
@@ -368,36 +343,6 @@ def _earlier_call(rerun: Rerun, no: int | None, answer: _Answer) -> RerunCall | 
     call = calls.filter(label=answer.label or "", reason=answer.reason or "").first() if answer.response else None
     (calls.exclude(id=call.id) if call else calls).delete()
     return call
-
-
-def _with_body(request: AgentRequest, body: JSONObject) -> AgentRequest:
-    """Return a request with another body."""
-    input = as_object(model_request({"request": body, "api": request.api}))
-    return replace(request, body=body, input=input, model=as_text(member(body, "model")) or request.model)
-
-
-def _build(request: AgentRequest, answer: StepAnswer) -> RecordedResponse | None:
-    """Return a response with an answer in the form that the agent asks for; None if it has no such form."""
-    body = (
-        orjson.dumps(answer.output)
-        if request.tool_api
-        else build_body(request.api, answer, is_streamed=request.is_streamed, states_usage=request.states_usage)
-    )
-    if not body:
-        return None
-    media_type = recordings.STREAM if request.is_streamed else "application/json"
-    return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)
-
-
-def _has_form(response: RecordedResponse, request: AgentRequest) -> bool:
-    """Return whether a response as it came is what the agent's client reads."""
-    is_error = response.status >= 400
-    return response.api in {"", request.api} and (is_error or response.is_stream == request.is_streamed)
-
-
-def _form_refusal(subject: str, request: AgentRequest) -> str:
-    form = "a stream" if request.is_streamed else "one document"
-    return f"the answer of {subject} is not recorded such that it could be given as {form}"
 
 
 def _difference(result: Match | Divergence) -> JSONObject:

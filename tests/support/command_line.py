@@ -26,7 +26,7 @@ class CommandResult:
 
 # Starting Python and Django takes longer than most commands, so one process runs many.
 COMMAND_LOOP = """
-import contextlib, io, json, sys
+import contextlib, io, json, sys, traceback
 from cockpit.cli import main
 for line in sys.stdin:
     request = json.loads(line)
@@ -38,6 +38,9 @@ for line in sys.stdin:
             main()
         except SystemExit as stop:
             code = int(stop.code or 0)
+        except Exception:
+            code = 1
+            traceback.print_exc()
     sys.stdin = stdin
     print(json.dumps([code, out.getvalue(), err.getvalue()]), flush=True)
 """

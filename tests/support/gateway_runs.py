@@ -16,6 +16,13 @@ from tests.support.patience import patience_s, wait_until
 
 Python = Sequence[str]
 PYTHON: Python = (sys.executable,)
+# Type, label and reason of a step in a fork.
+LIVE = ("model", "simulated", "live_model_call")
+CACHED = ("model", "cached", "cache_hit_signature_match")
+EXACT = ("model", "exact", "source_output_reused")
+ANSWERED_TOOL = ("tool", "exact", "source_output_reused")
+SAME_TOOL = ("tool", "exact", "agent_ran")
+TOOL = ("tool", "simulated", "agent_ran")
 
 
 @dataclass(frozen=True)
@@ -90,3 +97,26 @@ def run_agent(
 def run_of(result: "subprocess.CompletedProcess[str]") -> str:
     assert "Recorded: " in result.stderr, result.stderr
     return result.stderr.strip().rpartition("/")[2]
+
+
+def fork_of(server: Server, result: "subprocess.CompletedProcess[str]") -> tuple[GatewaySession, str]:
+    """Return the run of a fork, and its diff, as the command prints them."""
+    *_, run, diff = result.stderr.strip().splitlines()
+    assert (run.startswith("Fork: "), diff.startswith("Diff: ")) == (True, True), result.stderr
+    return GatewaySession(server, "", run.rpartition("/")[2]), diff.rpartition("/")[2]
+
+
+def labels(steps: list[Any]) -> list[tuple[str, str, str]]:
+    return [(step["type"], step["label"], step["reason"]) for step in steps]
+
+
+def get(server: Server, path: str) -> Any:
+    response = httpx2.get(f"{server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def post(server: Server, path: str, body: Any) -> Any:
+    response = httpx2.post(server.url + path, json=body, timeout=patience_s(60), trust_env=False)
+    assert response.is_success, response.text
+    return response.json()

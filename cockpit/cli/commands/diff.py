@@ -164,8 +164,8 @@ def _show(report: dict[str, Any]) -> None:
         console.print()
         console.print(Text("path", style="bold"))
         for link in attribution["path"]:
-            step = link["step"]
-            console.print(f"  {link['side']} {step['sequence_no']} {step['name']}: {link['text']}", soft_wrap=True)
+            step, note = link["step"], "".join(span["text"] for span in link["note"])
+            console.print(f"  {link['side']} {step['sequence_no']} {step['name']}: {note}", soft_wrap=True)
 
 
 def _show_section(console: Console, name: str, section: dict[str, Any]) -> None:

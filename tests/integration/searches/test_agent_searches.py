@@ -11,7 +11,8 @@ from replay.execution import task_names
 from replay.experiments import scheduler
 from replay.models import Experiment, ReplaySession, Rerun, Runner
 from replay.reruns import answers
-from replay.reruns.answers import AgentRequest, CallRefusal
+from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.answers import CallRefusal
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.core.json_types import JSONObject

@@ -2,9 +2,8 @@
 
 import json
 import socket
-import subprocess
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,62 +12,29 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from tests.clients.model_server import ANSWER, ModelServer, model_server
+from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, SEARCH_AGENT, TOOL_AGENT
-from tests.support.gateway_runs import GatewaySession, record, rerun, run_agent, run_of
+from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, SEARCH_AGENT
+from tests.support.gateway_runs import (
+    ANSWERED_TOOL,
+    CACHED,
+    EXACT,
+    LIVE,
+    SAME_TOOL,
+    TOOL,
+    GatewaySession,
+    fork_of,
+    get,
+    labels,
+    post,
+    record,
+    rerun,
+    run_agent,
+    run_of,
+)
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
-ROOT = Path(__file__).parents[3]
-NODE_AGENT = ROOT / "tests/support/node_agent.mjs"
-
-
-@pytest.fixture(scope="module")
-def models() -> Iterator[ModelServer]:
-    with model_server() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    variables = {
-        "FORKPOINT_QUIET_S": "1",
-        "OPENAI_API_KEY": "sk-1",
-        "OPENAI_BASE_URL": f"{models.url}/v1",
-        "ANTHROPIC_API_KEY": "sk-2",
-        "ANTHROPIC_BASE_URL": models.url,
-        "GEMINI_API_KEY": "sk-3",
-        "GOOGLE_GEMINI_BASE_URL": models.url,
-    }
-    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
-    server.start()
-    yield server
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def run(server: Server) -> str:
-    run = run_of(record(server, AGENTS["chat"], "plain"))
-    wait_until(lambda: get(server, f"/runs/{run}")["sealed"], 30)
-    return run
-
-
-def fork_of(server: Server, result: "subprocess.CompletedProcess[str]") -> tuple[GatewaySession, str]:
-    """Return the run of a fork, and its diff, as the command prints them."""
-    *_, run, diff = result.stderr.strip().splitlines()
-    assert (run.startswith("Fork: "), diff.startswith("Diff: ")) == (True, True), result.stderr
-    return GatewaySession(server, "", run.rpartition("/")[2]), diff.rpartition("/")[2]
-
-
-def get(server: Server, path: str) -> Any:
-    response = httpx2.get(f"{server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
-    assert response.status_code == 200, response.text
-    return response.json()
-
-
-def labels(steps: list[Any]) -> list[tuple[str, str, str]]:
-    return [(step["type"], step["label"], step["reason"]) for step in steps]
 
 
 def profile(folder: Path, *entries: Any) -> str:
@@ -79,14 +45,6 @@ def profile(folder: Path, *entries: Any) -> str:
 
 def new(models: ModelServer, before: int) -> list[tuple[str, dict[str, Any]]]:
     return models.requests[before:]
-
-
-LIVE = ("model", "simulated", "live_model_call")
-CACHED = ("model", "cached", "cache_hit_signature_match")
-EXACT = ("model", "exact", "source_output_reused")
-ANSWERED_TOOL = ("tool", "exact", "source_output_reused")
-SAME_TOOL = ("tool", "exact", "agent_ran")
-TOOL = ("tool", "simulated", "agent_ran")
 
 
 def system_prompt(body: dict[str, Any]) -> Any:
@@ -258,141 +216,6 @@ def test_agent_that_was_killed_gets_the_same_answers_again(
     assert run_agent(server, ["rerun", "--resume", id], program, "stream").returncode == 6
 
 
-def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServer, tmp_path: Path) -> None:
-    log = tmp_path / "executions"
-    variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
-    first = run_agent(server, ["record", "--app", "tools"], TOOL_AGENT, str(log), **variables)
-    assert (first.returncode, first.stdout) == (0, f"{ANSWER} False\n"), first.stderr
-    [run] = wait_until(lambda: runs_of(server, "tools"), 30)
-    executions, requests = log.read_text(), len(models.requests)
-    assert executions.split() == ["get_weather", "get_time", "get_weather"]
-    again = rerun(server, run, TOOL_AGENT, str(log))
-    assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
-    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
-    assert (log.read_text(), len(models.requests)) == (executions, requests)
-    other = TOOL_AGENT.replace(
-        "client =", "get_weather('Bern')\nimport os; note(os.environ['FORKPOINT_FREEZE'])\nclient ="
-    )
-    refusal = rerun(server, run, other, str(log))
-    assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
-    assert "this call of get_weather is not in the recording" in refusal.stderr
-    assert log.read_text() == executions
-    options = ["--allow-tool", "get_weather", "--set-model", "m2", "--live", "--freeze"]
-    allowance = rerun(server, run, other, str(log), options=options)
-    assert (allowance.returncode, allowance.stdout) == (0, f"{ANSWER} True\n"), allowance.stderr
-    assert log.read_text().startswith(f"{executions}get_weather\n20")
-    assert log.read_text().endswith(f" {run}\n")
-    fork, _ = fork_of(server, allowance)
-    # Bern, and the values of the prompt.
-    first_steps = [TOOL, *[ANSWERED_TOOL] * 3]
-    assert labels(fork.steps(10)) == [*first_steps, LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
-    assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
-    review = {"decisions": [{"name": "get_time", "safe": True}]}
-    assert httpx2.put(f"{server.url}/api/v1/tools", json=review, trust_env=False).status_code == 200
-    assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
-
-
-def test_fork_has_every_step_of_its_agent(server: Server, models: ModelServer, tmp_path: Path) -> None:
-    check = 'with recorder.validator("{}", input={}) as check:\n    check.decide(True)\n'
-    begin = "recorder = forkpoint.recorder\nrun = recorder.run('desk').__enter__()\n"
-    begin += check.format("polite", '"please"') + "agent = recorder.agent('desk', input='go').__enter__()\n"
-    end = check.format("answered", "message.content") + "agent.output = message.content\nagent.end()\nrun.end()\n"
-    program = TOOL_AGENT.replace("client =", f"{begin}client =") + end
-    variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
-    first = run_agent(server, ["record", "--app", "whole"], program, str(tmp_path / "log"), **variables)
-    assert first.returncode == 0, first.stderr
-    [run] = wait_until(lambda: runs_of(server, "whole"), 30)
-    steps = GatewaySession(server, "", run).steps(12)
-    last_no = max(step["sequence_no"] for step in steps if step["type"] == "model")
-    options = ["--from", str(last_no), "--set-prompt", "Be brief.", "--live"]
-    fork, _ = fork_of(server, rerun(server, run, program, str(tmp_path / "log"), options=options))
-    forked_steps = fork.steps(12)
-    places = [[(step["type"], step["parent"], step["status"]) for step in side] for side in (steps, forked_steps)]
-    assert places[0] == places[1]
-    assert labels(forked_steps) == [
-        ("validator", "exact", "agent_ran"),
-        ("agent", "simulated", "agent_ran"),
-        *[ANSWERED_TOOL] * 3,
-        # The agent wrote the members of a result in another order than the store.
-        *(EXACT, ANSWERED_TOOL, ANSWERED_TOOL, ("model", "cached", "cache_hit_normalised")),
-        *(ANSWERED_TOOL, LIVE, ("validator", "simulated", "agent_ran")),
-    ]
-
-
-def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models: ModelServer, tmp_path: Path) -> None:
-    log = tmp_path / "executions"
-    first = record(server, TOOL_AGENT, str(log))
-    assert (first.returncode, first.stdout) == (0, f"{ANSWER} False\n"), first.stderr
-    run = run_of(first)
-    steps = GatewaySession(server, "", run).steps(9)
-    values = ["forkpoint.now", "forkpoint.random", "forkpoint.uuid"]
-    tools = ["model", "get_weather", "get_time", "model", "get_weather", "model"]
-    assert [step["name"] for step in steps] == [*values, *tools]
-    ids = [step["call_id"] for step in steps if step["name"].startswith("get_")]
-    assert ids == ["call_00", "call_01", "call_10"]
-    assert [step["output"] for step in steps if step["name"] == "get_weather"] == [
-        {"city": step["input"]["city"], "degrees": 21} for step in steps if step["name"] == "get_weather"
-    ]
-    assert [(step["status"], step["error"]) for step in steps if step["name"] == "get_time"] == [
-        ("error", "NoClock: Zürich: no clock")
-    ]
-    executions, requests = log.read_text(), len(models.requests)
-    again = rerun(server, run, TOOL_AGENT, str(log))
-    assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
-    # The requests are the same to the byte: results have the order that the agent gave them.
-    assert "3 calls exact\n  forkpoint.now: 1 exact" in again.stderr
-    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
-    assert (log.read_text(), len(models.requests)) == (executions, requests)
-
-
-def test_tools_of_a_node_agent_are_recorded_and_answered(server: Server, models: ModelServer, tmp_path: Path) -> None:
-    log = tmp_path / "executions"
-    words = (str(ROOT / "scripts/with-node"), str(NODE_AGENT), str(log), str(ROOT / "forkpoint/node/index.js"))
-    program = 'exec "$0" node "$@"'
-    first = record(server, program, *words, python=("sh",))
-    assert (first.returncode, first.stdout) == (0, f"{ANSWER} false\n"), first.stderr
-    run = run_of(first)
-    steps = GatewaySession(server, "", run).steps(9)
-    assert [step["name"] for step in steps if step["type"] == "tool"] == [
-        *("forkpoint.now", "forkpoint.random", "forkpoint.uuid"),
-        *("get_weather", "get_time", "get_weather"),
-    ]
-    outcomes = {step["name"]: (step["output"], step["error"]) for step in steps}
-    assert outcomes["get_weather"] == ({"city": "Lima", "degrees": 21}, "")
-    assert outcomes["get_time"] == (None, "RangeError: no clock in Zürich")
-    executions, requests = log.read_text(), len(models.requests)
-    again = rerun(server, run, program, *words, python=("sh",))
-    assert (again.returncode, again.stdout) == (0, f"{ANSWER} true\n"), again.stderr
-    assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
-    refusal = rerun(server, run, program, *words, "Bern", python=("sh",))
-    assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
-    assert "this call of get_weather is not in the recording" in refusal.stderr
-    assert (log.read_text(), len(models.requests)) == (executions, requests)
-
-
-def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server, run: str) -> None:
-    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "allow_tools": ["send_letter"]})["id"]
-    question = {"type": "tool", "name": "send_letter", "arguments": {"city": "Bern"}}
-    answers = [post(server, f"/api/v1/reruns/{id}/tools", question) for _ in range(2)]
-    assert [answer["decision"] for answer in answers] == ["run", "run"]
-    post(server, f"/api/v1/reruns/{id}/resume", {})
-    refusal = post(server, f"/api/v1/reruns/{id}/tools", question)
-    assert refusal["decision"] == "refusal"
-    assert "send_letter ran before the agent was started again" in refusal["reason"]
-
-
-def runs_of(server: Server, app: str) -> list[str]:
-    return [run["id"] for run in get(server, f"/runs?app={app}")["runs"] if run["status"] != "running"]
-
-
-def decision(server: Server, run: str, tool: str) -> str:
-    """Return what becomes of a call that is not in the recording."""
-    reruns = f"{server.url}/api/v1/reruns"
-    id = httpx2.post(reruns, json={"run": run}, trust_env=False).json()["id"]
-    question = {"type": "tool", "name": tool, "arguments": {"city": "Bern"}}
-    return str(httpx2.post(f"{reruns}/{id}/tools", json=question, trust_env=False).json()["decision"])
-
-
 def test_agent_killed_during_a_live_call_gets_its_answer(server: Server, models: ModelServer, run: str) -> None:
     changes = {"overrides": {"overrides": [{"match": {"type": "model"}, "model": {"model": "m3"}}]}, "live": True}
     session = post(server, "/api/v1/reruns", {"run": run, **changes})
@@ -420,9 +243,3 @@ def hang_up(server: Server, path: str, body: Any, has_arrived: Callable[[], Any]
     with socket.create_connection((str(address.hostname), int(address.port or 0))) as agent:
         agent.sendall(head.encode() + content)
         wait_until(has_arrived, 30)
-
-
-def post(server: Server, path: str, body: Any) -> Any:
-    response = httpx2.post(server.url + path, json=body, timeout=patience_s(60), trust_env=False)
-    assert response.is_success, response.text
-    return response.json()

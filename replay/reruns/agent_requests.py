@@ -1,0 +1,65 @@
+"""Calls of providers by a running agent, and responses in the form that its client reads."""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import orjson
+
+from replay.reruns import recordings
+from replay.reruns.core.built_responses import StepAnswer, build_body
+from replay.reruns.recordings import RecordedResponse
+from traces.core.json_access import as_object, as_text, member
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AgentRequest:
+    """A call of a provider by the agent: its body as it was sent, and as the input of a step."""
+
+    body: JSONObject
+    input: JSONObject
+    provider: str
+    model: str
+    headers: JSONObject
+    api: str
+    is_streamed: bool
+    # Whether the end of a stream is to state the tokens.
+    states_usage: bool
+
+    @property
+    def tool_api(self) -> str:
+        """The API of a call that no model answers, such as embeddings; empty for a model call."""
+        return self.api if self.api in TOOL_APIS else ""
+
+    @property
+    def step_type(self) -> StepType:
+        return StepType.TOOL if self.tool_api else StepType.MODEL
+
+    def with_body(self, body: JSONObject) -> Self:
+        """Return the request with another body."""
+        input = as_object(model_request({"request": body, "api": self.api}))
+        return replace(self, body=body, input=input, model=as_text(member(body, "model")) or self.model)
+
+    def reads(self, response: RecordedResponse) -> bool:
+        """Return whether a response as it came is what the agent's client reads."""
+        is_error = response.status >= 400
+        return response.api in {"", self.api} and (is_error or response.is_stream == self.is_streamed)
+
+    def build_response(self, answer: StepAnswer) -> RecordedResponse | None:
+        """Build a response with an answer in the form that the client reads; None if it has no such form."""
+        body = (
+            orjson.dumps(answer.output)
+            if self.tool_api
+            else build_body(self.api, answer, is_streamed=self.is_streamed, states_usage=self.states_usage)
+        )
+        if not body:
+            return None
+        media_type = recordings.STREAM if self.is_streamed else "application/json"
+        return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)
+
+    def form_refusal(self, subject: str) -> str:
+        """Return why the answer of `subject` cannot be given in the form that the client reads."""
+        form = "a stream" if self.is_streamed else "one document"
+        return f"the answer of {subject} is not recorded such that it could be given as {form}"
