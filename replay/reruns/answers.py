@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from uuid import UUID
 
 from django.db import transaction
@@ -27,6 +27,7 @@ from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.signatures.call_signatures import signature
+from traces.signatures.ignore_rules import IgnoreRules
 
 # Characters of a value in an error of a client.
 _SHORT = 200
@@ -85,13 +86,13 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
     a process already waits for its answer.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
-    source = Rerun.objects.select_related("source_run").get(id=id).source_run
-    redaction, recording = SessionRedaction(source.app), recordings.load_requests(source.id)
+    source_id, app = _source_of(id)
+    recording = recordings.load_requests(source_id)
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
-        resolver = _Resolver(rerun, source.app, recording, redaction)
+        resolver = _Resolver(rerun, app, recording)
         result = resolver.match(request)
         try:
             edited_request = resolver.edit(request, result)
@@ -116,20 +117,20 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
 class _Resolver:
     """Answers one call of a rerun whose row is locked."""
 
-    def __init__(
-        self,
-        rerun: Rerun,
-        app: str,
-        recording: RecordedRequests,
-        redaction: SessionRedaction,
-    ) -> None:
+    def __init__(self, rerun: Rerun, app: str, recording: RecordedRequests) -> None:
         self._rerun = rerun
         self._app = app
         self._recording = recording
-        self._redaction = redaction
         self._fork = forks.load(rerun.id) if rerun.profile_id is not None else None
         self._renaming = Renaming.from_pairs(rerun.names)
-        self._ignoring = ignore_lists.to_rules(ignore_lists.active(app))
+
+    @cached_property
+    def _redaction(self) -> SessionRedaction:
+        return SessionRedaction(self._app)
+
+    @cached_property
+    def _ignoring(self) -> IgnoreRules:
+        return ignore_lists.to_rules(ignore_lists.active(self._app))
 
     def match(self, request: AgentRequest) -> Match | Divergence:
         """Return the recorded call that a request is, or why it is none."""
@@ -140,7 +141,11 @@ class _Resolver:
             renaming=self._renaming,
             reduce=partial(self._reduce, request),
         )
-        result = matcher.match(*self._comparable(request, has_headers=self._recording.has_headers))
+        # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
+        as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)
+        result = matcher.match_equal(*as_sent) or matcher.match(
+            *self._comparable(request, has_headers=self._recording.has_headers)
+        )
         if isinstance(result, Match) and result.renames:
             Rerun.objects.filter(id=self._rerun.id).update(names=self._renaming.pairs())
         return result
@@ -290,8 +295,11 @@ class _Resolver:
     def _comparable(self, request: AgentRequest, *, has_headers: bool) -> tuple[JSONObject, JSONObject]:
         """Return the input and the strict fields of a request, as they are compared with recorded ones."""
         input = as_object(self._redaction.field(request.step_type, "input", request.input))
+        return input, self._strict_fields(request, has_headers=has_headers)
+
+    def _strict_fields(self, request: AgentRequest, *, has_headers: bool) -> JSONObject:
         headers = request.headers if has_headers else {}
-        return input, strict_fields(request.provider, request.model, request.api, headers)
+        return strict_fields(request.provider, request.model, request.api, headers)
 
     def _explanation(self, result: Match | Divergence) -> str:
         run = self._rerun.source_run_id
@@ -306,6 +314,13 @@ class _Resolver:
             f"this call is not in the recording of run {run}: at {difference.path} it has "
             f"{_quote(difference.new)}, and step {result.nearest.no} has {_quote(difference.old)}"
         )
+
+
+@lru_cache(maxsize=256)
+def _source_of(rerun_id: UUID) -> tuple[UUID, str]:
+    """Return the run that a rerun is of, and its app; they never change."""
+    run_id, app = Rerun.objects.values_list("source_run_id", "source_run__app").get(id=rerun_id)
+    return run_id, app
 
 
 def _quote(value: JSONValue) -> str:

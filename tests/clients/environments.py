@@ -114,17 +114,17 @@ def environment(name: str) -> Path:
     return build_environment(ROOT / ".make/clients", name, REQUIREMENTS[name])
 
 
-def build_environment(home: Path, name: str, requirements: tuple[str, ...]) -> Path:
-    """Return the Python of an environment below `home`, with these requirements."""
+def build_environment(home: Path, name: str, requirements: tuple[str, ...], *, python: str = sys.executable) -> Path:
+    """Return the Python of an environment below `home`, with these requirements; `python` is the one it is made of."""
     digest = hashlib.sha256("\n".join(requirements).encode()).hexdigest()[:12]
     folder = home / f"{name}-{digest}"
-    python = folder / "bin/python"
+    program = folder / "bin/python"
     if not (folder / "complete").exists():
         uv = ROOT / ".venv/bin/uv"
-        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *requirements], check=True)
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", python, folder], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", program, *requirements], check=True)
         (folder / "complete").touch()
-    return python
+    return program
 
 
 if __name__ == "__main__":

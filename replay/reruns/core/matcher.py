@@ -74,12 +74,15 @@ class Matcher:
 
     def match(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
-        key = digest([strict, request])
-        for call in self._by_digest.get(key, ()):
+        return self.match_equal(request, strict) or self._match_renamed(self.reduce(request), strict)
+
+    def match_equal(self, request: JSONObject, strict: JSONObject) -> Match | None:
+        """Return the first recorded call left that a request equals, and take it."""
+        for call in self._by_digest.get(digest([strict, request]), ()):
             if call.no not in self.used_numbers:
                 self.used_numbers.add(call.no)
                 return Match(call=call, is_exact=True)
-        return self._match_renamed(self.reduce(request), strict)
+        return None
 
     def unused_calls(self) -> list[RecordedRequest]:
         """Return the recorded calls that were not made."""

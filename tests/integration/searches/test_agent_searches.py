@@ -11,15 +11,12 @@ from replay.execution import task_names
 from replay.experiments import scheduler
 from replay.models import Experiment, ReplaySession, Rerun, Runner
 from replay.reruns import answers
-from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.answers import CallRefusal
+from tests.support.agent_requests import first_request
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
-from traces.core.json_types import JSONObject
-from traces.core.vocabulary import StepType
-from traces.models import Run, Step
+from traces.models import Run
 from traces.runs.services import record
-from traces.storage import artifacts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 
@@ -36,21 +33,6 @@ def post(client: Client, path: str, body: Any) -> Any:
 
 def add_runner(run: Run) -> None:
     Runner.objects.create(app=run.app, name="desk-1", connection="here", last_seen_at=Now(), command=["agent"])
-
-
-def first_request(run: Run) -> AgentRequest:
-    step = Step.objects.filter(run=run, type=StepType.MODEL).order_by("sequence_no")[0]
-    input: JSONObject = artifacts.available([step.input_ref])[step.input_ref]  # type: ignore[assignment]  # an object
-    return AgentRequest(
-        body={"model": step.model},
-        input=input,
-        provider=step.provider,
-        model=step.model,
-        headers={},
-        api="chat",
-        is_streamed=False,
-        states_usage=False,
-    )
 
 
 def test_experiment_of_an_agent_starts_it_for_every_row(client: Client, run: Run) -> None:

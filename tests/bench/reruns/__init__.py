@@ -1,0 +1,1 @@
+"""Recording an agent and running it again, beside timefork and tracefork."""
