@@ -5,7 +5,6 @@ a NUL, so unpacking is unambiguous; the artifact's hash verifies it at every rea
 """
 
 import re
-from itertools import accumulate, repeat
 from typing import Final
 
 import orjson
@@ -36,25 +35,17 @@ def pack(data: bytes) -> bytes:
 
 def unpack(data: bytes) -> bytes:
     """Restore packed JSON text."""
-    return _restore(_DIGEST_AFTER_MARK.split(data))
+    text, _ = unpack_with_digests(data)
+    return text
 
 
-def unpack_lines(data: bytes) -> tuple[list[bytes], dict[int, list[bytes]]]:
-    """Restore packed JSON, one value in each line; return also the digests that each line refers to, by its index."""
+def unpack_with_digests(data: bytes) -> tuple[bytes, list[bytes]]:
+    """Restore packed JSON text; return also the digests that it mentions, in references and in literals."""
     pieces = _DIGEST_AFTER_MARK.split(data)
-    digests: dict[int, list[bytes]] = {}
-    # Without a function call for each of them: a replay reads tens of thousands of references.
-    for index, digest in zip(accumulate(map(bytes.count, pieces[::2], repeat(b"\n"))), pieces[1::2], strict=False):
-        if index in digests:
-            digests[index].append(digest)
-        else:
-            digests[index] = [digest]
-    lines = _restore(pieces).split(b"\n")
-    has_literals = _LITERAL_KEY in data
-    for index in digests:
-        if (has_literals or lines[index][:1] not in _CONTAINERS) and not _has_only_references(lines[index]):
-            digests[index] = [bytes.fromhex(digest) for digest in _parse_references(lines[index])]
-    return lines, digests
+    digests = pieces[1::2]
+    digits = b"".join(digests).hex().encode()
+    pieces[1::2] = [b'{"$part":"%b"}' % digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS)]
+    return b"".join(pieces), digests
 
 
 def part_digests(data: bytes) -> list[str]:
@@ -64,13 +55,6 @@ def part_digests(data: bytes) -> list[str]:
     if not _has_only_references(data):
         return _parse_references(data)
     return [match.decode() for match in _REFERENCE.findall(data)]
-
-
-def _restore(pieces: list[bytes]) -> bytes:
-    """Join texts and the digests between them."""
-    digits = b"".join(pieces[1::2]).hex().encode()
-    pieces[1::2] = [b'{"$part":"%b"}' % digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS)]
-    return b"".join(pieces)
 
 
 def _has_only_references(text: bytes) -> bool:

@@ -28,8 +28,12 @@ _USE_COLUMNS: Final = ("sha256", "run_id")
 # Artifacts in memory at a time during a full scan.
 _SCAN_BATCH: Final = 500
 # A purge may move an artifact to another pack between the look at its row and the look at its pack.
-ATTEMPTS: Final = 3
+_ATTEMPTS: Final = 3
 _LOST_PACK: Final = "its pack is missing"
+_DIGESTS_OF_BYTES: Final = (
+    "WITH RECURSIVE piece(start) AS (SELECT 1 UNION ALL SELECT start + 32 FROM piece WHERE start + 32 < %s) "
+    "SELECT substr(%s, start, 32) FROM piece"
+)
 PlaceRow = tuple[bytes, int, int, int]  # digest, pack, start, size
 _Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
@@ -115,19 +119,16 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
 
     On SQLite, the transaction itself excludes other writers.
     """
-    owners: dict[str, bytes | None] = {}
     ending = " FOR KEY SHARE OF artifact" if connection.vendor == "postgresql" else ""
+    condition, values = _is_one_of(map(digest_key, digests))
     with connection.cursor() as cursor:
-        for chunk in bulk.chunks(digests):
-            # Runs before every write. The ORM takes longer to build this query than the database to answer it.
-            cursor.execute(
-                "SELECT artifact.sha256, pack.owner FROM traces_artifact AS artifact "
-                "LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id "
-                f"WHERE artifact.sha256 IN ({', '.join(['%s'] * len(chunk))}){ending}",
-                [digest_key(sha256) for sha256 in chunk],
-            )
-            owners.update((key.hex(), owner) for key, owner in cursor.fetchall())
-    return owners
+        # Runs before every write. The ORM takes longer to build this query than the database to answer it.
+        cursor.execute(
+            "SELECT artifact.sha256, pack.owner FROM traces_artifact AS artifact "
+            f"LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id WHERE artifact.sha256 {condition}{ending}",
+            values,
+        )
+        return {key.hex(): owner for key, owner in cursor.fetchall()}
 
 
 def present(digests: Iterable[str]) -> set[str]:
@@ -236,13 +237,22 @@ def place_rows(keys: Iterable[bytes]) -> list[PlaceRow]:
 
 def _rows(columns: str, keys: Iterable[bytes]) -> list[Any]:
     """Return columns of artifacts. Raw SQL: replays look up tens of thousands of them."""
-    rows: list[Any] = []
+    condition, values = _is_one_of(keys)
     with connection.cursor() as cursor:
-        for chunk in bulk.chunks(keys):
-            marks = ", ".join(["%s"] * len(chunk))
-            cursor.execute(f"SELECT {columns} FROM traces_artifact WHERE sha256 IN ({marks})", chunk)
-            rows += cursor.fetchall()
+        cursor.execute(f"SELECT {columns} FROM traces_artifact WHERE sha256 {condition}", values)
+        rows: list[Any] = cursor.fetchall()
     return rows
+
+
+def _is_one_of(keys: Iterable[bytes]) -> tuple[str, list[object]]:
+    """Return the condition that a digest is one of any number of others, and its values.
+
+    SQLite cuts their bytes into pieces: to bind each of them would take longer than the lookups.
+    """
+    if connection.vendor == "postgresql":
+        return "= ANY(%s)", [list(keys)]
+    data = b"".join(keys)
+    return f"IN ({_DIGESTS_OF_BYTES})", [len(data), data]
 
 
 class _Members(NamedTuple):
@@ -257,7 +267,7 @@ class _Members(NamedTuple):
 def _members(digests: Iterable[str]) -> Iterator[_Members]:
     """Yield the artifacts that exist, pack by pack. The reader verifies them."""
     pending: Iterable[str] = digests
-    for _ in range(ATTEMPTS):
+    for _ in range(_ATTEMPTS):
         by_pack: dict[int, list[_Place]] = {}
         for sha256, pack_id, start, size in places(pending):
             by_pack.setdefault(pack_id, []).append((sha256, start, size))

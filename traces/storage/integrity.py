@@ -1,6 +1,6 @@
 """Integrity checks: find recorded payloads that are missing or damaged, or were never recorded."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from operator import itemgetter
@@ -15,7 +15,7 @@ from traces.models.digests import digest_key, digest_keys
 from traces.payloads.digest_packing import part_digests
 from traces.payloads.lost_payloads import Loss, LostPayload, LostPayloads
 from traces.storage import artifacts as artifact_store
-from traces.storage import bulk
+from traces.storage import bulk, verification
 from traces.storage.verification import Verifier
 
 # Steps that represent a call: without its answer there is nothing to reuse. Other steps may have no output.
@@ -53,6 +53,7 @@ class Inspector:
 
     def __init__(self, *, shallow: bool = False) -> None:
         self._verifier = None if shallow else Verifier()
+        # Of a shallow inspector, and once something is lost.
         self._whole: set[bytes] = set()
         # By the lost artifact itself, and by the artifacts that contain it.
         self._lost_artifacts: dict[bytes, LostArtifact] = {}
@@ -86,19 +87,23 @@ class Inspector:
         # Only a digest that names nothing differs from the one that was looked for.
         return LostPayload(field=field, loss=artifact.loss, digest=artifact.digest or digest)
 
-    def _read(self, digests: Iterable[bytes]) -> None:
-        """Verify artifacts and all of their parts, level by level."""
+    def _read(self, digests: Collection[bytes]) -> None:
+        """Verify artifacts and all of their parts."""
         if self._verifier is None:
             new = set(digests) - self._whole - self._lost_artifacts.keys()
             self._whole |= (existing := artifact_store.present_keys(new))
             self._lost_artifacts |= _lost_artifacts(new - existing, Loss.MISSING)
-            return
+        elif self._lost_artifacts or not self._verifier.are_whole(digests):
+            self._find_losses(digests)
+
+    def _find_losses(self, digests: Collection[bytes]) -> None:
+        """Find out which artifacts are unreadable, level by level."""
         # What each artifact refers to; None for an unreadable one.
         contains: dict[bytes, Sequence[bytes] | None] = {}
         losses: dict[bytes, LostArtifact] = {}
         level = self._unread(digests, contains)
         while level:
-            references = self._verifier.references(level)
+            references = verification.references(level)
             missing = level - references.keys()
             contains |= references
             if missing or None in references.values():

@@ -13,7 +13,7 @@ from django.db import connection
 from traces.core.canonical import digest_bytes
 from traces.models import LooseFile, Pack
 from traces.payloads.digest_packing import pack as pack_references
-from traces.payloads.digest_packing import unpack
+from traces.payloads.digest_packing import unpack_with_digests
 from traces.storage import artifact_files, bulk, statements
 from traces.storage.compression import BrokenFrame, compress, decompress
 
@@ -74,23 +74,20 @@ def read(ids: Iterable[int]) -> Iterator[StoredPack]:
 
 def decode(pack: StoredPack, sha256: str) -> bytes:
     """Return the decoded bytes of a pack, given the digest of a member; raise `UnreadablePack`."""
-    content = packed_content(pack, sha256)
-    return unpack(content) if has_packed_references(pack) else content
+    content, _ = decode_with_digests(pack, sha256)
+    return content
 
 
-def packed_content(pack: StoredPack, sha256: str) -> bytes:
-    """Return the bytes of a pack, in which references may be packed; raise `UnreadablePack`."""
+def decode_with_digests(pack: StoredPack, sha256: str) -> tuple[bytes, list[bytes]]:
+    """Decode a pack; return also the digests that it mentions, among them all that its members refer to."""
     content = _file(file_path(sha256, pack.encoding)) if pack.data is None else bytes(pack.data)
-    if not pack.encoding.endswith(_ZSTD):
-        return content
-    try:
-        return decompress(content)
-    except BrokenFrame as error:
-        raise UnreadablePack(str(error)) from error
-
-
-def has_packed_references(pack: StoredPack) -> bool:
-    return pack.encoding.startswith(_PACKED_REFS)
+    if pack.encoding.endswith(_ZSTD):
+        try:
+            content = decompress(content)
+        except BrokenFrame as error:
+            raise UnreadablePack(str(error)) from error
+    # Whatever looks like a reference was packed.
+    return unpack_with_digests(content) if pack.encoding.startswith(_PACKED_REFS) else (content, [])
 
 
 def members_of(content: bytes) -> dict[str, bytes]:

@@ -3,92 +3,90 @@
 Digests are bytes here, as in the database: to write all of them in digits would take as long as to hash the contents.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
-from itertools import accumulate, count, repeat
-from operator import itemgetter
+from itertools import accumulate, repeat
 from typing import Final
 
-from traces.payloads.digest_packing import part_digests, unpack_lines
+from traces.errors import ArtifactCorrupt
+from traces.models.digests import digest_key, digest_keys
+from traces.payloads.digest_packing import part_digests
 from traces.storage import artifacts, packs
 from traces.storage.artifacts import PlaceRow
 from traces.storage.packs import StoredPack, UnreadablePack
 
-# Members in memory: the steps of a run use neighbours in its packs, and all of them its first parts.
-_MOST_MEMBERS: Final = 100_000
-_name: Final = itemgetter(0)
-_pack: Final = itemgetter(1)
-_Members = dict[PlaceRow, Sequence[bytes]]
+# Places in memory: the steps of a run use neighbours in its packs, and all of them its first parts.
+_MOST_PLACES: Final = 100_000
 
 
 class Verifier:
     """Verifies artifacts against their names. Of a pack, it verifies all members: the others are asked for soon."""
 
     def __init__(self) -> None:
+        self._intact: set[bytes] = set()
         self._packs: set[int] = set()
-        # What each intact member of these packs refers to.
-        self._members: _Members = {}
+        # Where intact members of these packs are, and what the packs refer to.
+        self._places: set[PlaceRow] = set()
+        self._parts: set[bytes] = set()
 
-    def references(self, keys: Iterable[bytes]) -> dict[bytes, Sequence[bytes] | None]:
-        """Return by artifact that exists the digests that it refers to; None for a damaged one."""
-        result: dict[bytes, Sequence[bytes] | None] = {}
-        # Near each other in the database.
-        pending = sorted(keys)
-        for _ in range(artifacts.ATTEMPTS):
+    def are_whole(self, keys: Iterable[bytes]) -> bool:
+        """True if artifacts are intact, and so is everything that they contain.
+
+        False also if a pack of theirs refers to anything else that is not: `references` finds out what that is.
+        """
+        pending = self._parts.union(keys) - self._intact
+        while pending:
             rows = artifacts.place_rows(pending)
             self._read_packs(rows)
-            # Without a loop in Python: a replay verifies tens of thousands of artifacts.
-            result.update(zip(map(_name, rows), map(self._members.get, rows), strict=True))
-            if self._packs.issuperset(map(_pack, rows)):
-                break
-            pending = [row[0] for row in rows if row[1] not in self._packs]
-        return result
+            if len(rows) < len(pending) or not self._places.issuperset(rows):
+                return False
+            self._intact |= pending
+            pending = self._parts - self._intact
+        # All of them are intact.
+        self._parts.clear()
+        return True
 
-    def _read_packs(self, rows: Sequence[PlaceRow]) -> None:
+    def _read_packs(self, rows: Iterable[PlaceRow]) -> None:
         """Verify the packs of some artifacts, as far as they exist."""
-        if len(self._members) > _MOST_MEMBERS:
+        if len(self._places) > _MOST_PLACES:
             self._packs.clear()
-            self._members.clear()
-        places = dict(zip(map(_pack, rows), rows, strict=True))
-        for pack in packs.read(sorted(places.keys() - self._packs)):
+            self._places.clear()
+        row_of = {row[1]: row for row in rows}
+        for pack in packs.read(sorted(row_of.keys() - self._packs)):
             self._packs.add(pack.id)
-            self._members.update(_intact_members(pack, places[pack.id]))
+            try:
+                content, digests = packs.decode_with_digests(pack, row_of[pack.id][0].hex())
+            except UnreadablePack:
+                continue
+            lines = [content] if row_of[pack.id][3] == len(content) else content.split(b"\n")
+            self._places.update(_places(pack, lines))
+            self._parts.update(digests)
+
+
+def references(keys: Iterable[bytes]) -> dict[bytes, Sequence[bytes] | None]:
+    """Return by artifact that exists the digests that it refers to; None for a damaged one."""
+    return {
+        digest_key(artifact.sha256): None if isinstance(artifact, ArtifactCorrupt) else _part_keys(artifact.data)
+        for artifact in artifacts.verify(key.hex() for key in keys)
+    }
 
 
 def closure(keys: Collection[bytes]) -> set[bytes]:
     """Return artifacts and all parts that they contain at any depth, as far as they are readable."""
-    verifier = Verifier()
     level = result = set(keys)
     while level:
-        level = {part for parts in verifier.references(level).values() for part in parts or ()} - result
+        level = {part for parts in references(level).values() for part in parts or ()} - result
         result = result | level
     return result
 
 
-def _intact_members(pack: StoredPack, place: PlaceRow) -> _Members:
-    """Return what the members of a pack refer to, by their places; `place` is one of them unless it is damaged."""
-    try:
-        content = packs.packed_content(pack, place[0].hex())
-    except UnreadablePack:
-        return {}
-    if pack.media_type:
-        return {(sha256(content).digest(), pack.id, 0, len(content)): ()}
-    lines, references = unpack_lines(content) if packs.has_packed_references(pack) else _plain_lines(content)
-    if len(lines) > 1 and place[3] == sum(map(len, lines)) + len(lines) - 1:
-        # It is alone, and has line breaks.
-        lines = [b"\n".join(lines)]
-        references = {0: _references(lines[0])}
+def _places(pack: StoredPack, lines: Sequence[bytes]) -> Iterator[PlaceRow]:
+    """Return where a reader finds each line."""
     sizes = [*map(len, lines)]
     starts = accumulate((size + 1 for size in sizes[:-1]), initial=0)
     digests = [sha256(line).digest() for line in lines]
-    members = zip(digests, repeat(pack.id), starts, sizes, strict=False)
-    return dict(zip(members, map(references.get, count(), repeat(())), strict=False))
+    return zip(digests, repeat(pack.id), starts, sizes, strict=False)
 
 
-def _plain_lines(content: bytes) -> tuple[list[bytes], dict[int, list[bytes]]]:
-    lines = content.split(b"\n")
-    return lines, {index: digests for index, line in enumerate(lines) if (digests := _references(line))}
-
-
-def _references(data: bytes) -> list[bytes]:
-    return [bytes.fromhex(digest) for digest in part_digests(data)]
+def _part_keys(data: bytes) -> Sequence[bytes]:
+    return digest_keys(part_digests(data))

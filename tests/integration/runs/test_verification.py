@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 import pytest
+from django.db import transaction
 
 from tests.support.recordings import order_run
 from traces.core.canonical import canonical_bytes, digest_bytes
@@ -14,7 +15,7 @@ from traces.runs import services
 from traces.storage import artifacts, packs
 from traces.storage.integrity import Inspector
 from traces.storage.packs import StoredPack
-from traces.storage.verification import Verifier, closure
+from traces.storage.verification import Verifier, closure, references
 
 pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
@@ -34,28 +35,33 @@ def test_intact_artifacts_name_their_parts() -> None:
     data = canonical_bytes({"messages": [reference(first), reference(second)]})
     literal = canonical_bytes({"$literal": {"$part": first.hex()}})
     whole, quoted = store(data, literal)
-    assert Verifier().references([whole, quoted, first]) == {whole: [first, second], quoted: [], first: ()}
+    assert references([whole, quoted, first]) == {whole: [first, second], quoted: [], first: []}
     assert closure([whole]) == {whole, first, second}
+    assert Verifier().are_whole([whole, quoted, first])
 
 
 def test_missing_artifacts_are_absent() -> None:
     (stored,) = store(b'"stored"')
-    assert Verifier().references([stored, b"", b"0" * 32]) == {stored: ()}
+    assert references([stored, b"", b"0" * 32]) == {stored: []}
+    verifier = Verifier()
+    assert verifier.are_whole([stored])
+    assert not verifier.are_whole([stored, b"0" * 32])
+    assert not verifier.are_whole([b""])
 
 
 @pytest.mark.parametrize("media_type", [packs.JSON_TYPE, "text/plain"])
 def test_bytes_with_line_breaks_are_one_artifact(media_type: str) -> None:
     (key,) = store(b'{\n"a": 1}\n', media_type=media_type)
-    references = Verifier().references([key])
-    assert list(references) == [key]
-    assert references[key] is not None
+    assert list(references([key])) == [key]
+    assert Verifier().are_whole([key])
 
 
 def test_artifact_at_another_place_is_damaged() -> None:
     keys = store(b'"one"', b'"two"')
     with services.retention():
         Artifact.objects.filter(sha256=keys[1].hex()).update(start=0)
-    assert Verifier().references(keys) == {keys[0]: (), keys[1]: None}
+    assert references(keys) == {keys[0]: [], keys[1]: None}
+    assert not Verifier().are_whole(keys[1:])
 
 
 def test_artifact_that_moves_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +76,7 @@ def test_artifact_that_moves_is_looked_up_again(monkeypatch: pytest.MonkeyPatch)
         return iter(())
 
     monkeypatch.setattr(packs, "read", move_before)
-    assert Verifier().references([key]) == {key: ()}
+    assert references([key]) == {key: []}
 
 
 def test_each_pack_of_a_run_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,3 +107,19 @@ def test_all_parts_of_a_run_are_verified() -> None:
         Artifact.objects.filter(sha256=min(parts)).delete()
     losses = Inspector().steps(run_id, 1, 100)
     assert {loss.digest for payloads in losses.values() for loss in payloads} == {min(parts)}
+
+
+def test_loss_of_any_artifact_of_a_run_is_noticed() -> None:
+    run_id = services.record(order_run()).run_id
+    refs = [ref for row in Step.objects.filter(run_id=run_id).values_list("input_ref", "output_ref") for ref in row]
+    roots = [bytes.fromhex(ref) for ref in refs if ref]
+    assert Verifier().are_whole(roots)
+    for key in closure(roots):
+        with transaction.atomic():
+            with services.retention():
+                Artifact.objects.filter(sha256=key.hex()).delete()
+            verifier = Verifier()
+            assert not verifier.are_whole(roots)
+            # It does not forget what it has not verified.
+            assert not verifier.are_whole(roots)
+            transaction.set_rollback(True)
