@@ -30,7 +30,7 @@ _SCAN_BATCH: Final = 500
 # A purge may move an artifact to another pack between the look at its row and the look at its pack.
 _ATTEMPTS: Final = 3
 _LOST_PACK: Final = "its pack is missing"
-_DIGESTS_OF_BYTES: Final = (
+_PIECES: Final = (
     "WITH RECURSIVE piece(start) AS (SELECT 1 UNION ALL SELECT start + 32 FROM piece WHERE start + 32 < %s) "
     "SELECT substr(%s, start, 32) FROM piece"
 )
@@ -244,15 +244,13 @@ def _rows(columns: str, keys: Iterable[bytes]) -> list[Any]:
     return rows
 
 
-def _is_one_of(keys: Iterable[bytes]) -> tuple[str, list[object]]:
+def _is_one_of(keys: Iterable[bytes]) -> tuple[str, list[Any]]:
     """Return the condition that a digest is one of any number of others, and its values.
 
-    SQLite cuts their bytes into pieces: to bind each of them would take longer than the lookups.
+    The database cuts their bytes into pieces: to bind each of them takes longer than the lookups.
     """
-    if connection.vendor == "postgresql":
-        return "= ANY(%s)", [list(keys)]
     data = b"".join(keys)
-    return f"IN ({_DIGESTS_OF_BYTES})", [len(data), data]
+    return f"IN ({_PIECES})", [len(data), data]
 
 
 class _Members(NamedTuple):
