@@ -9,6 +9,8 @@ from typing import Any
 
 # A generator's output is recorded up to this many items.
 MAX_ITEMS = 1000
+# Of the classes that are made here: another error of the same class is not derived from the first.
+_MARK = "_forkpoint_recorded"
 
 
 class RecordedError(Exception):
@@ -58,7 +60,7 @@ def exception(text: str) -> Exception:
 
 def _make(base: type[Exception], name: str, message: str) -> Exception:
     """Return an exception with this text, past its constructor, which may want anything and make the text of it."""
-    fields = {"__str__": lambda self: message, "__module__": base.__module__}
+    fields = {"__str__": lambda self: message, "__module__": base.__module__, _MARK: True}
     kind: type[Exception] = type(name, (base,), fields)
     return kind.__new__(kind, message)
 
@@ -67,7 +69,7 @@ def _find_class(name: str) -> type[Exception] | None:
     builtin = getattr(builtins, name, None)
     if isinstance(builtin, type) and issubclass(builtin, Exception):
         return builtin
-    classes = {kind for kind in _subclasses(Exception) if kind.__name__ == name}
+    classes = {kind for kind in _subclasses(Exception) if kind.__name__ == name and _MARK not in vars(kind)}
     return classes.pop() if len(classes) == 1 else None
 
 

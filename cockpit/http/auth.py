@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -71,6 +72,20 @@ class Caller:
 
 
 LOCAL = Caller(name="local", role="admin")
+# Programs that this process has started, by their tokens: these are stored nowhere, and end with the process.
+_programs: dict[str, Caller] = {}
+
+
+def add_program(name: str, role: Role) -> str:
+    """Return a token for a program that this process starts."""
+    token = tokens.PREFIX + secrets.token_urlsafe(32)
+    _programs[token] = Caller(name=name, role=role)
+    return token
+
+
+def remove_program(token: str) -> None:
+    """Revoke the token of a program."""
+    _programs.pop(token, None)
 
 
 def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
@@ -78,6 +93,8 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
     if not settings.LOGIN_REQUIRED:
         return LOCAL
     if secret := _secret(headers):
+        if (program := _programs.get(secret)) is not None:
+            return program
         token = tokens.find(secret)
     elif token_id := session.get(SESSION_KEY):
         token = tokens.find_by_id(token_id)

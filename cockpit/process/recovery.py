@@ -10,6 +10,7 @@ from kombu.exceptions import KombuError, OperationalError
 
 from cockpit.process.worker_threads import ThreadStep
 from diffing import services as diffs
+from replay.agents import connections
 from replay.bisection import services as bisections
 from replay.calibration import services as calibrations
 from replay.control_replays import attach
@@ -41,6 +42,7 @@ def look_after(observer: leases.Observer) -> None:
 
 def at_start() -> None:
     """Resume the work of an earlier process at once: no other process can own it."""
+    connections.disconnect_all()
     replays.take_over(leases.Observer())
     count = replays.requeue_unfinished() + experiments.requeue_unfinished() + bisections.requeue_unfinished()
     count += proofs.requeue_unfinished(waiting_for=timedelta(0))

@@ -1,14 +1,15 @@
 """`forkpoint serve`: the whole product in one process."""
 
+import asyncio
 import fcntl
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import uvicorn
 from django.conf import settings
@@ -29,17 +30,34 @@ class ServeError(Exception):
     """The reason why the server cannot start, and the remedy."""
 
 
-class _Server(uvicorn.Server):
-    """Prints its address once it listens."""
+class Companion(Protocol):
+    """What runs beside the server, from when it listens until it stops."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def start(self, address: str) -> None: ...
+    def stop(self) -> None: ...
+
+
+class _Server(uvicorn.Server):
+    """Prints its address once it listens, and runs with a companion."""
+
+    def __init__(self, config: uvicorn.Config, address: str, companion: Companion | None) -> None:
         super().__init__(config)
-        self._announce = announce
+        self._address = address
+        self._companion = companion
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started:
-            self._announce()
+        if not self.started:
+            return
+        print(f"Forkpoint is running at {self._address}", flush=True)  # noqa: T201  # the command's output
+        if self._companion is not None:
+            self._companion.start(_reachable(self._address))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._companion is not None:
+            # In a thread, because its connections are closed by this loop.
+            await asyncio.to_thread(self._companion.stop)
+        await super().shutdown(sockets)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -91,6 +109,11 @@ def _address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def _reachable(address: str) -> str:
+    """Return where programs on this machine reach a server: one that listens everywhere also listens on loopback."""
+    return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
 def _fold_journal() -> None:
     """Merge the write-ahead log into the database file, so that copying the file copies everything."""
     if connection.vendor == "sqlite":
@@ -117,16 +140,13 @@ def server_config(**address: Any) -> uvicorn.Config:
     )
 
 
-def serve(*, load_demo: Callable[[], None] | None) -> None:
-    """Serve until SIGTERM or SIGINT; raises ServeError if the server cannot start.
-
-    `load_demo` runs beside the server, so that a first visitor does not wait for it.
-    """
+def serve(companion: Companion | None = None) -> None:
+    """Serve until SIGTERM or SIGINT, with a companion beside the server; raises ServeError if it cannot start."""
     listener = _listen(settings.HOST, settings.PORT)
     with listener, _own_home():
         call_command("migrate", verbosity=0)
         _require_token()
-        _run(listener, load_demo)
+        _run(listener, companion)
         _fold_journal()
 
 
@@ -151,15 +171,10 @@ def background_server() -> Iterator[str]:
             _fold_journal()
 
 
-def _run(listener: socket.socket, load_demo: Callable[[], None] | None) -> None:
-    def announce() -> None:
-        print(f"Forkpoint is running at {_address(listener)}", flush=True)  # noqa: T201  # the command's output
-        if load_demo is not None:
-            threading.Thread(target=load_demo, name="demo", daemon=True).start()
-
+def _run(listener: socket.socket, companion: Companion | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _ignore)
-    server = _Server(server_config(), announce)
+    server = _Server(server_config(), _address(listener), companion)
     server.run(sockets=[listener])
     if not server.started:
         raise ServeError(_NO_START)

@@ -62,6 +62,11 @@ def disconnect(runner: Runner) -> None:
     _rows_of(runner).update(connection="", last_seen_at=Now())
 
 
+def disconnect_all() -> None:
+    """Note that no runner is connected: the process that had the connections is gone."""
+    Runner.objects.exclude(connection="").update(connection="")
+
+
 def _rows_of(runner: Runner) -> QuerySet[Runner]:
     return Runner.objects.filter(id=runner.id, connection=runner.connection)
 

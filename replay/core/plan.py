@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from replay.core.vocabulary import Engine
 from traces.core.schema import LabelCounts, Schema
 from traces.core.vocabulary import Label, StepType
 
@@ -52,6 +53,8 @@ class Plan(Schema):
     """
 
     fork_sequence_no: int
+    # The engine of the request, or the one that was chosen for `auto`.
+    engine: Engine = Engine.FOLLOW
     steps: list[PlannedStep]
     actions: dict[PlanAction, int]
     counts: LabelCounts

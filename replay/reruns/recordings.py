@@ -16,9 +16,10 @@ from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import RecordedRequest
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.renaming import Renaming
-from traces.core.json_access import as_list, as_object, as_text, is_integer
+from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.common.messages import message_text
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT, SDK_REPORT
 from traces.models import Step
@@ -152,16 +153,27 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
         return RecordedOutcome(output=as_object(output).get("documents"), error=error)
     attributes = load_attributes(run_id, no)
     is_text = load_requests(run_id).has_headers and SDK_REPORT not in attributes
-    return RecordedOutcome(output=_in_order(output, attributes), error=error, is_text=is_text)
+    text = as_text(attributes.get(MODEL_TEXT)) or _model_text(run_id, step)
+    return RecordedOutcome(output=_in_order(output, text), error=error, is_text=is_text)
 
 
-def _in_order(output: JSONValue, attributes: JSONObject) -> JSONValue:
+def _model_text(run_id: UUID, step: Step) -> str:
+    """Return the text that the model got for the result of a call, by the call's id; empty if it is not known."""
+    if not step.call_id:
+        return ""
+    requests = (request for request in load_requests(run_id).requests if request.no > step.sequence_no)
+    messages = (message for request in requests for message in as_objects(request.request.get("messages")))
+    results = (message_text(message) for message in messages if message.get("tool_call_id") == step.call_id)
+    return next(results, "")
+
+
+def _in_order(output: JSONValue, text: str) -> JSONValue:
     """Return an output with its members in the order in which the agent wrote them for the model.
 
     Stored values have none, and an agent that writes them in another order sends another request.
     """
     with suppress(orjson.JSONDecodeError):
-        value = orjson.loads(as_text(attributes.get(MODEL_TEXT)))
+        value = orjson.loads(text)
         return value if value == output else output
     return output
 

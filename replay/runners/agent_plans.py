@@ -5,6 +5,8 @@ from typing import Final
 
 from replay.core.applied_profile import AppliedProfile, pointer
 from replay.core.plan import Plan, PlanRefusal
+from replay.core.vocabulary import Engine
+from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
 from replay.runners import queries
 from traces.core.json_access import as_object
@@ -32,8 +34,21 @@ def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[i
         warnings.append(f"Tools that the SDK does not know in the agent really run, also before the fork: {names}.")
     if not queries.online(run.app).exists():
         warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
-    changes = {"refusals": [*refusals(overrides, types)], "warnings": [*warnings, *plan.warnings]}
+    changes = {
+        "engine": Engine.AGENT,
+        "refusals": [*refusals(overrides, types)],
+        "warnings": [*warnings, *plan.warnings],
+    }
     return plan.model_copy(update=changes)
+
+
+def may_choose(run: Run, policy: Policy) -> bool:
+    """Return whether the agent may run though nobody asked for it: a runner waits for it, and all it does is known.
+
+    No policy of live tools and searches binds an agent: it makes its own calls.
+    """
+    is_default = policy.order == "reuse" and {*policy.allow} <= {"model"} and policy.tools == ToolRules()
+    return is_default and queries.online(run.app).exists() and not _unknown_tools(run)
 
 
 def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterator[PlanRefusal]:

@@ -25,6 +25,6 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: s
         planned_steps=sum(plan.actions.values()) - plan.actions["unreached"],
         cost_usd=0,
         is_probe=is_probe,
-        engine=request.engine,
+        engine=plan.engine,
         by=by,
     )

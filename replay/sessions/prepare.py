@@ -36,6 +36,7 @@ from traces.core.gc_pause import without_pauses
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.schema import ForkChange
+from traces.core.vocabulary import StepType
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.ingest.redaction import block_reason
@@ -103,6 +104,8 @@ class Source:
 
     @without_pauses()
     def prepare(self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True) -> PreparedReplay:
+        if request.engine == "auto":
+            request = request.model_copy(update={"engine": self._choose_engine(request)})
         if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
         elif request.engine is Engine.AGENT:
@@ -124,8 +127,18 @@ class Source:
         )
 
     def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:
-        types = {node.no: node.type for node in self._graph.nodes}
-        return agent_plans.agent_plan(plan, self.run, apply_profile(request.overrides, self._graph), types)
+        return agent_plans.agent_plan(plan, self.run, apply_profile(request.overrides, self._graph), self._types)
+
+    def _choose_engine(self, request: ReplayRequest) -> Engine:
+        if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
+            return Engine.FOLLOW
+        overrides = apply_profile(request.overrides, self._graph)
+        has_refusal = any(agent_plans.refusals(overrides, self._types))
+        return Engine.FOLLOW if has_refusal else Engine.AGENT
+
+    @cached_property
+    def _types(self) -> dict[int, StepType]:
+        return {node.no: node.type for node in self._graph.nodes}
 
     def change(self, request: ReplayRequest) -> ForkChange:
         """Describe what a request changes in the recording."""

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 
 from replay.models import ToolDecision
 from replay.planning.plan_cache import PlanCache
+from replay.runners import queries as runners
 from traces.core.canonical import digest
 from traces.errors import NotFound
 from traces.http.responses import caller_of
@@ -68,6 +69,8 @@ def _key(request: Request, question: BaseModel, ref: str) -> str | None:
     newest = Run.objects.filter(app=run.app).order_by("-id").values_list("id", "sealed_at")[:_NEWEST_RUNS]
     newest_decision = ToolDecision.objects.aggregate(newest=Max("id"))["newest"]
     ignore_list = IgnoreList.objects.filter(app=run.app).order_by("-version").values_list("version", "ready_at").first()
+    # An agent starts only where a runner of its app is online.
+    has_runner = runners.online(run.app).exists()
     configuration = (settings.PROVIDERS, settings.TOOLS, settings.RETRIEVERS, settings.HOOKS)
     return digest(
         [
@@ -76,6 +79,6 @@ def _key(request: Request, question: BaseModel, ref: str) -> str | None:
             str(run.id),
             repr(sorted(run.metadata.items())) if isinstance(run.metadata, dict) else "",
             repr(list(newest)),
-            repr((newest_decision, ignore_list, configuration)),
+            repr((newest_decision, ignore_list, configuration, has_runner)),
         ]
     )

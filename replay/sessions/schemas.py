@@ -23,6 +23,9 @@ from traces.core.schema import ForkChange, LabelCounts, Schema
 from traces.core.vocabulary import Outcome, StepStatus
 from traces.schemas import Caption
 
+# `auto`: the agent, where its runner is online and it can do what the request wants; else the recording.
+EngineRequest = Engine | Literal["auto"]
+
 
 class ReplayRequest(Schema):
     """`fork_step` is a step id or a sequence number; null forks at the run's start.
@@ -34,7 +37,7 @@ class ReplayRequest(Schema):
     fork_step: StepRef | None = None
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
-    engine: Engine = Engine.FOLLOW
+    engine: EngineRequest = Engine.FOLLOW
 
 
 class ReplayBody(Schema):
@@ -44,7 +47,7 @@ class ReplayBody(Schema):
     fork_step: StepRef | None = None
     overrides: OverrideProfile | str = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy | str = Field(default_factory=Policy)
-    engine: Engine = Engine.FOLLOW
+    engine: EngineRequest = Engine.FOLLOW
 
 
 class AttemptList(Schema):

@@ -50,7 +50,7 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
     if earlier_id := find_made(_KIND, key, request_json):
         return queries.find_session(earlier_id)
     preparation = prepare.prepare(request, brief=True)
-    if request.engine is Engine.AGENT:
+    if preparation.request.engine is Engine.AGENT:
         runners.require_online(preparation.run.app)
     refusals = preparation.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):

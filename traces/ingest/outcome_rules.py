@@ -21,7 +21,7 @@ from typing import Final, Literal
 
 from traces.core.json_access import as_string
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
+from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, Reason, RunStatus, StepStatus
 
 DecidingSource = Literal["person", "import", "check"]
 TERMINATION: Final = "termination_reason"
@@ -168,9 +168,12 @@ def _effective(thresholds: Thresholds) -> Thresholds:
     return {**DEFAULT_THRESHOLDS, **thresholds}
 
 
-def validator_kind(status: StepStatus, label: Label, output: JSONValue) -> JudgementKind | None:
+def validator_kind(
+    status: StepStatus, label: Label, output: JSONValue, reason: Reason | None = None
+) -> JudgementKind | None:
     """Return the verdict of a validator step; None if it states none, such as a parser of answers."""
-    if label is Label.SIMULATED or status is StepStatus.TIMEOUT:
+    is_placeholder = label is Label.SIMULATED and reason is not Reason.AGENT_RAN
+    if is_placeholder or status is StepStatus.TIMEOUT:
         return JudgementKind.NOT_RUN
     decision = _decision(output)
     if decision is None:

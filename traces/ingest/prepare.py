@@ -144,7 +144,9 @@ def _judgements(judgements: Sequence[RecordedJudgement], steps: Iterable[Recorde
 
 def _validators(steps: Iterable[RecordedStep], step_rows: Iterable[StepRow]) -> Iterator[JudgementRow]:
     for step, row in zip(steps, step_rows, strict=True):
-        if step.type is StepType.VALIDATOR and (kind := validator_kind(step.status, step.label, step.output)):
+        if step.type is not StepType.VALIDATOR:
+            continue
+        if kind := validator_kind(step.status, step.label, step.output, step.reason):
             yield validator_row(row, kind)
 
 

@@ -21,6 +21,7 @@ from traces.core.vocabulary import (
     JudgementSource,
     Label,
     Outcome,
+    Reason,
     RunStatus,
     StepStatus,
     StepType,
@@ -175,7 +176,8 @@ def validator_judgements(run_id: UUID, *, before: int | None = None) -> list[Jud
     outputs = artifacts.available(step.output_ref for step in validators if step.output_ref) if validators else {}
     rows = []
     for step in validators:
-        kind = validator_kind(StepStatus(step.status), Label(step.label), outputs.get(step.output_ref))
+        reason = Reason(step.reason) if step.reason else None
+        kind = validator_kind(StepStatus(step.status), Label(step.label), outputs.get(step.output_ref), reason)
         if kind is not None:
             rows.append(validator_row(step, kind))
     return rows

@@ -1,7 +1,6 @@
 """`serve` and `token create`: the server of the local store."""
 
 import os
-from functools import partial
 from typing import get_args
 
 from cockpit.cli import in_process, output
@@ -18,14 +17,14 @@ def run(*, host: str | None, port: int | None, demo: bool | None) -> None:
     if port is not None:
         os.environ["FORKPOINT_PORT"] = str(port)
     in_process.set_up()
-    from cockpit.demo import load
     from cockpit.demo.local_model import provider
+    from cockpit.demo.service import Demo
     from cockpit.serving.serve import ServeError, serve
 
     if demo is not False:
         provider.start()
     try:
-        serve(load_demo=None if demo is False else partial(load, restores_deleted=demo is True))
+        serve(None if demo is False else Demo(restores_deleted=demo is True))
     except ServeError as error:
         raise Failure(str(error)) from error
     finally:

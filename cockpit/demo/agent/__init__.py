@@ -1,1 +1,5 @@
 """The order desk: a small real agent, its tools and its recordings."""
+
+from typing import Final
+
+APP: Final = "order-desk"

@@ -5,15 +5,16 @@ It searches the policies, lets the model call the shop's tools until it answers,
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from sqlite3 import Connection
 from typing import Any, Final
 
-from openai import OpenAI
-
-from cockpit.demo.agent import policies, shop
+from cockpit.demo.agent import chat, policies, shop
+from cockpit.demo.local_model.model import SMALL
 from forkpoint import Recorder
 
+PROVIDER: Final = "local"
 TODAY: Final = "2026-11-20"
 TEMPLATE: Final = (
     "You are the order desk of Nordlys Home. Help the customer with the tools that you have.\n"
@@ -25,32 +26,40 @@ _TOP_K: Final = 3
 _AMOUNT: Final = re.compile(r"(\d+(?:\.\d{2})) EUR")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """The input of the desk: the customer's messages, one per turn, and the model that answers them."""
+
+    messages: Sequence[str]
+    model: str = SMALL
+    with_tools: bool = True
+
+
 @dataclass(kw_only=True)
 class Desk:
-    """One conversation at the desk."""
+    """One conversation at the desk. `base_url` is the address of the model's provider."""
 
-    client: OpenAI
+    conversation: Conversation
     recorder: Recorder
-    model: str
-    provider: str
+    base_url: str
+    answer: str = ""
     shop: Connection = field(default_factory=shop.new_shop)
     messages: list[dict[str, Any]] = field(default_factory=list)
     results: list[dict[str, Any]] = field(default_factory=list)
     problem: str = ""
 
-    def handle(self, user_messages: list[str], *, with_tools: bool = True) -> str:
-        """Answer the customer's messages one after the other; return the last answer."""
-        answer = ""
-        with self.recorder.agent("order desk", input={"task": user_messages[0]}) as agent:
-            self.messages.append({"role": "system", "content": self._prompt(user_messages[0])})
-            for text in user_messages:
-                answer = self._turn({"role": "user", "content": text}, with_tools)
-            agent.output = {"text": answer}
-            self.problem = self._check(answer)
+    def handle(self) -> None:
+        """Answer the customer's messages one after the other."""
+        first = self.conversation.messages[0]
+        with self.recorder.agent("order desk", input={"task": first}) as agent:
+            self.messages.append({"role": "system", "content": self._prompt(first)})
+            for text in self.conversation.messages:
+                self.answer = self._turn({"role": "user", "content": text})
+            agent.output = {"text": self.answer}
+            self.problem = self._check(self.answer)
             if self.problem:
                 agent.fail(self.problem)
-        self.recorder.output(answer).record()
-        return answer
+        self.recorder.output(self.answer).record()
 
     def _prompt(self, question: str) -> str:
         with self.recorder.retrieval("policies", query=question, top_k=_TOP_K) as retrieval:
@@ -62,11 +71,11 @@ class Desk:
             prompt.output = TEMPLATE.format(**variables)
         return str(prompt.output)
 
-    def _turn(self, message: dict[str, Any], with_tools: bool) -> str:
+    def _turn(self, message: dict[str, Any]) -> str:
         with self.recorder.turn(input={"messages": [message]}) as turn:
             self.messages.append(message)
             for _ in range(_MOST_CALLS):
-                answer = self._ask(with_tools)
+                answer = self._ask()
                 self.messages.append(answer)
                 if not answer.get("tool_calls"):
                     break
@@ -74,26 +83,27 @@ class Desk:
             turn.output = {"message": answer}
         return str(answer.get("content") or "")
 
-    def _ask(self, with_tools: bool) -> dict[str, Any]:
-        tools = [tool.schema for tool in shop.TOOLS.values()] if with_tools else None
-        request: dict[str, Any] = {"messages": self.messages, **({"tools": tools} if tools else {})}
-        with self.recorder.model(self.model, provider=self.provider, parameters={"temperature": 0}, **request) as model:
-            response = self.client.chat.completions.create(model=self.model, temperature=0, **request)
-            model.record_response(response)
-        answer: dict[str, Any] = response.choices[0].message.model_dump(exclude_none=True)
-        return answer
+    def _ask(self) -> dict[str, Any]:
+        request: dict[str, Any] = {"messages": self.messages}
+        if self.conversation.with_tools:
+            request["tools"] = [tool.schema for tool in shop.TOOLS.values()]
+        model, parameters = self.conversation.model, {"temperature": 0}
+        with self.recorder.model(model, provider=PROVIDER, parameters=parameters, **request) as step:
+            response = chat.complete(self.base_url, {"model": model, **parameters, **request})
+            step.record_response(response)
+        message = response["choices"][0]["message"]
+        return {name: value for name, value in message.items() if value is not None}
 
     def _call(self, call: dict[str, Any]) -> dict[str, Any]:
-        """Run one tool. The model receives its errors."""
+        """Run one tool, unless a rerun answers its call from the recording. The model receives its errors."""
         name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
-        with self.recorder.tool(name, arguments, call_id=call["id"]) as tool:
-            try:
-                tool.output = shop.TOOLS[name].run(self.shop, **arguments)
-            except shop.CarrierDown as error:
-                tool.fail(error)
-                tool.output = {"error": str(error)}
-        self.results.append({"tool": name, "arguments": arguments, "result": tool.output})
-        return {"role": "tool", "tool_call_id": call["id"], "content": shop.as_text(tool.output)}
+        run = self.recorder.tool(name, arguments, call_id=call["id"])(shop.TOOLS[name].run)
+        try:
+            result = run(self.shop, **arguments)
+        except shop.CarrierDown as error:
+            result = {"error": str(error)}
+        self.results.append({"tool": name, "arguments": arguments, "result": result})
+        return {"role": "tool", "tool_call_id": call["id"], "content": shop.as_text(result)}
 
     def _check(self, answer: str) -> str:
         """Return the problem if the refund does not match the order, or the answer not the refund."""
@@ -115,3 +125,17 @@ class Desk:
         if result.get("status") == "refunded" and f"{amount:.2f}" not in _AMOUNT.findall(answer):
             return f"the answer does not name the {amount:.2f} EUR that were refunded"
         return ""
+
+
+def answer(
+    conversation: Conversation, *, recorder: Recorder, base_url: str, metadata: Mapping[str, str] | None = None
+) -> Desk:
+    """Answer a conversation in a recorded run; return the desk as it is at the end."""
+    name, facts = conversation.messages[0], dict(metadata or {})
+    with recorder.run(name, input=asdict(conversation), tags=["demo"], metadata=facts) as run:
+        desk = Desk(conversation=conversation, recorder=recorder, base_url=base_url)
+        desk.handle()
+        run.output = desk.answer
+        if desk.problem:
+            run.fail(desk.problem)
+    return desk

@@ -11,7 +11,8 @@ from uuid import UUID
 import structlog
 from django.db import connections
 
-from cockpit.demo.agent.scenarios import APP, RECORDINGS, REFUND, SCENARIOS
+from cockpit.demo.agent import APP
+from cockpit.demo.agent.scenarios import ENVIRONMENT, RECORDINGS, REFUND, SCENARIOS
 from cockpit.demo.local_model import provider
 from replay.execution import runner
 from replay.models import ReplaySession
@@ -19,7 +20,7 @@ from replay.overrides.profile import Match, Override, OverrideProfile, PromptOve
 from replay.sessions import services
 from replay.sessions.schemas import ReplayRequest
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunSource, StepType
 from traces.errors import NotFound
 from traces.http.idempotency import Key, find_made, make_once
 from traces.importers.files.source import Source
@@ -71,6 +72,11 @@ def failed_run() -> Run | None:
     """Return the failed run of the demo, unless it was deleted."""
     runs = Run.objects.filter(app=APP, external_id=_failed_id(), deletion=None)
     return runs.order_by("-revision").first()
+
+
+def has_runs() -> bool:
+    """Return whether users have left any recording of the demo."""
+    return Run.objects.filter(app=APP, environment=ENVIRONMENT, source=RunSource.IMPORT, deletion=None).exists()
 
 
 def first_fork(run: Run) -> ReplaySession | None:

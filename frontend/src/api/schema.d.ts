@@ -5729,6 +5729,8 @@ export interface components {
         Plan: {
             /** Fork Sequence No */
             fork_sequence_no: number;
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
             /** Steps */
             steps: components["schemas"]["PlannedStep"][];
             /** Actions */
@@ -6630,8 +6632,11 @@ export interface components {
             overrides: components["schemas"]["OverrideProfile"] | string;
             /** Policy */
             policy: components["schemas"]["Policy"] | string;
-            /** @default follow */
-            engine: components["schemas"]["Engine"];
+            /**
+             * Engine
+             * @default follow
+             */
+            engine: components["schemas"]["Engine"] | "auto";
         };
         /**
          * RerunBudget

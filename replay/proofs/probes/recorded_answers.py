@@ -24,6 +24,8 @@ from traces.models import IgnoreList, Step
 
 # A field in the detail of an answer that the operator gave to a question.
 _OPERATOR_QUESTION: Final = "asked"
+# Of steps that really ran: in a live call, or in the agent.
+_REAL_REASONS: Final = LIVE_REASONS | {Reason.AGENT_RAN}
 _COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "label", "reason", "detail")
 Payload = Callable[[str], JSONValue]
 
@@ -153,7 +155,7 @@ def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, d
         return False
     is_override = reason == Reason.OPERATOR_OVERRIDE
     by_operator = is_override and bool(member(detail, _OPERATOR_QUESTION))
-    return label != Label.SIMULATED or reason in LIVE_REASONS or by_operator
+    return label != Label.SIMULATED or reason in _REAL_REASONS or by_operator
 
 
 def _answer(steps: QuerySet[Step], payload: Payload) -> str:

@@ -46,7 +46,7 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     if recording is None:
         return None
     preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
-    labels = Labels(rerun, source, calls={item.key: item.call for item in exchanges}, results=results, reports=rows)
+    labels = Labels(rerun, source, exchanges={item.key: item for item in exchanges}, results=results, reports=rows)
     return RunContents(rows=labels.rows(preparation.rows, is_final=is_final), parts=preparation.parts)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from replay.core.calls import label_key
 from replay.core.vocabulary import RerunDecision
 from replay.execution.derived_run.step_rows import reused_row
-from replay.models import Rerun, RerunCall, RerunReport
+from replay.models import Rerun, RerunReport
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
+from replay.reruns.exchanges import Exchange
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Step
@@ -27,7 +28,7 @@ class _Group:
 class Labels:
     """Labels the steps of a rerun, in order.
 
-    `calls` are the model calls by the keys of their steps, `results` the ids of tool calls whose results were replaced.
+    `exchanges` are the model calls by the keys of their steps, `results` the ids of tool calls with other results.
     """
 
     def __init__(
@@ -35,12 +36,12 @@ class Labels:
         rerun: Rerun,
         source: SourceSteps,
         *,
-        calls: Mapping[str, RerunCall],
+        exchanges: Mapping[str, Exchange],
         results: Collection[str],
         reports: Sequence[RerunReport],
     ) -> None:
         self._source = source
-        self._calls = calls
+        self._exchanges = exchanges
         self._results = results
         self._answers = {report.step_key: report for report in reports if report.decision}
         answers = [*rerun.tool_calls.filter(attempt=rerun.attempt).values_list("name", "sequence_no", "decision")]
@@ -67,12 +68,13 @@ class Labels:
         return _number_rows([part for row in self._rows for part in (row, *self._contents(row))])
 
     def _label(self, row: StepRow) -> StepRow:
-        call = self._calls.get(row.external_id)
-        if call is not None:
-            return self._request(row, call)
+        exchange = self._exchanges.get(row.external_id)
+        if exchange is not None:
+            return self._request(row, exchange)
         return self._call(row) if row.type in CALLS else self._code(row)
 
-    def _request(self, row: StepRow, call: RerunCall) -> StepRow:
+    def _request(self, row: StepRow, exchange: Exchange) -> StepRow:
+        call = exchange.call
         source = self._source.steps.get(call.sequence_no or 0)
         if source is not None and call.label == Label.EXACT:
             return _reuse(source, row)
@@ -81,6 +83,7 @@ class Labels:
             label=Label(call.label or Label.SIMULATED),
             # A call without an answer was refused, and its output is the refusal.
             reason=Reason(call.reason or Reason.POLICY_FALLBACK),
+            cost_usd=exchange.cost_usd if call.reason == Reason.LIVE_MODEL else None,
             detail={**label_key(), **call.detail},
             source_step=None if source is None else source.id,
         )

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from cockpit.demo.agent import loading
+from cockpit.demo.agent import APP, loading
 from cockpit.demo.agent.record import record
-from cockpit.demo.agent.scenarios import APP, RECORDINGS, REFUND, SCENARIOS, Scenario
+from cockpit.demo.agent.scenarios import RECORDINGS, REFUND, SCENARIOS, Scenario
 from cockpit.demo.local_model import provider, server
 from cockpit.demo.local_model.model import MODELS
 from diffing.queries import report

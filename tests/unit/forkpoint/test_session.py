@@ -141,6 +141,15 @@ def test_class_and_text_of_a_recorded_error(text: str, kind: type[Exception], me
     assert type(error).__name__ == (text.partition(":")[0] if kind is not RecordedError else type(error).__name__)
 
 
+class NoStock(Exception):
+    """An error of the agent's own."""
+
+
+def test_recorded_error_is_of_the_same_class_each_time() -> None:
+    for _ in range(2):
+        assert isinstance(exception("NoStock: none left"), NoStock)
+
+
 def test_failed_question_ends_the_process() -> None:
     code = """
 import forkpoint

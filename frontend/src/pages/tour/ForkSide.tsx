@@ -33,7 +33,10 @@ export function ForkSide(props: Props): ReactElement {
   const [prompt, setPrompt] = useState(() => promptOf(fix));
   const side = useScrollToEnd();
   const start = useMutation({
-    mutationFn: () => launch(toRequest(props.runId, fork, withPrompt(fix, prompt)), crypto.randomUUID()),
+    mutationFn: () => {
+      const request = toRequest(props.runId, fork, withPrompt(fix, prompt));
+      return launch({ ...request, engine: "auto" }, crypto.randomUUID());
+    },
     onSuccess: props.onLaunch,
     onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
   });

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, RunStatus, StepStatus
+from traces.core.vocabulary import JudgementKind, JudgementSource, Label, Outcome, Reason, RunStatus, StepStatus
 from traces.importers.common.judgements import judgement, termination
 from traces.ingest.outcome_rules import (
     DEFAULT_CRITERIA,
@@ -138,6 +138,12 @@ def test_conclusion_names_its_basis() -> None:
 )
 def test_validator_verdicts(output: JSONValue, status: str, label: str, expected: JudgementKind | None) -> None:
     assert validator_kind(StepStatus(status), Label(label), output) is expected
+
+
+def test_validator_that_the_agent_ran_decides() -> None:
+    passed: JSONValue = {"decision": "pass"}
+    assert validator_kind(StepStatus.OK, Label.SIMULATED, passed, Reason.AGENT_RAN) is PASS
+    assert validator_kind(StepStatus.OK, Label.SIMULATED, passed, Reason.POLICY_FALLBACK) is NOT_RUN
 
 
 @pytest.mark.parametrize(

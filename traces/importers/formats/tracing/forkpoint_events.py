@@ -379,7 +379,7 @@ def _decision(payload: JSONObject) -> JSONObject:
 
 
 def _name(kind: StepType, payload: JSONObject) -> str:
-    name = first_member(payload, "name", "tool_name", "retriever_id", "prompt_template_id")
+    name = first_member(payload, "name", "tool_name", "retriever_id", "prompt_template_id", "model_id")
     return as_text(name) or kind.value
 
 

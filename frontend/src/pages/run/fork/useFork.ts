@@ -12,7 +12,8 @@ import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
 export interface Fork {
   draft: Draft;
   change: (draft: Draft) => void;
-  engine: Engine;
+  /** The one that the user chose, else the one of the plan. Undefined until the first plan is there. */
+  engine: Engine | undefined;
   changeEngine: (engine: Engine) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
@@ -30,21 +31,23 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: emptyDraft,
     getInitialValueInEffect: false,
   });
-  const [engine, changeEngine] = useSessionStorage<Engine>({
+  const [choice, changeEngine] = useSessionStorage<Engine | "auto">({
     key: `fork-engine:${run}`,
-    defaultValue: "follow",
+    defaultValue: "auto",
     getInitialValueInEffect: false,
   });
   const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
   const query = useQuery({
-    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine }),
+    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine: choice }),
     enabled: fork !== null,
   });
+  const plan = fork === null ? undefined : query.data;
+  const engine = choice === "auto" ? plan?.engine : choice;
   const start = useMutation({
     mutationFn: () => {
-      const request = { ...toRequest(run, fork ?? 1, draft), engine };
+      const request = { ...toRequest(run, fork ?? 1, draft), engine: engine ?? choice };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
@@ -53,7 +56,6 @@ export function useFork(run: string, fork: number | null): Fork {
     onSuccess: (session) => void navigate(paths.replay(session.id)),
     onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
   });
-  const plan = fork === null ? undefined : query.data;
   const stepPlans = useMemo(() => plan && stepPlansOf(plan), [plan]);
   return {
     draft,

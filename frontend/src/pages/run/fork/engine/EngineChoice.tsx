@@ -14,7 +14,8 @@ const ENGINES: { value: Engine; label: string }[] = [
 
 interface Props {
   app: string;
-  engine: Engine;
+  /** Undefined while the server chooses. */
+  engine: Engine | undefined;
   /** The runners of the app that are online; undefined while they are not known. */
   runners: readonly RunnerView[] | undefined;
   onChange: (engine: Engine) => void;
@@ -24,15 +25,17 @@ interface Props {
 export function EngineChoice({ app, engine, runners, onChange }: Props): ReactElement {
   return (
     <section className={classes.engine} aria-label="Engine">
-      <SegmentedControl<Engine>
+      <SegmentedControl<Engine | "">
         fullWidth
         size="xs"
         aria-label="What the replay does"
         data={ENGINES}
-        value={engine}
-        onChange={onChange}
+        value={engine ?? ""}
+        onChange={(value) => value !== "" && onChange(value)}
       />
-      {engine === "follow" ? (
+      {engine === undefined ? (
+        <p>Planning…</p>
+      ) : engine === "follow" ? (
         <p>Forkpoint repeats the recorded steps and calls the models and safe tools that the change reaches.</p>
       ) : runners === undefined ? (
         <p>Looking for runners of {app}…</p>

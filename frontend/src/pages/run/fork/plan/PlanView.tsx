@@ -3,7 +3,7 @@ import { useLocalStorage } from "@mantine/hooks";
 import { IconChevronDown, IconChevronRight } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { Determinism, Engine, Plan, PlanRefusal } from "@/api/schema";
+import type { Determinism, Plan, PlanRefusal } from "@/api/schema";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, markWord, reasonSentence, type Mark } from "@/domain/steps/labels";
@@ -43,7 +43,7 @@ export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
         {plan && <span className="muted num">{planPrice(plan)}</span>}
       </UnstyledButton>
       {counts && <LabelBar counts={counts} />}
-      {plan && opened && <PlanLines plan={plan} engine={fork.engine} onSelect={onSelect} />}
+      {plan && opened && <PlanLines plan={plan} onSelect={onSelect} />}
       {error && <Refusal>{sentence(error.message)}</Refusal>}
       {plan && <Problems plan={plan} orphans={orphans} onSelect={onSelect} />}
     </section>
@@ -64,12 +64,11 @@ function LabelCounts({ counts }: { counts: Partial<Record<Mark, number>> }): Rea
   );
 }
 
-function PlanLines(props: { plan: Plan; engine: Engine; onSelect: (step: number) => void }): ReactElement {
-  const { plan, engine, onSelect } = props;
+function PlanLines({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement {
   return (
     <>
       <ul className={classes.lines}>
-        {planLines(plan, engine).map(({ action, text }) => (
+        {planLines(plan).map(({ action, text }) => (
           <li key={action} className={actionMark[action]}>
             <LabelGlyph mark={actionMark[action]} silent /> {text}
           </li>

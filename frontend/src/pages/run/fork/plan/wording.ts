@@ -1,5 +1,5 @@
 // Descriptions of a plan's actions and cost.
-import type { Engine, Plan } from "@/api/schema";
+import type { Plan } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
 import { pluralize, duration, money } from "@/ui/format/numbers";
 
@@ -26,8 +26,8 @@ const agentLines: typeof lines = {
 };
 
 /** The plan as a short list, most certain answers first. */
-export function planLines(plan: Plan, engine: Engine): { action: PlanAction; text: string }[] {
-  const words = engine === "agent" ? agentLines : lines;
+export function planLines(plan: Plan): { action: PlanAction; text: string }[] {
+  const words = plan.engine === "agent" ? agentLines : lines;
   return order.flatMap((action) => {
     const count = plan.actions[action] ?? 0;
     return count > 0 ? [{ action, text: words[action](count) }] : [];
