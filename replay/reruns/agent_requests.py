@@ -8,7 +8,7 @@ import orjson
 from replay.reruns import recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
 from replay.reruns.recordings import RecordedResponse
-from traces.core.json_access import as_object, as_text, member
+from traces.core.json_access import as_object, as_objects, as_text, member
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
@@ -52,7 +52,12 @@ class AgentRequest:
         body = (
             orjson.dumps(answer.output)
             if self.tool_api
-            else build_body(self.api, answer, is_streamed=self.is_streamed, states_usage=self.states_usage)
+            else build_body(
+                self.api,
+                replace(answer, tools=as_objects(self.input.get("tools"))),
+                is_streamed=self.is_streamed,
+                states_usage=self.states_usage,
+            )
         )
         if not body:
             return None

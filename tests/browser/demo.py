@@ -18,6 +18,7 @@ class Demo:
     def __init__(self, url: str) -> None:
         self._url = url
         self.session = self._finished_session()
+        wait_until(self._has_runner, LOADED_LIMIT_S)
         self.failed_run: str = self.session["source_run"]
 
     def path(self, screen: str) -> str:
@@ -83,6 +84,10 @@ class Demo:
             return next((session for session in sessions if session["diff"]), None)
 
         return wait_until(look, LOADED_LIMIT_S)
+
+    def _has_runner(self) -> bool:
+        """Return whether forks run the agent by themselves."""
+        return any(runner["state"] == "online" for runner in self.ask("/runners?app=order-desk")["runners"])
 
     @cached_property
     def _bisection(self) -> str:

@@ -43,6 +43,7 @@ def test_first_visit_leads_to_the_proof(
     expect(page).to_have_url(re.compile("/diffs/"))
     bar = page.get_by_role("region", name="Tour")
     expect(bar.locator("[aria-current=step]")).to_have_text("3Read")
+    expect(page.get_by_label("Verdict")).to_contain_text("Passed")
     expect(_filled_buttons(page)).to_have_text([re.compile("^Prove it")])
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     bar.get_by_role("button", name="Close the tour").click()
@@ -100,13 +101,14 @@ def _paste(page: Page) -> None:
 
 
 def test_sentence_fixes_the_run_however_it_is_typed(open_cockpit: OpenCockpit, demo: Demo) -> None:
-    """Each way ends with the refund of 42 euros."""
+    """Each way ends with the refund of 42 euros, and the agent's own check passes."""
     cockpit = open_cockpit(demo.path("run"))
     ways: tuple[Callable[[Page], None], ...] = (_type_at_end, _type_at_start, _type_on_new_line, _paste)
     for way in ways:
         session = _replay_with(cockpit, demo, way)
         calls = [step["summary"] for step in demo.ask(f"/runs/{session['run']}/steps")["steps"]]
         assert "issue_refund(A-1042, 42, damaged)" in calls, f"{way.__name__}: {session['answer']}"
+        assert (session["engine"], session["outcome"]) == ("agent", "passed"), way.__name__
 
 
 def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Page], None]) -> dict[str, Any]:

@@ -4,13 +4,13 @@ For recordings that lack the response as it came, and for an agent that asks for
 the other way around.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text
+from traces.core.json_access import as_list, as_object, as_objects, as_text, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _CHAT_REASONS: Final = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
@@ -19,13 +19,17 @@ _ANTHROPIC_REASONS: Final = frozenset({"end_turn", "max_tokens", "stop_sequence"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepAnswer:
-    """The answer of a model step, and the model and tokens that its response states."""
+    """The answer of a model step, and the model and tokens that its response states.
+
+    `tools` are those of the request: models write arguments in the order of their schemas, which stored ones have lost.
+    """
 
     output: JSONObject
     model: str
     id: str
     tokens_in: int
     tokens_out: int
+    tools: Sequence[JSONObject] = ()
 
     @property
     def text(self) -> str | None:
@@ -39,7 +43,17 @@ class StepAnswer:
 
     @property
     def calls(self) -> list[JSONObject]:
-        return as_objects(as_object(self.output.get("message")).get("tool_calls"))
+        calls = as_objects(as_object(self.output.get("message")).get("tool_calls"))
+        return [{**call, "arguments": self._in_order(call)} for call in calls]
+
+    def _in_order(self, call: JSONObject) -> JSONValue:
+        """Return the arguments of a call in the order of the tool's schema."""
+        arguments = call.get("arguments")
+        if not isinstance(arguments, dict):
+            return arguments
+        schema = next((tool.get("parameters") for tool in self.tools if tool.get("name") == call.get("name")), None)
+        names = dict.fromkeys([*as_object(member(schema, "properties")), *arguments])
+        return {name: arguments[name] for name in names if name in arguments}
 
     def reason(self, vocabulary: frozenset[str], with_calls: str, without_calls: str) -> str:
         """Return why the answer ends, as the provider says it."""

@@ -36,6 +36,16 @@ def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed:
     assert (result.usage.tokens_in, result.usage.tokens_out) == (3, 2)
 
 
+def test_arguments_have_the_order_of_the_schema() -> None:
+    properties: JSONObject = {"days": {"type": "integer"}, "city": {"type": "string"}}
+    tool: JSONObject = {"name": "look", "parameters": {"type": "object", "properties": properties}}
+    message: JSONObject = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    answer = StepAnswer(output={"message": message}, model="m1", id="1", tokens_in=0, tokens_out=0, tools=[tool])
+    body = build_body("openai.chat", answer, is_streamed=False, states_usage=False)
+    assert body is not None
+    assert rb"{\"days\":3,\"city\":\"Z" in body
+
+
 def test_answer_in_an_unknown_form_is_not_built() -> None:
     blocks: JSONValue = [{"type": "thinking", "thinking": "hm"}]
     answer = StepAnswer(output={"message": {"content": blocks}}, model="m1", id="1", tokens_in=0, tokens_out=0)

@@ -30,7 +30,10 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         )}
         {unusedCalls.length > 0 && (
           <div>
-            <h3>{pluralize(unusedCalls.length, "recorded tool call")} no longer made</h3>
+            <h3>
+              {pluralize(unusedCalls.length, `recorded ${session.engine === "agent" ? "model" : "tool"} call`)} no
+              longer made
+            </h3>
             <p className={classes.unused}>
               {unusedCalls.map((step) => (
                 <RunLink key={step} run={session.source_run} step={step} className="chip">
