@@ -44,10 +44,12 @@ export function useFork(run: string, fork: number | null): Fork {
     enabled: fork !== null,
   });
   const plan = fork === null ? undefined : query.data;
+  const stale = draft !== debouncedDraft || query.isPlaceholderData || query.isFetching;
   const engine = choice === "auto" ? plan?.engine : choice;
   const start = useMutation({
     mutationFn: () => {
-      const request = { ...toRequest(run, fork ?? 1, draft), engine: engine ?? choice };
+      // The plan of an earlier edit may have another engine.
+      const request = { ...toRequest(run, fork ?? 1, draft), engine: stale || !engine ? choice : engine };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
@@ -64,7 +66,7 @@ export function useFork(run: string, fork: number | null): Fork {
     changeEngine,
     plan,
     stepPlans: stepPlans ?? null,
-    stale: draft !== debouncedDraft || query.isPlaceholderData || query.isFetching,
+    stale,
     error: query.error,
     launch: () => {
       if (!start.isPending) start.mutate();
