@@ -1,6 +1,7 @@
 """Session observers: the interface of features to the execution of their sessions."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from uuid import UUID
@@ -8,6 +9,18 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from replay.models import ReplaySession
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedRecordings:
+    """What answers the calls of a session besides its own recording, in place of all runs of its app.
+
+    `sessions` are those of other agents whose live answers count already while they run. `load_runs` returns the runs
+    in the order in which they answer. Read the calls of the sessions first: one that ends meanwhile is a run by then.
+    """
+
+    sessions: Sequence[UUID]
+    load_runs: Callable[[], Sequence[UUID]]
 
 
 class SessionObserver:
@@ -32,6 +45,13 @@ class SessionObserver:
     def startable(self, pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
         """Pending sessions that may start now."""
         return pending
+
+    def shared_recordings(self, session_id: UUID) -> SharedRecordings | None:
+        """What answers the calls of a session whose answers others share; None for any other session.
+
+        Until the transaction ends, no other session of those that share them looks for an answer.
+        """
+        return None
 
 
 _loaders: list[Callable[[], Sequence[SessionObserver]]] = []
@@ -75,3 +95,8 @@ def startable(pending: QuerySet[ReplaySession]) -> QuerySet[ReplaySession]:
     for observer in _observers():
         pending = observer.startable(pending)
     return pending
+
+
+def shared_recordings(session_id: UUID) -> SharedRecordings | None:
+    recordings = (observer.shared_recordings(session_id) for observer in _observers())
+    return next((item for item in recordings if item is not None), None)

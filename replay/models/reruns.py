@@ -88,6 +88,7 @@ class RerunToolCall(models.Model):
     sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
     attempt = models.PositiveSmallIntegerField(default=1, help_text="the start of the agent in which it was made")
     decision = models.CharField(max_length=10, help_text="a `RerunDecision`")
+    detail = models.JSONField(default=dict, help_text="the step of another run that recorded the answer, if one did")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

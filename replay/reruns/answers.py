@@ -20,6 +20,7 @@ from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
 from replay.reruns.recordings import RecordedRequests, RecordedResponse, strict_fields
 from replay.reruns.request_formats import CannotEdit
+from replay.reruns.shared_answers import model_calls
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
 from traces.call_index import ignore_lists
@@ -72,7 +73,7 @@ class CallRefusal(SessionConflict):
 
 
 class CallInFlight(Exception):
-    """The same call was made live before the agent was started again, and its answer has not arrived."""
+    """The same call was made live before the agent was started again, or by another agent; its answer is on its way."""
 
     def __init__(self, call_id: int) -> None:
         super().__init__(call_id)
@@ -156,9 +157,7 @@ class _Resolver:
         place = self._place(result)
         if self._fork is None or request.tool_api or place < self._fork.start:
             return EditedRequest(body=request.body)
-        if no is not None:
-            self._fork.check_results(self._rerun, no)
-        return self._fork.edit(request.api, request.body, request.input, no=no, place=place, model=request.model)
+        return self._fork.edit(self._rerun, request, no=no, place=place)
 
     def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:
         """Return the first answer of the chain."""
@@ -174,8 +173,8 @@ class _Resolver:
         if not is_forked:
             return _Answer(refusal=self._explanation(result))
         request = request.with_body(edited_request.body)
-        cached_answer = None if self._is_reexecution or request.tool_api else self._cached_answer(request)
-        return self._repeated_answer(request) or cached_answer or self._live_answer(request, result)
+        known_answer = self._repeated_answer(request) or self._known_answer(request)
+        return known_answer or self._live_answer(request, result)
 
     @cached_property
     def _session(self) -> ReplaySession | None:
@@ -245,6 +244,26 @@ class _Resolver:
         if call.owner and not leases.is_dead(call.owner):
             raise CallInFlight(call.id)
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=call.detail, call=call)
+
+    def _known_answer(self, request: AgentRequest) -> _Answer | None:
+        """Give the answer that the same call got elsewhere; a sample of a model is a new one."""
+        if self._is_reexecution and not request.tool_api:
+            return None
+        sources = None if self._session is None else observers.shared_recordings(self._session.id)
+        if sources is None:
+            return None if request.tool_api else self._cached_answer(request)
+        question = model_calls.Question(
+            request=request,
+            comparable=lambda has_headers: self._comparable(request, has_headers=has_headers),
+            reduce=partial(self._reduce, request),
+        )
+        answer = model_calls.find(self._rerun, question, sources)
+        if isinstance(answer, model_calls.PendingCall):
+            raise CallInFlight(answer.call_id)
+        if answer is None:
+            return None
+        reason = Reason.CACHE_SIGNATURE if answer.is_exact else Reason.CACHE_NORMALISED
+        return _Answer(label=Label.CACHED, reason=reason, response=answer.response, detail=answer.detail)
 
     def _cached_answer(self, request: AgentRequest) -> _Answer | None:
         """Give the recorded answer of the same call in another run of the app."""

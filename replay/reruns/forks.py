@@ -1,9 +1,12 @@
 """What a fork changes in the requests of a running agent."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from uuid import UUID
+
+import orjson
 
 from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.errors import ReplayRefusal
@@ -12,17 +15,20 @@ from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import RerunDecision
 from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun
-from replay.overrides.edits import NO_EDITS, Edits, OverrideValue
+from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
+from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.edited_requests import edit_request, replace_results
 from replay.reruns.request_formats import CannotEdit
 from replay.runners import agent_plans
 from replay.store.graph_loader import load_graph
+from traces.core.canonical import digest
 from traces.core.json_access import as_object, as_objects, as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import model_request
 from traces.models import Step
+from traces.storage import artifacts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,11 +53,10 @@ class Fork:
         self._types = {node.no: node.type for node in graph.nodes}
         self._by_no = graph.by_no
         tools = [node for node in graph.nodes if node.type is StepType.TOOL]
+        self._overridden_tools = [node for node in tools if _result(self.overrides.edits_of(node))]
         self._tools: dict[str, Node] = {node.call_id: node for node in tools if node.call_id}
         # Overridden calls whose results the requests do not tell apart.
-        self._calls_without_id = {
-            node.no for node in tools if not node.call_id and _result(self.overrides.edits_of(node))
-        }
+        self._calls_without_id = {node.no for node in self._overridden_tools if not node.call_id}
         earlier = Step.objects.filter(run_id=run_id, type=StepType.TOOL, sequence_no__lt=start)
         self._earlier_calls = {*earlier.values_list("call_id", flat=True)} - self._tools.keys()
 
@@ -59,15 +64,16 @@ class Fork:
         """Yield why the overrides cannot be applied while the agent itself runs."""
         return agent_plans.refusals(self.overrides, self._types)
 
-    def edit(
-        self, api: str, body: JSONObject, input: JSONObject, *, no: int | None, place: int, model: str
-    ) -> EditedRequest:
+    def edit(self, rerun: Rerun, request: AgentRequest, *, no: int | None, place: int) -> EditedRequest:
         """Apply the overrides to a request: that of recorded step `no`, or a new one in `place` of that step.
 
         Raise `CannotEdit` if the requests of its API cannot be changed so.
         """
-        edits = self._model_edits(no, place, model)
-        results = self._results(input, place)
+        api, body, input = request.api, request.body, request.input
+        if no is not None:
+            self.check_results(rerun, no)
+        edits = self._model_edits(no, place, request.model)
+        results = self._results(input, place, self._results_of_agent(rerun))
         if results:
             body = replace_results(api, body, results)
             input = as_object(model_request({"request": body, "api": api}))
@@ -76,12 +82,11 @@ class Fork:
     def tool_result(self, name: str, no: int | None, nearest: int | None) -> ToolOverride | None:
         """Return the result that an override sets for a call that the agent is about to make.
 
-        The call is recorded step `no`, or a new one in place of step `nearest`. A recorded call with an id is answered
-        as recorded: the id tells which results in the requests after it are to be replaced.
+        The call is recorded step `no`, or a new one in place of step `nearest`.
         """
         if no is not None:
             node = self._by_no.get(no)
-            return None if node is None or node.call_id else _result(self.overrides.edits_of(node))
+            return None if node is None else _result(self.overrides.edits_of(node))
         place = max(self._by_no, default=0) + 1 if nearest is None else nearest
         if place < self.start:
             return None
@@ -102,29 +107,81 @@ class Fork:
     def _model_edits(self, no: int | None, place: int, model: str) -> Edits:
         if no is not None:
             return self.overrides.by_step.get(no, NO_EDITS)
-        return self.overrides.edits_of_new(type=StepType.MODEL, name=model, at=place, model=model)
+        edits = self.overrides.edits_of_new(type=StepType.MODEL, name=model, at=place, model=model)
+        return _with_settings(edits, self.overrides.by_step.get(place, NO_EDITS))
 
-    def _results(self, input: JSONObject, place: int) -> Mapping[str, str]:
+    def _results_of_agent(self, rerun: Rerun) -> set[int]:
+        """Return the recorded calls whose overridden results the agent has itself, from its SDK."""
+        if not self._overridden_tools:
+            return set()
+        calls = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.OVERRIDDEN)
+        return {no for no in calls.values_list("sequence_no", flat=True) if no is not None}
+
+    def _results(self, input: JSONObject, place: int, known_numbers: set[int]) -> Mapping[str, str]:
         """Return the new results of tools in a conversation, by the ids of their calls."""
-        messages = as_objects(input.get("messages"))
-        names = {
-            as_text(call.get("id")): as_text(call.get("name"))
-            for message in messages
+        calls = [
+            call
+            for message in as_objects(input.get("messages"))
             for call in as_objects(as_object(message).get("tool_calls"))
             if call.get("id")
-        }
+        ]
+        nodes = self._recorded_calls(calls)
         results = {}
-        for id, name in names.items():
-            if result := _result(self._tool_edits(id, name, place)):
+        for call in calls:
+            id = as_text(call.get("id"))
+            node = nodes.get(id)
+            if id in self._earlier_calls or (node is not None and node.no in known_numbers):
+                continue
+            name = as_text(call.get("name"))
+            edits = self._new_tool_edits(name, place) if node is None else self.overrides.edits_of(node)
+            if result := _result(edits):
                 results[id] = tool_text(result.output)
         return results
 
-    def _tool_edits(self, id: str, name: str, place: int) -> Edits:
-        if id in self._earlier_calls:
-            return NO_EDITS
-        if id in self._tools:
-            return self.overrides.edits_of(self._tools[id])
+    def _recorded_calls(self, calls: Sequence[JSONObject]) -> Mapping[str, Node]:
+        """Return the recorded calls that those of a conversation are: by id, or with equal arguments in their order.
+
+        After a changed answer of the model, the calls that it requests again have other ids.
+        """
+        nodes = {id: self._tools[id] for call in calls if (id := as_text(call.get("id"))) in self._tools}
+        left = [node for node in self._overridden_tools if node.call_id not in nodes]
+        for call in calls:
+            id, key = as_text(call.get("id")), _call_key(as_text(call.get("name")), call.get("arguments"))
+            if id in nodes or id in self._earlier_calls:
+                continue
+            node = next((node for node in left if self._keys[node.no] == key), None)
+            if node is not None:
+                left.remove(node)
+                nodes[id] = node
+        return nodes
+
+    @cached_property
+    def _keys(self) -> Mapping[int, str]:
+        """The keys of the recorded calls with overridden results, by number."""
+        inputs = artifacts.available(node.input_ref for node in self._overridden_tools)
+        return {node.no: _call_key(node.callee, inputs.get(node.input_ref)) for node in self._overridden_tools}
+
+    def _new_tool_edits(self, name: str, place: int) -> Edits:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
+
+
+def _call_key(name: str, arguments: JSONValue) -> str:
+    if isinstance(arguments, str):
+        with suppress(orjson.JSONDecodeError):
+            arguments = orjson.loads(arguments)
+    return digest([name, arguments])
+
+
+def _with_settings(edits: Edits, nearest: Edits) -> Edits:
+    """Return the edits of a new call, with those of the recorded step in whose place it is that fit any such call."""
+    own = {edit.model_dump_json() for edit in edits.messages}
+    passages = [edit for edit in nearest.messages if edit.passages is not None and edit.model_dump_json() not in own]
+    return replace(
+        edits,
+        prompt={**nearest.prompt, **edits.prompt},
+        model=merge_settings(nearest.model, edits.model),
+        messages=(*edits.messages, *passages),
+    )
 
 
 def _result(edits: Edits) -> ToolOverride | None:

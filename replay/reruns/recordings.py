@@ -86,7 +86,8 @@ class RecordedOutcome:
     is_text: bool = False
 
 
-@lru_cache(maxsize=4)
+# An agent of a proof is answered from several recordings.
+@lru_cache(maxsize=16)
 def load_requests(run_id: UUID) -> RecordedRequests:
     """Return the requests of a sealed run in order. Those whose content is lost are left out."""
     is_request = Q(type=StepType.MODEL) | Q(type=StepType.TOOL, tool_name__in=TOOL_APIS)
@@ -121,7 +122,7 @@ def _span(started_at: datetime | None, duration_ms: float | None) -> tuple[float
     return start_s, start_s + duration_ms / 1000
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=16)
 def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
     """Return the tool calls and searches of a sealed run whose outcome is known, in order.
 

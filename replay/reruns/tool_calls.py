@@ -9,9 +9,10 @@ from django.db import transaction
 from forkpoint.vocabulary import ValueTool
 from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
+from replay.execution import observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.live.providers.openai_protocol import tool_text
-from replay.models import Rerun, RerunToolCall
+from replay.models import ReplaySession, Rerun, RerunToolCall
 from replay.overrides.profile import ToolOverride
 from replay.reruns import forks, recordings
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, unchanged
@@ -19,6 +20,7 @@ from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
 from replay.tool_review.queries import safety
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
@@ -47,15 +49,23 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         used_numbers = {no for no in calls_before.values_list("sequence_no", flat=True) if no is not None}
         matcher = _matcher(rerun, question, calls, used_numbers)
         result = matcher.match({"arguments": arguments}, strict)
+        detail: JSONObject = {}
         if override := _override(rerun, question, result):
             answer = _override_answer(override)
         elif isinstance(result, Match):
             answer = _recorded_answer(rerun.source_run_id, result, matcher.renaming)
+        elif shared_answer := _shared_answer(rerun, question, arguments, strict):
+            answer, detail = shared_answer
         else:
             answer = _answer_without_recording(rerun, question, result)
         no = result.call.no if isinstance(result, Match) else None
         RerunToolCall.objects.create(
-            rerun=rerun, attempt=rerun.attempt, name=question.name, sequence_no=no, decision=answer.decision
+            rerun=rerun,
+            attempt=rerun.attempt,
+            name=question.name,
+            sequence_no=no,
+            decision=answer.decision,
+            detail=detail,
         )
         if isinstance(result, Match) and result.renames:
             Rerun.objects.filter(id=rerun.id).update(names=matcher.renaming.pairs())
@@ -153,6 +163,30 @@ def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnsw
         is_text=outcome.is_text,
         step=match.call.no,
     )
+
+
+def _shared_answer(
+    rerun: Rerun, question: ToolQuestion, arguments: JSONValue, strict: JSONObject
+) -> tuple[ToolAnswer, JSONObject] | None:
+    """Give the answer that another recording has for this call, if those that share their answers include one."""
+    session_id = ReplaySession.objects.filter(rerun=rerun).values_list("id", flat=True).first()
+    sources = None if session_id is None else observers.shared_recordings(session_id)
+    if sources is None:
+        return None
+    details = rerun.tool_calls.filter(attempt=rerun.attempt).values_list("detail", flat=True)
+    used_numbers = numbers_by_run(details)
+    for run_id in sources.load_runs():
+        numbers = real_numbers(run_id, StepType(question.type))
+        calls = [call for call in _calls_of(run_id, strict, arguments) if call.no in numbers]
+        matcher = _matcher(rerun, question, calls, used_numbers[str(run_id)])
+        result = matcher.match({"arguments": arguments}, strict)
+        if isinstance(result, Match):
+            answer = _recorded_answer(run_id, result, matcher.renaming)
+            # Of another run, which the agent's own recording does not contain.
+            is_refusal = answer.decision is RerunDecision.REFUSAL
+            update = {"step": None} if is_refusal else {"step": None, "decision": RerunDecision.CACHED}
+            return answer.model_copy(update=update), {"matched": {"run": str(run_id), "step": result.call.no}}
+    return None
 
 
 def _answer_without_recording(rerun: Rerun, question: ToolQuestion, divergence: Divergence) -> ToolAnswer:

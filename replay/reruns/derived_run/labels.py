@@ -7,6 +7,7 @@ from replay.core.calls import label_key
 from replay.core.vocabulary import RerunDecision
 from replay.execution.derived_run.step_rows import reused_row
 from replay.models import Rerun, RerunReport
+from replay.reruns.derived_run.shared_answers import SharedAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -48,6 +49,7 @@ class Labels:
         self._decisions = {no: decision for _, no, decision in answers if no is not None}
         # By tool, what became of calls that are not in the recording: an override names tools, and not their calls.
         self._new_decisions = {(name, decision) for name, no, decision in answers if no is None}
+        self._shared_answers = SharedAnswers(rerun)
         self._rows: list[StepRow] = []
         self._groups: dict[int, _Group] = {}
         # The recorded calls that were answered exactly, by the numbers of the calls.
@@ -105,6 +107,9 @@ class Labels:
             return _reuse(source, row)
         if source is not None and decision == RerunDecision.CACHED:
             return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED)
+        if not decision and (place := self._shared_answers.take(row, is_known=source is not None)):
+            detail = {**label_key(), **place}
+            return replace(row, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, detail=detail)
         if row.status == StepStatus.PARTIAL and (row.tool_name, RerunDecision.REFUSAL) in self._new_decisions:
             return self._with_label(row, source, Label.SIMULATED, Reason.POLICY_FALLBACK)
         return self._ran(row, source)
