@@ -66,7 +66,11 @@ def _view(evidence: Evidence) -> EvidenceView:
     all_changes = {atom.id for atom in evidence.atoms if atom.testable and atom.parent is None}
     is_limited = evidence.confidence == "low" and evidence.verdict.names_cause
     return EvidenceView(
-        title=lines.title(has_proof=has_proved(evidence), replays=evidence.replays_cached + evidence.replays_live),
+        title=lines.title(
+            has_proof=has_proved(evidence),
+            replays=evidence.replays_cached + evidence.replays_live,
+            agent_ran=evidence.agent_ran,
+        ),
         heading=lines.heading(evidence.verdict, is_limited=is_limited),
         conclusion=evidence.conclusion,
         confidence=evidence.confidence,
@@ -118,6 +122,8 @@ def _probe(probe: ProbeEvidence, titles: Mapping[str, str], all_changes: set[str
 def _probe_title(probe: ProbeEvidence, titles: Mapping[str, str], all_changes: set[str]) -> str:
     if probe.clamped is not None:
         return lines.clamp_replay(probe.clamped, probe.repeats)
+    if probe.purpose == "control":
+        return lines.control_replay(probe.side)
     own_changes = all_changes if probe.side == "candidate" else set[str]()
     if probe.purpose == "repeat" and set(probe.applied) == own_changes:
         return lines.repeat_replay(probe.side, probe.repeats)

@@ -79,7 +79,9 @@ def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffRepor
 
 def has_proved(findings: Findings) -> bool:
     """True if replays show the named cause, not certificates or observation alone."""
-    has_outcome = any(probe.purpose != "repeat" and probe.outcome.is_settled for probe in findings.probes)
+    has_outcome = any(
+        probe.purpose not in {"repeat", "control"} and probe.outcome.is_settled for probe in findings.probes
+    )
     return bool(findings.primary) and findings.confidence in {"high", "medium"} and has_outcome
 
 

@@ -42,6 +42,8 @@ ProbePurpose = Literal[
     "clamp",
     # An unchanged repeat with new samples.
     "repeat",
+    # The agent itself, started unchanged: does it do what is recorded?
+    "control",
 ]
 
 
@@ -225,6 +227,8 @@ class Findings(Schema):
     steps_executed: int
     live_calls: int
     cost_usd: float | None
+    # The agent itself ran in every replay; false in evidence that was stored before it could.
+    agent_ran: bool = False
     # The compared features of the outcome.
     features: list[str]
     scope: Literal["in this run", "over repeats"]

@@ -85,11 +85,12 @@ def exclusion(title: str, reason: str, kind: CertificateKind) -> str:
     return f"Ruled out: {inside_sentence(title)} — {reason} ({kind})."
 
 
-def title(*, has_proof: bool, replays: int) -> str:
+def title(*, has_proof: bool, replays: int, agent_ran: bool = False) -> str:
     """The title of an answer, no stronger than the replays that were run."""
+    way = "running the agent itself" if agent_ran else "replaying"
     if has_proof:
-        return "Proved by replaying"
-    return "Tested by replaying" if replays else "Nothing was replayed"
+        return f"Proved by {way}"
+    return f"Tested by {way}" if replays else "Nothing was replayed"
 
 
 def heading(verdict: EvidenceVerdict, *, is_limited: bool) -> str:
@@ -128,6 +129,11 @@ def interaction(first: str, second: str, value: float) -> str:
 def repeat_replay(side: RunSide, repeats: int) -> str:
     """An unchanged repeat."""
     return f"{_times(repeats)}the {side} again, unchanged"
+
+
+def control_replay(side: RunSide) -> str:
+    """The agent itself, started without any change."""
+    return f"the agent itself, started unchanged with the recording of the {side}"
 
 
 def clamp_replay(step: int, repeats: int) -> str:

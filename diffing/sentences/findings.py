@@ -100,6 +100,8 @@ class AssumptionKind(StrEnum):
     OUTSIDE = "outside"
     SEPARATE = "separate"
     PROVIDERS = "providers"
+    AGENT_RAN = "agent_ran"
+    ONE_PROGRAM = "one_program"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,6 +147,7 @@ class WarningKind(StrEnum):
     CHANCE = "chance"
     NO_LIVE_CALLS = "no_live_calls"
     FEW_REPEATS = "few_repeats"
+    AGENT_DECIDES = "agent_decides"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -78,6 +78,10 @@ _ASSUMPTIONS: Final[Mapping[AssumptionKind, str]] = {
     AssumptionKind.SEPARATE: "The runs were recorded separately: differences besides the listed changes are assumed "
     "to be chance.",
     AssumptionKind.PROVIDERS: "Models answered at different times; a provider may have changed a model in between.",
+    AssumptionKind.AGENT_RAN: "The agent itself ran in every probe, and its code decided what followed from each "
+    "change. It is the agent that the runner starts today; started unchanged, it did what is recorded.",
+    AssumptionKind.ONE_PROGRAM: "The agent that the runner starts reproduces only one of the two recordings; both "
+    "sides were tested with it, from that recording.",
 }
 _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.NOT_NEEDED: "no repeats were needed, because no differing answer was sampled from a model when these "
@@ -170,6 +174,11 @@ def plan_warning(facts: PlanWarning) -> str:
             )
         case WarningKind.FEW_REPEATS:
             return f"Fewer than {facts.count} repeats of each side cannot rule out chance."
+        case WarningKind.AGENT_DECIDES:
+            return (
+                "The agent runs again and decides what it does after a change, so the numbers of live calls are "
+                "estimates; the budget limits them."
+            )
         case _:
             assert_never(facts.kind)
 
@@ -180,6 +189,7 @@ def no_provider(model: str) -> str:
 
 
 _ACTIVITIES: Final[Mapping[str, str]] = {
+    "controls": "Starting the agent unchanged, to see whether it does what is recorded",
     "noise": "Repeating both runs unchanged, to measure chance",
     "search": "Applying and reverting the changes",
     "shares": "Trying combinations",

@@ -24,7 +24,9 @@ from replay.proofs.core.schemas import ProofProgress, ProofRequest
 from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.evidence.findings import findings
+from replay.proofs.ladder.facts import Probe, ProbeRequest
 from replay.proofs.ladder.ladder import Ladder
+from replay.proofs.probes.agent_sessions import AgentStart
 from replay.proofs.probes.probe_runner import ProbeRunner
 from replay.proofs.probes.probe_sessions import PendingSessions
 from replay.proofs.subject.subject import Subject, live_price, subject_of
@@ -68,19 +70,23 @@ def advance(proof_id: UUID) -> list[UUID]:
 
 def conclude(proof: Proof) -> None:
     """End a cancelled proof with its findings so far."""
-    ladder = ladder_of(proof, stored_only=True)
+    result = None
+    # Without the starts of the unchanged agent, nothing is known yet.
     with suppress(PendingSessions):
-        for _ in ladder.run():
-            pass
-    ladder.cancel()
-    _end(proof, ProofStatus.CANCELLED, result=findings(ladder))
+        ladder = ladder_of(proof, stored_only=True)
+        with suppress(PendingSessions):
+            for _ in ladder.run():
+                pass
+        ladder.cancel()
+        result = findings(ladder)
+    _end(proof, ProofStatus.CANCELLED, result=result)
 
 
 def request_of(proof: Proof) -> ProofRequest:
     return _REQUESTS.validate_python(proof.request)
 
 
-def case_of(subject: Subject, prober: ProbeRunner) -> Case:
+def case_of(subject: Subject, prober: ProbeRunner, start: AgentStart) -> Case:
     """Return the difference to explain, with everything the ladder needs to know in advance."""
     sides: tuple[Side, Side] = ("base", "candidate")
     calls, cost = live_price(subject)
@@ -92,9 +98,12 @@ def case_of(subject: Subject, prober: ProbeRunner) -> Case:
         differs=prober.values["base"] != prober.values["candidate"],
         is_sampled=subject.is_sampled,
         chance=certificates.chance(subject.examination, atoms, kind, lattice=subject.lattice),
-        one_space=subject.lattice,
+        one_space=subject.lattice or start.home is not None,
+        runs_agent=prober.agent is not None,
+        home=start.home,
+        obstacle=start.obstacle,
         features=(prober.question.text,),
-        assumptions=_assumptions(subject),
+        assumptions=_assumptions(subject, start, runs_agent=prober.agent is not None),
         live_calls=calls,
         live_cost_usd=cost,
         coarser=outcomes.coarser(kind),
@@ -117,6 +126,8 @@ def probe_runner(proof: Proof, *, stored_only: bool = False) -> ProbeRunner:
         policy=request.policy,
         rule=rule_of(proof, request),
         stored_only=stored_only,
+        engine=request.engine,
+        has_budget=request.budget.live_calls != 0 and request.budget.cost_usd != 0,
     )
 
 
@@ -126,8 +137,17 @@ def rule_of(proof: Proof, request: ProofRequest) -> PassRule | None:
     return pass_rule(request, runs, proof.created_at) if request.question in OUTCOME_QUESTIONS else None
 
 
-def ladder_of(proof: Proof, *, stored_only: bool = False) -> Ladder:
+def ladder_of(proof: Proof, *, stored_only: bool = False, is_draft: bool = False) -> Ladder:
+    """The ladder of a proof. A draft starts no agent.
+
+    Raises `PendingSessions` while the unchanged agent runs: the search depends on what it does.
+    """
     request, prober = request_of(proof), probe_runner(proof, stored_only=stored_only)
+    start = AgentStart()
+    if prober.agent is not None:
+        if not is_draft and prober.values["base"] != prober.values["candidate"]:
+            start = prober.agent.begin(stored_only=stored_only)
+        prober.agent.restrict_changes()
     budget = Budget(
         probes=request.budget.probes,
         live_calls=request.budget.live_calls,
@@ -135,16 +155,24 @@ def ladder_of(proof: Proof, *, stored_only: bool = False) -> Ladder:
         repeats=request.budget.repeats,
     )
     return Ladder(
-        case=case_of(prober.subject, prober),
+        case=case_of(prober.subject, prober, start),
         prober=prober,
         budget=budget,
         look_inside=request.parts,
         look_between=request.mediators,
+        controls=[
+            Probe(request=ProbeRequest(spec=spec, purpose="control"), result=result)
+            for spec, result in start.controls.items()
+        ],
     )
 
 
 def _climb(proof: Proof) -> list[UUID]:
-    ladder = ladder_of(proof)
+    try:
+        ladder = ladder_of(proof)
+    except PendingSessions as pending:
+        _store_start(proof)
+        return list(pending.sessions)
     stored_count = len(ladder.prober.rows) if isinstance(ladder.prober, ProbeRunner) else 0
     try:
         for number, step in enumerate(ladder.run(), 1):
@@ -160,6 +188,17 @@ def _climb(proof: Proof) -> list[UUID]:
         return []
     _end(proof, ProofStatus.COMPLETED, result=findings(ladder))
     return []
+
+
+def _store_start(proof: Proof) -> None:
+    """Notify watchers that the agent is started, before anything is found out."""
+    stage: Final = "controls"
+    progress = ProofProgress(stage=stage, doing=proof_sentences.stage_activity(stage))
+    with transaction.atomic():
+        Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).update(
+            progress=progress.model_dump(mode="json"), worked_at=datetime.now(UTC)
+        )
+        notify.touch(f"diff.{proof.diff_id}")
 
 
 def _store_progress(proof: Proof, ladder: Ladder, stage: str) -> None:
@@ -204,9 +243,12 @@ def _end(proof: Proof, status: ProofStatus, *, result: Findings | None = None, e
         notify.touch(f"diff.{proof.diff_id}")
 
 
-def _assumptions(subject: Subject) -> tuple[str, ...]:
-    kinds = [AssumptionKind.OUTSIDE]
-    if not subject.lattice:
+def _assumptions(subject: Subject, start: AgentStart, *, runs_agent: bool) -> tuple[str, ...]:
+    kinds = [AssumptionKind.AGENT_RAN] if runs_agent and not start.obstacle else []
+    kinds.append(AssumptionKind.OUTSIDE)
+    if start.home is not None:
+        kinds.append(AssumptionKind.ONE_PROGRAM)
+    elif not subject.lattice:
         kinds.append(AssumptionKind.SEPARATE)
     if subject.is_sampled:
         kinds.append(AssumptionKind.PROVIDERS)

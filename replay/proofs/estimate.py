@@ -13,6 +13,7 @@ from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.statistics import FIRST
 from replay.proofs.probes.probe_runner import ProbeRunner
 from replay.proofs.subject.subject import models_without_provider
+from replay.runners import agent_plans
 
 # Changes whose probes are tried for the plan; for further ones the worst case is assumed.
 _TRIAL_LIMIT = 12
@@ -20,31 +21,39 @@ _TRIAL_LIMIT = 12
 
 def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     """Try in memory which probes the recordings can answer; price the others as full replays."""
-    ladder = driver.ladder_of(proof)
+    ladder = driver.ladder_of(proof, is_draft=True)
     case, prober = ladder.case, ladder.prober
     # The driver builds ladders on probe runners.
     assert isinstance(prober, ProbeRunner)
     atoms = ladder.space.atoms[:_TRIAL_LIMIT] if case.differs else ()
     trials = [(atom, _try_both_ways(ladder, prober, atom)) for atom in atoms]
     results = [result for _, pair in trials for result in pair]
-    live_replays = sum(map(_needs_live, results))
+    needs_live = _is_unsettled if case.runs_agent else _needs_live
+    live_replays = sum(map(needs_live, results))
     live_replays += 2 * max(0, len(ladder.space.atoms) - _TRIAL_LIMIT) if case.differs else 0
     repeats = 2 * request.budget.repeats if case.is_sampled and case.differs else 0
     replays = live_replays + repeats
+    probes = driver.expected(ladder) if case.differs else 0
+    # A probe that needs a live call is tried without one first.
+    starts = probes + live_replays + repeats + _controls(ladder) if case.runs_agent else 0
     return ProofPlan(
         question=request.question,
         differs=case.differs,
         base_outcome=case.names["base"],
         candidate_outcome=case.names["candidate"],
-        atoms=[*(_atom(atom, pair, case.live_calls) for atom, pair in trials), *_remaining_atoms(ladder, len(trials))],
+        atoms=[
+            *(_atom(atom, sum(map(needs_live, pair)) * case.live_calls) for atom, pair in trials),
+            *_remaining_atoms(ladder, len(trials)),
+        ],
         sampled=case.is_sampled,
-        probes=driver.expected(ladder) if case.differs else 0,
+        probes=probes,
         repeats=repeats,
+        agent_starts=starts,
         live_calls=replays * case.live_calls,
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
-        missing=_missing(prober, results, repeats=bool(repeats)),
+        missing=[] if case.runs_agent else _missing(prober, results, repeats=bool(repeats)),
         refusals=[],
-        warnings=_warnings(ladder, request, live_replays),
+        warnings=[*_warnings(ladder, request, live_replays), *_agent_warnings(prober)],
     )
 
 
@@ -59,6 +68,7 @@ def refusal_plan(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> Pro
         sampled=False,
         probes=0,
         repeats=0,
+        agent_starts=0,
         live_calls=0,
         cost_usd=0.0,
         missing=[],
@@ -82,7 +92,24 @@ def _try_both_ways(ladder: Ladder, prober: ProbeRunner, atom: Atom) -> tuple[Pro
     )
 
 
-def _atom(atom: Atom, pair: tuple[ProbeResult, ProbeResult], calls: int) -> AtomPlan:
+def _controls(ladder: Ladder) -> int:
+    """The number of starts of the unchanged agent."""
+    if not ladder.case.differs:
+        return 0
+    return 1 if ladder.case.one_space else 2
+
+
+def _agent_warnings(prober: ProbeRunner) -> list[str]:
+    """What the agent itself would do for real, in each of its starts."""
+    if prober.agent is None:
+        return []
+    subject = prober.subject
+    places = {place.run.id: place for place in subject.places.values()}.values()
+    warnings = [warning for place in places for warning in agent_plans.warnings(place.run)]
+    return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *dict.fromkeys(warnings)]
+
+
+def _atom(atom: Atom, live_calls: int) -> AtomPlan:
     return AtomPlan(
         id=atom.id,
         category=atom.category,
@@ -90,13 +117,18 @@ def _atom(atom: Atom, pair: tuple[ProbeResult, ProbeResult], calls: int) -> Atom
         testable=atom.testable,
         why_not=atom.why_not,
         certificate=atom.certificate.reason if atom.certificate is not None else "",
-        live_calls=sum(map(_needs_live, pair)) * calls,
+        live_calls=live_calls,
     )
 
 
 def _needs_live(result: ProbeResult) -> bool:
     """True if the probe needs live calls, and all of them can be answered."""
     return result.outcome == ProbeOutcome.NEEDS_LIVE and not result.missing
+
+
+def _is_unsettled(result: ProbeResult) -> bool:
+    """True if the recordings do not show the outcome: a running agent may then make calls that no run recorded."""
+    return not result.is_settled
 
 
 def _remaining_atoms(ladder: Ladder, start: int) -> list[AtomPlan]:

@@ -14,13 +14,14 @@ from replay.checks import checks
 from replay.checks.pass_rules import choice_problems, problem
 from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.core.plan import PlanRefusal
-from replay.core.vocabulary import ProofStatus
+from replay.core.vocabulary import Engine, ProofStatus
 from replay.execution import task_names
 from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.proofs import driver, estimate, queries
 from replay.proofs.core.schemas import ProofPlan, ProofRefusal, ProofRequest
 from replay.proofs.counterfactual.outcomes import UnknownOutcome
+from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.store.run_outcome import evaluated_conclusion, recorded_conclusions
 from traces import enqueue
@@ -50,6 +51,8 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
         return queries.find(proof_id)
     for refusal in _refusals(diff, request):
         raise ReplayRefusal(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
+    if request.engine is Engine.AGENT:
+        runners.require_online(diff.base.app)
 
     def make() -> str:
         checks_json = [check.model_dump(mode="json") for check in request.checks]
@@ -96,7 +99,8 @@ def _refusals(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
         problems.append(("/checks", f"the question `{request.question}` needs checks"))
     problems += choice_problems(request.question, request)
     invalid = [ProofRefusal(code="validation_error", detail=detail, where=path) for path, detail in problems if detail]
-    return invalid or _unfit(diff) or _unproducible(diff, request) or _unanswerable(diff, request)
+    problems_of_runs = _unfit(diff) or _without_agent(diff, request)
+    return invalid or problems_of_runs or _unproducible(diff, request) or _unanswerable(diff, request)
 
 
 def _unproducible(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
@@ -131,6 +135,16 @@ def _unfit(diff: DiffReport) -> list[ProofRefusal]:
         for problem in problems
         if problem is not None
     ]
+
+
+def _without_agent(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
+    """A refusal if no agent can run again for both runs."""
+    if request.engine is Engine.FOLLOW or diff.base.app == diff.candidate.app:
+        return []
+    detail = (
+        f"a runner starts the agent of one app, and these runs are of two: {diff.base.app} and {diff.candidate.app}"
+    )
+    return [ProofRefusal(code="policy_conflict", detail=detail, where="/engine")]
 
 
 def _draft_proof(diff: DiffReport, request: ProofRequest) -> Proof:

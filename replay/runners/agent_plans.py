@@ -28,18 +28,24 @@ def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[i
 
     What refuses the former, such as a tool without a review, does not concern the agent: it asks when it gets there.
     """
-    warnings = [_AGENT_DECIDES]
-    if tools := _unknown_tools(run):
-        names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
-        warnings.append(f"Tools that the SDK does not know in the agent really run, also before the fork: {names}.")
+    own_warnings = [_AGENT_DECIDES, *warnings(run)]
     if not queries.online(run.app).exists():
-        warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
+        own_warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
     changes = {
         "engine": Engine.AGENT,
         "refusals": [*refusals(overrides, types)],
-        "warnings": [*warnings, *plan.warnings],
+        "warnings": [*own_warnings, *plan.warnings],
     }
     return plan.model_copy(update=changes)
+
+
+def warnings(run: Run) -> list[str]:
+    """Return what an agent that runs again does for real."""
+    tools = _unknown_tools(run)
+    if not tools:
+        return []
+    names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
+    return [f"Tools that the SDK does not know in the agent really run, also before the fork: {names}."]
 
 
 def may_choose(run: Run, policy: Policy) -> bool:

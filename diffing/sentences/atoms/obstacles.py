@@ -31,6 +31,8 @@ class Obstacle(StrEnum):
     CONVERSATION = "continues_a_conversation"
     MIXED_INPUT = "mixed_input"
     OTHER_INPUT_UNRECORDED = "other_input_not_recorded"
+    AGENT_MAKES = "agent_makes_it"
+    NOT_WHILE_RUNNING = "not_while_the_agent_runs"
 
 
 class Gap(StrEnum):
@@ -54,6 +56,15 @@ class Gap(StrEnum):
     REPLAY_ENDED = "replay_ended"
     PLACEHOLDER = "placeholder"
     OUTCOME_UNDECIDED = "outcome_undecided"
+    AGENT_FAILED = "agent_failed"
+    AGENT_DIVERGED = "agent_diverged"
+    AGENT_SKIPPED_CALLS = "agent_skipped_calls"
+    AGENT_OUTCOME = "agent_outcome"
+    AGENT_ENDED = "agent_ended"
+    AGENT_UNANSWERED = "agent_unanswered"
+    AGENT_NOT_STARTED = "agent_not_started"
+    AGENT_UNLIKE_RECORDINGS = "agent_unlike_recordings"
+    STEP_OF_OTHER_RUN = "step_of_other_run"
 
 
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
@@ -83,6 +94,9 @@ _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     f"with it; {_RUN_BOTH}",
     Obstacle.MIXED_INPUT: f"{{step}} receives it together with the results of other changes; {_RUN_BOTH}",
     Obstacle.OTHER_INPUT_UNRECORDED: f"the input that {{step}} had without it is not recorded; {_RUN_BOTH}",
+    Obstacle.AGENT_MAKES: "it comes after a changed output, or only one run has it: the running agent makes it itself, "
+    "from what it gets",
+    Obstacle.NOT_WHILE_RUNNING: "it cannot be set while the agent itself runs ({detail})",
 }
 _GAPS: Final[Mapping[Gap, str]] = {
     Gap.CODE_DIVERGES: "the agent's code would continue differently than in the replayed run",
@@ -105,12 +119,25 @@ _GAPS: Final[Mapping[Gap, str]] = {
     Gap.REPLAY_ENDED: "the replay was {detail}",
     Gap.PLACEHOLDER: "the answer at step {number} is a placeholder",
     Gap.OUTCOME_UNDECIDED: "nothing in the replay decides whether it passes: {detail}",
+    Gap.AGENT_FAILED: "the agent could not run: {detail}",
+    Gap.AGENT_DIVERGED: "the agent left the recording before anything was changed, so this replay shows nothing about "
+    "the changes: {detail}",
+    Gap.AGENT_SKIPPED_CALLS: "the agent, started unchanged, did not make the recorded call of step {number}",
+    Gap.AGENT_ENDED: "the agent ended with an error",
+    Gap.AGENT_OUTCOME: "the agent, started unchanged, made the recorded calls and came to another outcome ({detail})",
+    Gap.AGENT_UNANSWERED: "the agent made a call that no run recorded, and no live call is left in the budget: "
+    "{detail}",
+    Gap.AGENT_NOT_STARTED: "as far as the recordings show, the agent would make a call that no run recorded, and no "
+    "live call is left in the budget",
+    Gap.AGENT_UNLIKE_RECORDINGS: "the agent that the runner starts does not do what is recorded, so what it does "
+    "now is no evidence about these runs: {detail}",
+    Gap.STEP_OF_OTHER_RUN: "the agent that the runner starts does not reproduce the run with this step",
 }
 
 
-def obstacle(kind: Obstacle, *, step: str = "") -> str:
+def obstacle(kind: Obstacle, *, step: str = "", detail: str = "") -> str:
     """Why a change cannot be tested, as a clause."""
-    return _OBSTACLES[kind].format(step=step)
+    return _OBSTACLES[kind].format(step=step, detail=detail)
 
 
 def gap(kind: Gap, *, step: str = "", number: int = 0, detail: str = "") -> str:
@@ -130,6 +157,13 @@ def guess(step: str, note: str) -> str:
 def dropped_fields(provider: str, fields: Sequence[str]) -> str:
     """Why an answer of a provider shows nothing about a change."""
     return f"{provider} does not accept {' and '.join(fields)}, so its answers show nothing about that change"
+
+
+def call_difference(path: str, old: str, new: str, number: int) -> str:
+    """How a call of the running agent differs from the recorded one, as a clause."""
+    if not path:
+        return "it made a call that is none of those left in the recording"
+    return f"at {path} its call has {new}, and step {number} has {old}"
 
 
 def step_name(number: int, type: str, name: str) -> str:

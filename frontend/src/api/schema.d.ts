@@ -3919,6 +3919,11 @@ export interface components {
             live_calls: number;
             /** Cost Usd */
             cost_usd: number | null;
+            /**
+             * Agent Ran
+             * @default false
+             */
+            agent_ran: boolean;
             /** Features */
             features: string[];
             /**
@@ -4466,6 +4471,11 @@ export interface components {
             live_calls: number;
             /** Cost Usd */
             cost_usd: number | null;
+            /**
+             * Agent Ran
+             * @default false
+             */
+            agent_ran: boolean;
             /** Features */
             features: string[];
             /**
@@ -5907,7 +5917,7 @@ export interface components {
              * Purpose
              * @enum {string}
              */
-            purpose: "reproduce" | "apply" | "revert" | "search" | "factorial" | "part" | "clamp" | "repeat";
+            purpose: "reproduce" | "apply" | "revert" | "search" | "factorial" | "part" | "clamp" | "repeat" | "control";
             /** Applied */
             applied: string[];
             /**
@@ -6124,6 +6134,8 @@ export interface components {
             probes: number;
             /** Repeats */
             repeats: number;
+            /** Agent Starts */
+            agent_starts: number;
             /** Live Calls */
             live_calls: number;
             /** Cost Usd */
@@ -6145,7 +6157,7 @@ export interface components {
              * @default
              * @enum {string}
              */
-            stage: "noise" | "search" | "shares" | "parts" | "mediators" | "";
+            stage: "controls" | "noise" | "search" | "shares" | "parts" | "mediators" | "";
             /**
              * Doing
              * @default
@@ -6192,6 +6204,8 @@ export interface components {
          *
          *     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
          *     and by `checks`; each check has the name of the judgement for which it stands in.
+         *
+         *     `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
          */
         ProofRequest: {
             /**
@@ -6215,6 +6229,8 @@ export interface components {
              * @enum {string}
              */
             question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
+            /** @default follow */
+            engine: components["schemas"]["Engine"];
             /**
              * Checks
              * @default []

@@ -8,11 +8,11 @@ from pydantic import Field
 
 from diffing.schemas.evidence import Findings, QuestionKind
 from replay.checks.schemas import Check, JudgementChoice
-from replay.core.vocabulary import ProofStatus
+from replay.core.vocabulary import Engine, ProofStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from traces.core.schema import Schema
 
-Stage = Literal["noise", "search", "shares", "parts", "mediators", ""]
+Stage = Literal["controls", "noise", "search", "shares", "parts", "mediators", ""]
 
 
 class ProofBudget(Schema):
@@ -30,9 +30,12 @@ class ProofRequest(JudgementChoice):
 
     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
     and by `checks`; each check has the name of the judgement for which it stands in.
+
+    `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
     """
 
     question: QuestionKind = "answer"
+    engine: Engine = Engine.FOLLOW
     checks: Annotated[list[Check], Field(max_length=20)] = []
     budget: ProofBudget = Field(default_factory=ProofBudget)
     policy: Policy = Field(default_factory=Policy)
@@ -74,6 +77,8 @@ class ProofPlan(Schema):
     sampled: bool
     probes: int
     repeats: int
+    # How often runners start the agent; 0 if the recordings are followed.
+    agent_starts: int
     # Without regard to the budget.
     live_calls: int
     # null: the price of a model is unknown.

@@ -71,13 +71,15 @@ class ProbeSpec:
     `side`: the recording that is replayed and answers first. `base` is replayed with the changes applied, `candidate`
     with all others reverted. A part of an atom may appear in the place of the atom; all parts together equal the atom.
     `clamp`: the number of a candidate step that answers as in the base. `repeat`: from 1 on, a new sample of the side
-    that uses no recorded model answers; each number is a different sample.
+    that uses no recorded model answers; each number is a different sample. `control`: the agent is started unchanged
+    with the side's own recording, to see whether it does what is recorded.
     """
 
     atoms: Atoms
     side: Side = "base"
     clamp: int | None = None
     repeat: int = 0
+    control: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +183,9 @@ class Case:
                    separate recordings may differ in other ways
     live_calls,
     live_cost_usd  expected for one full replay, for estimates
+    runs_agent     the agent itself runs in every probe
+    home           the side whose recording the agent reproduces, if it is only one of two: both are replayed from there
+    obstacle       why no probe can run; empty if they can
     coarser        questions to fall back on if repeats disagree under this one, the finest first
     values         outcomes of the two recordings under each question, by side and kind
     names          the outcomes of `base` and `candidate` in words
@@ -196,6 +201,9 @@ class Case:
     assumptions: tuple[str, ...] = ()
     live_calls: int = 0
     live_cost_usd: float | None = None
+    runs_agent: bool = False
+    home: Side | None = None
+    obstacle: str = ""
     coarser: Sequence[EvidenceQuestion] = ()
     values: Mapping[Side, Mapping[str, str]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)

@@ -51,7 +51,7 @@ def findings(ladder: Ladder) -> Findings:
     searched_causes = conclusion.kind not in {EvidenceVerdict.NOISE, EvidenceVerdict.NO_EFFECT}
     shares = _shares(ladder) if searched_causes else Shares(method="none", values={}, interactions=[])
     calls, cost = ladder.spending()
-    results = [probe.result for probe in ladder.facts.probes.values()]
+    results = [probe.result for probe in (*ladder.controls, *ladder.facts.probes.values())]
     context = wording.FindingContext(ladder=ladder, kind=conclusion.kind, sets=conclusion.sets, gate=grounds.gate)
     repeats = min(grounds.gate.base_n, grounds.gate.candidate_n)
     return Findings(
@@ -72,6 +72,7 @@ def findings(ladder: Ladder) -> Findings:
         steps_executed=sum(result.executed_steps for result in results),
         live_calls=calls,
         cost_usd=cost,
+        agent_ran=ladder.case.runs_agent,
         features=list(ladder.case.features),
         scope="over repeats" if repeats else "in this run",
         repeats=repeats,
@@ -87,7 +88,7 @@ def verdict(ladder: Ladder) -> Verdict:
         return Verdict(kind=EvidenceVerdict.NO_EFFECT)
     if ladder.is_noise:
         return Verdict(kind=EvidenceVerdict.NOISE)
-    if ladder.is_unanswerable:
+    if ladder.is_unanswerable or ladder.case.obstacle:
         return Verdict(kind=EvidenceVerdict.INCONCLUSIVE)
     space = ladder.space
     if space.is_contradicted:
@@ -156,8 +157,9 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         new_answer=bool(cause) and ladder.used_new_answer(cause),
         finished="search" in ladder.completed_stages
         or not ladder.space.atoms
+        or bool(ladder.case.obstacle)
         or ladder.stage in {"parts", "mediators", "shares"},
-        borrowed_answer=bool(cause) and not ladder.case.one_space and ladder.used_borrowed_answer(cause),
+        borrowed_answer=bool(cause) and ladder.is_separate and ladder.used_borrowed_answer(cause),
         derived_code=bool(cause) and ladder.used_derived_code(cause),
         assumed_unaffected=bool(cause) and ladder.used_assumption(cause),
         follows=any(atom.id in cause and atom.follows for atom in space.atoms),
@@ -250,7 +252,8 @@ def _probes(ladder: Ladder) -> Iterator[ProbeEvidence]:
     for spec, probe in ladder.facts.probes.items():
         if spec.repeat:
             groups.setdefault((spec.atoms, spec.side), []).append(probe)
-    for number, probes in enumerate([*groups.values(), *([probe] for probe in single)], 1):
+    controls = [[probe] for probe in ladder.controls]
+    for number, probes in enumerate([*controls, *groups.values(), *([probe] for probe in single)], 1):
         yield _probe(ladder, number, probes)
 
 

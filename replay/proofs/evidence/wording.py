@@ -133,7 +133,7 @@ def _coarser_question(ladder: Ladder) -> list[CoarserQuestion]:
 
 def cheapest(context: FindingContext, *, sure: bool) -> CheapestExperiment | None:
     """The cheapest experiment that would settle the finding, with its cost."""
-    if sure or not context.ladder.case.differs:
+    if sure or not context.ladder.case.differs or context.ladder.case.obstacle:
         return None
     if context.gate.status == GateStatus.NOT_RUN:
         text = proofs.experiment(TrialKind.REPEAT, repeats=_PROPOSED_REPEATS)
@@ -196,6 +196,8 @@ def _single(context: FindingContext) -> ConclusionKind:
 
 def _inconclusive(context: FindingContext) -> Conclusion:
     ladder = context.ladder
+    if ladder.case.obstacle:
+        return _conclude(context, ConclusionKind.NO_PROOF, reason=ladder.case.obstacle)
     if not ladder.space.atoms:
         return _conclude(context, ConclusionKind.UNTESTABLE)
     if context.gate.status == GateStatus.NOT_RUN and not ladder.probe_count():
@@ -204,7 +206,7 @@ def _inconclusive(context: FindingContext) -> Conclusion:
         return _conclude(context, ConclusionKind.ONE_OF_THESE, sets=context.sets[:1])
     if ladder.is_unanswerable:
         return _conclude(context, ConclusionKind.WORDING)
-    if ladder.space.is_enough(ladder.space.all) is False:
+    if ladder.space.is_contradicted or ladder.space.is_enough(ladder.space.all) is False:
         return _not_reproduced(context)
     # What a probe lacked is more informative than what a repeat lacked.
     probes = sorted(ladder.facts.probes.items(), key=lambda item: bool(item[0].repeat))

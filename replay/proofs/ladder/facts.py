@@ -125,9 +125,14 @@ class Space:
 
     @property
     def is_contradicted(self) -> bool:
-        """True if applying every change does not reproduce the candidate, so an untracked change exists."""
-        result = self.result(self.all, "base") if self.one_space else None
-        return result is not None and result.is_settled and result.outcome != ProbeOutcome.CANDIDATE
+        """True if all changes do not turn one recording into the other, so an untracked change exists."""
+        if not self.one_space:
+            return False
+        ends = (
+            (self.result(self.all, "base"), ProbeOutcome.CANDIDATE),
+            (self.result(NO_ATOMS, "candidate"), ProbeOutcome.BASE),
+        )
+        return any(result is not None and result.is_settled and result.outcome != end for result, end in ends)
 
     def smallest(self) -> list[Atoms]:
         """The subsets known to be enough of which no member can be left out."""

@@ -26,7 +26,7 @@ Findings can be computed after any probe, and more probes only make them surer. 
 that it can store every result, stop, and continue later from the stored results.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -49,7 +49,7 @@ from replay.proofs.core.types import (
 )
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.ladder import mediators, noise_gate, relays, shapley
-from replay.proofs.ladder.facts import NO_ATOMS, Facts, ProbeRequest, Space
+from replay.proofs.ladder.facts import NO_ATOMS, Facts, Probe, ProbeRequest, Space
 from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
@@ -100,6 +100,8 @@ class Ladder:
     divided_atoms: list[DividedAtom] = field(default_factory=list)
     path_steps: list[PathStep] = field(default_factory=list)
     sampled_shares: dict[str, float] | None = None
+    # Starts of the unchanged agent, before the search.
+    controls: Sequence[Probe] = ()
 
     def __post_init__(self) -> None:
         self.question = self.case.question
@@ -163,9 +165,14 @@ class Ladder:
         """True if repeats differ under every question and never coincide between the sides."""
         return not self.is_noise and self.noise().status == GateStatus.NOT_RULED_OUT
 
+    @property
+    def is_separate(self) -> bool:
+        """True if the two runs were recorded separately, each with what its tools answered then."""
+        return not self.case.one_space or self.case.home is not None
+
     def spending(self) -> tuple[int, float | None]:
         """Live calls and their cost, None if unknown; probes that were started ahead and not used count as well."""
-        items: list[ProbeResult | Spending] = [probe.result for probe in self.facts.probes.values()]
+        items: list[ProbeResult | Spending] = [probe.result for probe in (*self.controls, *self.facts.probes.values())]
         if isinstance(self.prober, BatchProber):
             items.append(self.prober.ahead())
         known_costs = [item.cost_usd for item in items if item.cost_usd is not None]
@@ -173,7 +180,7 @@ class Ladder:
 
     def probe_count(self) -> int:
         """The number of probes that are not repeats."""
-        return sum(not spec.repeat for spec in self.facts.probes)
+        return len(self.controls) + sum(not spec.repeat for spec in self.facts.probes)
 
     def repeat_count(self) -> int:
         return sum(bool(spec.repeat) for spec in self.facts.probes)
@@ -188,7 +195,7 @@ class Ladder:
         return frozenset(atom.id for atom in self.space.atoms if self.space.is_needed(frozenset({atom.id})))
 
     def _climb(self) -> Iterator[LadderStep]:
-        if not self.case.differs or not self.space.atoms:
+        if not self.case.differs or not self.space.atoms or self.case.obstacle:
             return
         if self.case.is_sampled:
             yield from self._drive("noise", noise_gate.run(self.space, self.budget.repeats))

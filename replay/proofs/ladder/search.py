@@ -4,12 +4,12 @@ Exact if every probe is settled. An unsettled probe counts as neither outcome, s
 but there may be a smaller one that could not be tried.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import chain, combinations
 from typing import Final, TypeVar
 
 from diffing.schemas.evidence import ProbePurpose
-from replay.proofs.core.types import Atoms, ProbeResult, Side
+from replay.proofs.core.types import Atom, Atoms, ProbeResult, Side
 from replay.proofs.ladder.facts import NO_ATOMS, ProbeRequest, Space
 
 T = TypeVar("T")
@@ -66,14 +66,24 @@ def is_only(space: Space, single: str) -> bool:
 def one_at_a_time(space: Space, *, free: bool) -> Steps[None]:
     """Apply each change alone and revert each alone. Spend live calls only until one is both enough and needed."""
     certified_atoms = [atom for atom in space.atoms if atom.certificate is not None]
-    for atom in (*(atom for atom in space.atoms if atom.certificate is None), *certified_atoms):
-        alone = frozenset({atom.id})
+    atoms = [*(atom for atom in space.atoms if atom.certificate is None), *certified_atoms]
+    pairs = [list(_both_ways(space, atom)) for atom in atoms]
+    for number, pair in enumerate(pairs, 1):
         if not free and proved_single(space):
             return
-        yield from _try(space, space.with_required(alone), "base", "apply", free=free)
-        # A certificate already says that the change can be reverted.
-        if atom.certificate is None:
-            yield from _try(space, space.all - space.with_dependents(alone), "candidate", "revert", free=free)
+        # Free probes all follow; of the others, only those of the same change are certain to.
+        rest = [trial for later in pairs[number:] for trial in later] if free else []
+        for place, (subset, side, purpose) in enumerate(pair, 1):
+            following = [(later_subset, later_side) for later_subset, later_side, _ in (*pair[place:], *rest)]
+            yield from _try(space, subset, side, purpose, free=free, following=following)
+
+
+def _both_ways(space: Space, atom: Atom) -> Iterator[tuple[Atoms, Side, ProbePurpose]]:
+    alone = frozenset({atom.id})
+    yield space.with_required(alone), "base", "apply"
+    # A certificate already says that the change can be reverted.
+    if atom.certificate is None:
+        yield space.all - space.with_dependents(alone), "candidate", "revert"
 
 
 def _rivals(space: Space) -> Steps[None]:
@@ -145,7 +155,7 @@ def _smaller(items: list[str], parts: int, is_true: Callable[[Atoms], Steps[bool
 
 def _reproduce(space: Space) -> Steps[None]:
     """Check whether the known changes are all that matters."""
-    yield from _try(space, space.all, "base", "reproduce")
+    yield from _try(space, space.all, "base", "reproduce", following=[(NO_ATOMS, "candidate")])
     yield from _try(space, NO_ATOMS, "candidate", "reproduce")
 
 
@@ -211,7 +221,26 @@ def _members(space: Space) -> Steps[None]:
                 yield from _try(space, space.all - dependents, "candidate", "revert")
 
 
-def _try(space: Space, subset: Atoms, side: Side, purpose: ProbePurpose, *, free: bool = False) -> Steps[None]:
+def _try(
+    space: Space,
+    subset: Atoms,
+    side: Side,
+    purpose: ProbePurpose,
+    *,
+    free: bool = False,
+    following: Sequence[tuple[Atoms, Side]] = (),
+) -> Steps[None]:
+    """Probe a subset, unless the result is known; `following`: the subsets to try next, whatever it is."""
+    if not _is_settled(space, subset, side):
+        specs = [
+            space.spec(later, later_side)
+            for later, later_side in following
+            if not _is_settled(space, later, later_side)
+        ]
+        lookahead = tuple(dict.fromkeys(specs))
+        yield ProbeRequest(spec=space.spec(subset, side), purpose=purpose, free=free, lookahead=lookahead)
+
+
+def _is_settled(space: Space, subset: Atoms, side: Side) -> bool:
     result = space.result(subset, side)
-    if result is None or not result.is_settled:
-        yield ProbeRequest(spec=space.spec(subset, side), purpose=purpose, free=free)
+    return result is not None and result.is_settled

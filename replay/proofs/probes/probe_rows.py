@@ -36,10 +36,15 @@ class ProbeRows:
         return result
 
     def row(self, spec: ProbeSpec, setup: Setup, session: ReplaySession | None = None) -> ProofProbe:
-        """The stored probe, created if missing; raises `IntegrityError` if another worker has a session for it."""
+        """The stored probe, created if missing; raises `IntegrityError` if another worker has a session for it.
+
+        A result that only the budget kept from its answer is replaced by that of the new session.
+        """
         row = self.find(spec)
-        if row is not None and row.session is None and session is not None:
-            if not ProofProbe.objects.filter(id=row.id, session=None).update(session=session, seen=None):
+        is_open = row is not None and (row.session is None or bool((row.seen or {}).get(UNPAID)))
+        if row is not None and is_open and session is not None:
+            unchanged_rows = ProofProbe.objects.filter(id=row.id, session=row.session_id)
+            if not unchanged_rows.update(session=session, seen=None):
                 raise IntegrityError("the probe has a session already")
             row.session, row.seen = session, None
         elif row is None:

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 
 from diffing.schemas.evidence import EvidenceQuestion, ProbeOutcome
 from replay.checks.pass_rules import PassRule
+from replay.core.vocabulary import Engine
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.proofs.core.types import Allowance, Atom, Atoms, PathStep, ProbeResult, ProbeSpec, Spending
+from replay.proofs.probes.agent_sessions import AgentSessions
 from replay.proofs.probes.live_reach import LiveReach
 from replay.proofs.probes.mediator_candidates import path_steps
 from replay.proofs.probes.probe_rows import ProbeRows
@@ -31,22 +33,35 @@ class ProbeRunner:
     policy: Policy
     rule: PassRule | None = None
     stored_only: bool = False
+    engine: Engine = Engine.FOLLOW
+    has_budget: bool = False
     payloads: Payloads = field(default_factory=Payloads)
 
     def __post_init__(self) -> None:
         self.rows = ProbeRows(self.proof)
-        self.replays = RecordedReplays(self.proof, self.subject, self.question, self.rule, self.payloads)
+        self.agent: AgentSessions | None = None
+        self._sessions: ProbeSessions
+        runs_agent = self.engine is Engine.AGENT
+        self.replays = RecordedReplays(
+            self.proof, self.subject, self.question, self.rule, self.payloads, whole_runs=runs_agent
+        )
         self.recordings, self.values = self.replays.recordings, self.replays.values
         self._reach = LiveReach(self.subject, self.policy)
-        self._sessions = ProbeSessions(self.proof, self.policy, self.rows, self.replays, self._reach)
-        self._sessions.recall_wording()
+        parts = self.proof, self.policy, self.rows, self.replays, self._reach
+        if runs_agent:
+            self._sessions = self.agent = AgentSessions(*parts, has_budget=self.has_budget)
+        else:
+            self._sessions = ProbeSessions(*parts)
+            self._sessions.recall_wording()
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         row = self.rows.find(spec)
-        if row is not None and row.seen is not None and (self.stored_only or not _may_retry(row, allowance)):
+        if row is not None and row.seen is not None and (self.stored_only or not self._may_retry(row, allowance)):
             return load_result(row.seen)
         if self.stored_only:
             raise PendingSessions
+        if self.agent is not None:
+            return self.agent.probe(spec, allowance)
         if row is not None and row.session is not None and row.seen is None:
             self.replays.restore_side(spec, row)
             return self._sessions.finish(row, spec)
@@ -83,7 +98,8 @@ class ProbeRunner:
         return path_steps(self.subject, cause)
 
     def expect(self, specs: Sequence[ProbeSpec]) -> None:
-        self._sessions.expected = list(specs)
+        # The recordings may answer a probe that runs no agent: that is tried first.
+        self._sessions.expected = [spec for spec in specs if spec.repeat or self.agent is not None]
 
     def ahead(self) -> Spending:
         return self._sessions.spending_ahead()
@@ -92,7 +108,7 @@ class ProbeRunner:
         """Cancel sessions that were started ahead and are not needed; True if one of them is still active."""
         return self._sessions.cancel_ahead()
 
-
-def _may_retry(row: ProofProbe, allowance: Allowance) -> bool:
-    """True if only the budget kept a probe from its answer, and there is budget now."""
-    return bool((row.seen or {}).get(UNPAID)) and row.session is None and allowance.live_calls != 0
+    def _may_retry(self, row: ProofProbe, allowance: Allowance) -> bool:
+        """True if only the budget kept a probe from its answer, and there is budget now."""
+        may_pay = allowance.live_calls != 0 and allowance.cost_usd != 0
+        return bool((row.seen or {}).get(UNPAID)) and may_pay and (row.session is None or self.agent is not None)

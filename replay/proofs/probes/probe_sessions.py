@@ -51,6 +51,10 @@ class ProbeSessions:
     reach: LiveReach
     expected: Sequence[ProbeSpec] = ()
 
+    def setup(self, spec: ProbeSpec) -> Setup:
+        """The run, the fork and the overrides of a probe's session."""
+        return self.replays.setup(spec)
+
     def recall_wording(self) -> None:
         """Learn from the stored repeats how models word the same answer."""
         for row in self.rows.all():
@@ -107,7 +111,7 @@ class ProbeSessions:
         share = divide(allowance, len(batch))
         sessions: list[UUID] = []
         for member in batch:
-            session = self._session(member, self.replays.setup(member), share)
+            session = self._session(member, self.setup(member), share)
             if isinstance(session, UUID):
                 sessions.append(session)
             elif member == spec:
@@ -119,8 +123,7 @@ class ProbeSessions:
         new_specs = [
             expected
             for expected in self.expected
-            if self.rows.find(expected) is None
-            and not earlier_sample(self.proof, expected, self.replays.setup(expected))
+            if self._is_new(expected) and not earlier_sample(self.proof, expected, self.setup(expected))
         ]
         limit = _BATCH_LIMIT
         if allowance.live_calls is not None:
@@ -129,10 +132,9 @@ class ProbeSessions:
 
     def _session(self, spec: ProbeSpec, setup: Setup, allowance: Allowance) -> UUID | ProbeResult:
         """Create the session of a probe; return a result if it cannot be created."""
-        graph, payloads = self.replays.graph(setup), self.replays.payloads
-        if spec.repeat and (problem := self.reach.repeat_problem(graph, setup.overrides, payloads)):
+        if problem := self._problem(spec, setup):
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=problem))
-        preparation = prepare.prepare(setup.request(self._policy(spec, allowance)), brief=True)
+        preparation = prepare.prepare(setup.request(self._session_policy(spec, allowance)), brief=True)
         if preparation.plan.refusals:
             detail = preparation.plan.refusals[0].detail
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=detail))
@@ -145,11 +147,18 @@ class ProbeSessions:
             return self._started_elsewhere(spec)
         return session.id
 
-    def _started_elsewhere(self, spec: ProbeSpec) -> UUID:
-        """The session that another worker gave this probe in the meantime."""
-        return ProofProbe.objects.get(proof=self.proof, key=key_of(spec)).session_id or UUID(int=0)
+    def _is_new(self, spec: ProbeSpec) -> bool:
+        """Return whether an expected probe may get a session."""
+        return self.rows.find(spec) is None
 
-    def _policy(self, spec: ProbeSpec, allowance: Allowance) -> Policy:
+    def _problem(self, spec: ProbeSpec, setup: Setup) -> str:
+        """Why a session would not show what it is for; empty if it would."""
+        if not spec.repeat:
+            return ""
+        return self.reach.repeat_problem(self.replays.graph(setup), setup.overrides, self.replays.payloads)
+
+    def _session_policy(self, spec: ProbeSpec, allowance: Allowance) -> Policy:
+        """The policy of a probe's session: that of the proof, within the allowance."""
         budget = self.policy.budget
         limits = {
             "max_live_calls": tighter_limit(budget.max_live_calls, allowance.live_calls),
@@ -165,6 +174,10 @@ class ProbeSessions:
             "tools": self.policy.tools.model_copy(update={"ask": []}),
         }
         return self.policy.model_copy(update=update)
+
+    def _started_elsewhere(self, spec: ProbeSpec) -> UUID:
+        """The session that another worker gave this probe in the meantime."""
+        return ProofProbe.objects.get(proof=self.proof, key=key_of(spec)).session_id or UUID(int=0)
 
     def finish(self, row: ProofProbe, spec: ProbeSpec) -> ProbeResult:
         """Store and return the result of an ended session; raises `PendingSessions` while it is active."""

@@ -30,7 +30,9 @@ from replay.store.fork import build_fork
 from replay.store.graph_loader import load_graph
 from replay.store.payload_reader import Payloads
 from replay.store.run_outcome import validator_verdicts
+from traces.core.vocabulary import RunStatus
 from traces.ingest.outcome_rules import Verdict
+from traces.models import Run
 from traces.payloads.parts import MissingPart
 
 _POLICY: Final = Policy(allow=["model", "retrieval"], semantic_threshold=1.0, max_turns=1_000)
@@ -45,6 +47,8 @@ class RecordedReplays:
     question: EvidenceQuestion
     rule: PassRule | None = None
     payloads: Payloads = field(default_factory=Payloads)
+    # Compare runs from their first step on, and by their own status: of a running agent both are known.
+    whole_runs: bool = False
 
     def __post_init__(self) -> None:
         self._graphs: dict[tuple[UUID, int], Graph] = {}
@@ -123,7 +127,10 @@ class RecordedReplays:
         """The recorded result of a run from the fork on."""
         self._load(run)
         reduce = self._load.signatures
+        fork = 1 if self.whole_runs else fork
         result = recorded_answers.result(run, fork, self.payloads, arguments=self._arguments, reduce=reduce)
+        if self.whole_runs:
+            result = replace(result, failed=Run.objects.filter(id=run, status=RunStatus.FAILED).exists())
         return result if self.rule is None else replace(result, validators=tuple(validator_verdicts(run)))
 
     def probe_result(

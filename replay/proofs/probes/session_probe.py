@@ -1,18 +1,20 @@
 """A probe as a replay session: answered by recordings first, and stopped before it would guess."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 from uuid import UUID
 
 from replay.core.calls import CachedAnswer, Call
 from replay.core.errors import ReplayFailure
 from replay.core.events import Event
 from replay.core.graph import Graph
+from replay.core.vocabulary import FINAL_STATUSES, Engine
 from replay.execution.calls.attempts import AttemptJournal
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.execution.execution import Execution, ordinary_execution
 from replay.execution.live_environment import LiveEnvironment
-from replay.execution.observers import SessionObserver
-from replay.models import ProofProbe, ReplaySession
+from replay.execution.observers import SessionObserver, SharedRecordings
+from replay.models import Proof, ProofProbe, ReplaySession
 from replay.overrides.profile import OverrideProfile
 from replay.proofs.core.types import Side
 from replay.proofs.counterfactual.copied_values import load_links, with_links
@@ -21,7 +23,7 @@ from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMon
 from replay.proofs.probes.probe_sessions import PROBE_MISSED
 from replay.proofs.probes.recorded_answers import Recordings, Signatures
 from replay.proofs.probes.recorded_environment import recorded_answer
-from replay.proofs.probes.setup import Setup, counterpart_of, coupling_of
+from replay.proofs.probes.setup import Setup, counterpart_of, coupling_of, recordings_in_order
 from replay.proofs.probes.stored_probes import COPIES
 from replay.store.payload_reader import Payloads
 from traces.models import Step
@@ -33,6 +35,23 @@ class ProofObserver(SessionObserver):
 
     def wants_diff(self, session_id: UUID) -> bool:
         return not ProofProbe.objects.filter(session_id=session_id).exists()
+
+    def shared_recordings(self, session_id: UUID) -> SharedRecordings | None:
+        """The two runs, and what earlier and running probes of this difference were answered live."""
+        probes = ProofProbe.objects.filter(session_id=session_id).order_by("id")
+        probe = probes.select_related("proof__diff__base", "proof__diff__candidate", "session").first()
+        if probe is None or probe.session is None:
+            return None
+        # One probe after the other looks for an answer, so that no two make the same call live.
+        Proof.objects.select_for_update().get(id=probe.proof_id)
+        other_probes = ProofProbe.objects.filter(
+            proof__diff=probe.proof.diff_id, repeat=0, session__engine=Engine.AGENT
+        )
+        sessions = other_probes.exclude(session=session_id).values_list("session_id", flat=True)
+        side: Side = "base" if probe.ask["side"] == "base" else "candidate"
+        source = probe.session.source_run_id
+        load_runs = partial(recordings_in_order, probe.proof, side, source, FINAL_STATUSES)
+        return SharedRecordings(sessions=[id for id in sessions if id is not None], load_runs=load_runs)
 
 
 def make_execution(session: ReplaySession, payloads: Payloads) -> Execution:

@@ -1,10 +1,11 @@
 """How a probe is replayed: which run, from which step, with which overrides and recordings."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from diffing.models import DiffReport
-from replay.core.vocabulary import COMPLETED
+from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.models import Proof, ProofProbe
 from replay.overrides.policy import Policy
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
@@ -24,7 +25,8 @@ from traces.models import Run
 class Setup:
     """The replay of a probe: a run, a fork and overrides.
 
-    `copies`: links for copied values that only the recordings of both sides together show.
+    `side` is the one whose recording answers first. `copies`: links for copied values that only the recordings of both
+    sides together show.
     """
 
     run: Run
@@ -32,26 +34,36 @@ class Setup:
     overrides: OverrideProfile
     side: Side
     copies: Links = field(default_factory=dict)
+    engine: Engine = Engine.FOLLOW
 
     @property
     def configuration(self) -> str:
         """The digest of what is replayed, equal across proofs."""
         copies = [dump_links(self.copies)] if self.copies else []
-        return digest([str(self.run.id), self.fork, self.overrides.digest, *copies])
+        # A sample of the agent is none of a replay that follows the recording.
+        engine = [str(self.engine)] if self.engine is Engine.AGENT else []
+        return digest([str(self.run.id), self.fork, self.overrides.digest, *copies, *engine])
 
     def request(self, policy: Policy) -> ReplayRequest:
-        return ReplayRequest(run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy)
+        return ReplayRequest(
+            run=str(self.run.id), fork_step=self.fork, overrides=self.overrides, policy=policy, engine=self.engine
+        )
+
+
+def recordings_in_order(proof: Proof, side: Side, source: UUID, statuses: Collection[SessionStatus]) -> list[UUID]:
+    """The runs that answer a probe: its own side's, the other side's, then earlier probes that ended so."""
+    base, candidate = proof.diff.base_id, proof.diff.candidate_id
+    own = [base, candidate] if side == "base" else [candidate, base]
+    own += lineage.runs_between(proof.diff.base, proof.diff.candidate)
+    probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=statuses)
+    earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
+    return [*dict.fromkeys([*own, source, *(run for run in earlier if run is not None)])]
 
 
 def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -> Coupling:
     """The recordings for a replay: its own side's first, then the other side's, then those of earlier probes."""
-    base, candidate = proof.diff.base_id, proof.diff.candidate_id
-    own = [base, candidate] if setup.side == "base" else [candidate, base]
-    own += lineage.runs_between(proof.diff.base, proof.diff.candidate)
-    probes = ProofProbe.objects.filter(proof__diff=proof.diff_id, repeat=0, session__status__in=COMPLETED)
-    earlier = probes.order_by("session__created_at", "id").values_list("session__run_id", flat=True)
     return recorded_answers.coupling(
-        [*own, setup.run.id, *(run for run in earlier if run is not None)],
+        recordings_in_order(proof, setup.side, setup.run.id, COMPLETED),
         source=setup.run.id,
         fork=setup.fork,
         load=load,

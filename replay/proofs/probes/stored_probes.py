@@ -20,7 +20,8 @@ UNPAID: Final = "unpaid"
 
 def dump_spec(spec: ProbeSpec) -> JSONObject:
     atoms = list[JSONValue](sorted(spec.atoms))
-    return {"applied": atoms, "side": spec.side, "clamp": spec.clamp, "repeat": spec.repeat}
+    control: JSONObject = {"control": True} if spec.control else {}
+    return {"applied": atoms, "side": spec.side, "clamp": spec.clamp, "repeat": spec.repeat, **control}
 
 
 def key_of(spec: ProbeSpec) -> str:

@@ -1,21 +1,31 @@
 """Searches whose replays let the agent itself run."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db.models.functions import Now
 from django.test import Client
+from django.utils import timezone
 
+from diffing import services as diffing
 from replay.core.errors import ReplayFailure
-from replay.execution import task_names
+from replay.execution import leases, task_names
 from replay.experiments import scheduler
-from replay.models import Experiment, ReplaySession, Rerun, Runner
-from replay.reruns import answers
-from replay.reruns.answers import CallRefusal
+from replay.models import Experiment, Proof, ProofProbe, ReplaySession, Rerun, Runner
+from replay.reruns import answers, exchanges, tool_calls
+from replay.reruns.answers import CallInFlight, CallRefusal
+from replay.reruns.schemas import ToolQuestion
+from replay.sessions import create, prepare
+from replay.sessions.schemas import ReplayRequest
 from tests.support.agent_requests import first_request
 from tests.support.queues import capture_tasks
-from tests.support.replay_runs import order_desk
+from tests.support.replay_runs import Reply, ToolCall, order_desk
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
 from traces.models import Run
+from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.runs.services import record
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -77,3 +87,55 @@ def test_probes_of_a_bisection_start_the_agent(client: Client, run: Run) -> None
     answer = post(client, path, body)
     assert answer.status_code == 201, answer.json()
     assert {session.engine for session in ReplaySession.objects.all()} == {"agent"}
+
+
+def probe_of(proof: Proof, session: ReplaySession, number: int) -> Rerun:
+    """Make a session a probe, and open its rerun."""
+    rerun = rerun_of(session)
+    ask: JSONObject = {"applied": [], "side": "base", "clamp": None, "repeat": 0}
+    ProofProbe.objects.create(proof=proof, number=number, key=f"k{number}", ask=ask, session=session)
+    return rerun
+
+
+def stored_lines(body: JSONObject, text: str) -> bytes:
+    """The events of a call and its answer, as the gateway stores them."""
+    call = {"provider": "test", "model_id": "m1", "api": "openai.chat", "request": body}
+    answer = {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
+    response = {"status": 200, "api": "openai.chat", "headers": [], "text": json.dumps(answer)}
+    result = {"status": "success", "response": answer, RAW_RESPONSE: response}
+    events = [("model_called", call), ("model_result", result)]
+    lines = [{"event_type": type, "step_id": "s1", "payload": payload} for type, payload in events]
+    return "".join(json.dumps(line) + "\n" for line in lines).encode()
+
+
+def test_probes_of_a_proof_share_live_answers(run: Run) -> None:
+    """An equal call that another probe makes is awaited, and then has its answer: it is paid once."""
+    turns = (ToolCall("get_order", {"order_id": "A-9"}, "lost"), Reply("It is lost."))
+    other = order_desk([("Where is A-9?", turns)], external_id="desk-2")
+    candidate = Run.objects.get(id=record(other).run_id)
+    proof = Proof.objects.create(
+        diff=diffing.diff(base_id=run.id, candidate_id=candidate.id), request={}, worked_at=timezone.now()
+    )
+    override = {"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}
+    body = {"run": str(run.id), "engine": "agent", "overrides": {"overrides": [override]}}
+    preparation = prepare.prepare(ReplayRequest.model_validate(body))
+    first, second, stranger = (create.create(preparation) for _ in range(3))
+    reruns = [probe_of(proof, session, number) for number, session in enumerate((first, second), 1)]
+    sent: JSONObject = {"model": "m1", "messages": [{"role": "user", "content": "Something new."}]}
+    request = replace(first_request(run), provider="test", api="openai.chat").with_body(sent)
+    live = answers.resolve(reruns[0].id, request, owner=leases.new_owner())
+    assert (live.response, live.call_id is not None) == (None, True)
+    with pytest.raises(CallInFlight):
+        answers.resolve(reruns[1].id, request, owner=leases.new_owner())
+    exchanges.store(live.call_id or 0, stored_lines(live.body, "A verse."), app=run.app)
+    shared = answers.resolve(reruns[1].id, request, owner=leases.new_owner())
+    assert shared.response is not None
+    assert b"A verse." in shared.response.body
+    assert reruns[1].calls.get().label == "cached"
+    # Each answer is given once, and a session that is no probe of the proof does not get it.
+    assert answers.resolve(reruns[1].id, request, owner=leases.new_owner()).response is None
+    assert answers.resolve(rerun_of(stranger).id, request, owner=leases.new_owner()).response is None
+    question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": "A-9"})
+    answer = tool_calls.answer(reruns[1], question)
+    assert (answer.decision, answer.output, answer.step) == ("cached", "lost", None)
+    assert tool_calls.answer(reruns[1], question).decision == "refusal"

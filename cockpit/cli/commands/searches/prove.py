@@ -45,6 +45,7 @@ def request_body(
     max_cost: float | None,
     probes: int,
     repeats: int,
+    engine: str | None,
     policy: str | None,
     parts: bool,
     mediators: bool,
@@ -59,6 +60,7 @@ def request_body(
         "parts": parts,
         "mediators": mediators,
         "policy": fork["policy"],
+        **({} if engine is None else {"engine": engine}),
     }
 
 
@@ -140,6 +142,7 @@ def _print_progress(proof: dict[str, Any], last_line: str) -> str:
 
 def _show_plan(plan: dict[str, Any]) -> None:
     console = output.people()
+    starts = [("agent starts", f"up to {plan['agent_starts']}")] if plan["agent_starts"] else []
     output.facts(
         console,
         [
@@ -147,6 +150,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("candidate", plan["candidate_outcome"]),
             ("probes", f"up to {plan['probes']}"),
             ("repeats", f"up to {plan['repeats']}" if plan["sampled"] else "none needed"),
+            *starts,
             ("live calls", f"up to {plan['live_calls']}"),
             ("cost", "unknown" if plan["cost_usd"] is None else f"up to {output.money(plan['cost_usd'])}"),
         ],
@@ -198,6 +202,7 @@ def _facts(findings: dict[str, Any]) -> list[tuple[str, Any]]:
         ("chance", noise["reason"] if noise["p"] is None else f"p = {noise['p']:.3g}: {_unchanged_repeats(noise)}"),
         ("compared", findings["question"]["text"]),
         ("replays", _replays(findings)),
+        ("by", "the agent itself" if findings["agent_ran"] else "following the recordings"),
         ("steps run again", findings["steps_executed"]),
         ("live calls", findings["live_calls"]),
         ("cost", output.money(findings["cost_usd"] if findings["live_calls"] else 0)),

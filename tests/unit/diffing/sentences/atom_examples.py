@@ -65,7 +65,7 @@ def part_titles() -> Iterator[str]:
 
 
 def obstacle_lines() -> Iterator[str]:
-    yield from (obstacles.obstacle(kind, step=STEP) for kind in Obstacle)
+    yield from (obstacles.obstacle(kind, step=STEP, detail="searches are its own") for kind in Obstacle)
     yield obstacles.STAND_IN
 
 
@@ -73,5 +73,6 @@ def gap_lines() -> Iterator[str]:
     ignored_fields = obstacles.dropped_fields("openai", ["seed", "top_k"])
     details = {Gap.CHANGE_IGNORED: ignored_fields, Gap.GUESS: "its tool was removed", Gap.MODEL_UNAVAILABLE: "m1"}
     yield from (obstacles.gap(kind, step=STEP, number=2, detail=details.get(kind, "cancelled")) for kind in Gap)
+    yield from (obstacles.call_difference(path, "“21”", "“22”", 3) for path in ("/messages/0/content", ""))
     yield from (obstacles.unavailable_model(model, 3) for model in ("m1", ""))
     yield obstacles.guess(STEP, "A tool's answer is made up.")

@@ -376,5 +376,5 @@ def proof_lines() -> Iterator[str]:
     for count in (1, 3):
         yield from (proofs.plan_warning(PlanWarning(kind=kind, count=count, reason=MISSING)) for kind in WarningKind)
     yield proofs.no_provider("m1")
-    yield from map(proofs.stage_activity, ("noise", "search", "shares", "parts", "mediators"))
+    yield from map(proofs.stage_activity, ("controls", "noise", "search", "shares", "parts", "mediators"))
     yield proofs.outcome_counts({"base": 3, "candidate": 1, "other": 1, "needs_live": 1, "failed": 1})

@@ -163,8 +163,9 @@ def evidence_view_lines() -> Iterator[str]:
     yield evidence_lines.comparison_line("1 replay (0 live), 1 step re-executed", "the final answer")
     yield from (evidence_lines.exclusion(MODEL, "the reason", kind) for kind in get_args(CertificateKind))
     yield from (
-        evidence_lines.title(has_proof=has_proof, replays=replays)
+        evidence_lines.title(has_proof=has_proof, replays=replays, agent_ran=agent_ran)
         for has_proof, replays in ((True, 4), (False, 4), (False, 0))
+        for agent_ran in (False, True)
     )
     yield evidence_lines.heading(EvidenceVerdict.SINGLE, is_limited=True)
     yield from map(evidence_lines.confidence_label, get_args(Confidence))
@@ -172,6 +173,7 @@ def evidence_view_lines() -> Iterator[str]:
     yield from map(evidence_lines.answer, (None, True, False))
     yield from (evidence_lines.share(0.5, is_sampled=is_sampled) for is_sampled in (True, False))
     yield from (evidence_lines.interaction(PROMPT, MODEL, value) for value in (1.0, -0.5))
+    yield evidence_lines.control_replay("base")
     for repeats in (1, 6):
         yield evidence_lines.repeat_replay("base", repeats)
         yield evidence_lines.clamp_replay(5, repeats)

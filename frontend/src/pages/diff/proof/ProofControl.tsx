@@ -41,7 +41,7 @@ export function ProofControl({ proofs }: { proofs: ProofState }): ReactElement {
       ) : (
         <Offer onOpen={dialog.open} />
       )}
-      {isOpen && <ProveDialog diff={report.id} onClose={dialog.close} />}
+      {isOpen && <ProveDialog diff={report.id} app={report.base.app} onClose={dialog.close} />}
     </>
   );
 }

@@ -1,12 +1,13 @@
 // A proof request while it is edited.
 import type { SparseProof } from "@/api/diffs/proofs";
-import type { CheapestExperiment, Findings } from "@/api/schema";
+import type { CheapestExperiment, Engine, Findings } from "@/api/schema";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import type { QuestionKind } from "./wording";
 
 export interface ProofDraft {
   question: QuestionKind;
+  engine: Engine;
   checks: CheckDraft[];
   choice: JudgementDraft;
   probes: number;
@@ -18,6 +19,7 @@ export interface ProofDraft {
 
 export const FIRST_DRAFT: ProofDraft = {
   question: "answer",
+  engine: "follow",
   checks: [{ kind: "contains", text: "" }],
   choice: NO_JUDGEMENT,
   probes: 200,
@@ -42,6 +44,7 @@ export function draftProblem(draft: ProofDraft): string | null {
 export function toProof(draft: ProofDraft, plannedCalls: number | null = null): SparseProof {
   return {
     question: draft.question,
+    engine: draft.engine,
     ...((needsChecks(draft.question) || isOutcomeQuestion(draft.question)) && { checks: checksOf(draft.checks) }),
     ...(draft.question === "judgement" && judgementOf(draft.choice)),
     budget: {
@@ -54,9 +57,12 @@ export function toProof(draft: ProofDraft, plannedCalls: number | null = null): 
 }
 
 /** The same question with the live calls that would decide it. Earlier results are reused. */
-export function toDecidingProof({ question }: Findings, { live_calls: calls }: CheapestExperiment): SparseProof {
+export function toDecidingProof(
+  { question, agent_ran: agentRan }: Findings,
+  { live_calls: calls }: CheapestExperiment,
+): SparseProof {
   return {
-    ...toProof(FIRST_DRAFT, calls),
+    ...toProof({ ...FIRST_DRAFT, engine: agentRan ? "agent" : "follow" }, calls),
     question: question.kind,
     ...(question.checks.length > 0 && { checks: question.checks }),
     ...(question.kind === "judgement" && {

@@ -58,9 +58,11 @@ export const PURPOSES: Record<ProbeEvidence["purpose"], string> = {
   part: "find the part that matters",
   clamp: "check whether the effect passes through this step",
   repeat: "repeat unchanged, to measure chance",
+  control: "check that the agent does what is recorded",
 };
 
 const STAGES: Record<ProofProgress["stage"], string> = {
+  controls: "starting the agent unchanged",
   noise: "ruling out chance",
   search: "looking for the cause",
   shares: "weighing the changes",
@@ -113,6 +115,7 @@ export function probeWords(
 function runOf(probe: ProbeEvidence, titles: ReadonlyMap<string, string>, allChanges: ReadonlySet<string>): string {
   const side = probe.side === "base" ? "The base" : "The candidate";
   if (probe.clamped !== null) return `${side}, with the base's output at step ${probe.clamped}`;
+  if (probe.purpose === "control") return `The agent, unchanged, with the recording of ${side.toLowerCase()}`;
   const unchangedCount = probe.side === "base" ? 0 : allChanges.size;
   const isOwnRun = probe.applied.length === unchangedCount && probe.applied.every((id) => allChanges.has(id));
   if (probe.purpose === "repeat" && isOwnRun) return `${side} again, unchanged`;
@@ -158,9 +161,10 @@ export function strongestEvidence(evidence: readonly Evidence[]): Evidence | nul
 }
 
 /** The price of a proof before it starts, as the note beside its button. */
-export function planWords({ probes, repeats, live_calls: calls, cost_usd: cost }: ProofPlan): string {
+export function planWords({ probes, repeats, agent_starts: starts, live_calls: calls, cost_usd: cost }: ProofPlan): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `up to ${money(cost)}`;
-  return `about ${pluralize(probes + repeats, "replay")} · ${pluralize(calls, "live call")} · ${price}`;
+  const work = starts > 0 ? `up to ${pluralize(starts, "start")} of the agent` : `about ${pluralize(probes + repeats, "replay")}`;
+  return `${work} · ${pluralize(calls, "live call")} · ${price}`;
 }
 
 /** What a finished proof took, as the note beside the verdict. */

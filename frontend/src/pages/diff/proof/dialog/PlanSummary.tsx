@@ -61,6 +61,12 @@ export function PlanFacts({ plan }: { plan: ProofPlan }): ReactElement {
         about {count(plan.probes)}
         {plan.repeats > 0 && <span className="muted"> and {pluralize(plan.repeats, "repeat")} to rule out chance</span>}
       </dd>
+      {plan.agent_starts > 0 && (
+        <>
+          <dt>Starts of the agent</dt>
+          <dd>up to {count(plan.agent_starts)}</dd>
+        </>
+      )}
     </dl>
   );
 }

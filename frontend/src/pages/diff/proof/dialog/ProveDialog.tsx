@@ -8,6 +8,8 @@ import type { ProofPlan } from "@/api/schema";
 import { isOutcomeQuestion } from "@/domain/checks/passQuestion";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
+import { EngineChoice } from "@/features/runners/engine/EngineChoice";
+import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { LazyDetails } from "@/ui/LazyDetails";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "../draft";
 import { PlanFacts, PlanRemarks, testCount } from "./PlanSummary";
@@ -17,13 +19,16 @@ import classes from "./ProveDialog.module.css";
 
 interface Props {
   diff: string;
+  app: string;
   onClose: () => void;
 }
 
 /** Set up a proof: what it does in one sentence, its price, and a button. The rest is folded. */
-export function ProveDialog({ diff, onClose }: Props): ReactElement {
+export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
   const [draft, setDraft] = useState<ProofDraft>(FIRST_DRAFT);
   const problem = draftProblem(draft);
+  const runsAgent = draft.engine === "agent";
+  const runners = useOnlineRunners(runsAgent ? app : null);
   const [debouncedRequest] = useDebouncedValue(toProof(draft), 300);
   const {
     data: plan,
@@ -36,14 +41,22 @@ export function ProveDialog({ diff, onClose }: Props): ReactElement {
   const isStale = isFetching || JSON.stringify(debouncedRequest) !== JSON.stringify(toProof(draft));
   const plannedCalls = plan?.live_calls ?? 0;
   const start = useProof(diff, toProof(draft, plannedCalls), onClose);
-  const isBlocked = problem !== null || !plan || error !== null || plan.refusals.length > 0;
+  const hasNoRunner = runsAgent && !runners?.length;
+  const isBlocked = problem !== null || !plan || error !== null || plan.refusals.length > 0 || hasNoRunner;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
         <p>
           Forkpoint replays the base with {testCount(plan) > 1 ? "each change alone" : "only the change"}, and the
-          candidate without it, to see which answer each gives. No side effect is repeated.
+          candidate without it, to see which answer each gives.{!runsAgent && " No side effect is repeated."}
         </p>
+        <EngineChoice
+          app={app}
+          engine={draft.engine}
+          runners={runners}
+          onChange={(engine) => setDraft({ ...draft, engine })}
+          following="The recordings show what the agent's code makes of an answer. Where they do not, a test stays open."
+        />
         {!problem && error && (
           <p className="failed" role="alert">
             {error.message}

@@ -1,4 +1,4 @@
-// Descriptions of runners in the fork panel.
+// Descriptions of runners where an engine is chosen.
 import type { RunnerView } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 

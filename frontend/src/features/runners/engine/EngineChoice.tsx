@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Engine, RunnerView } from "@/api/schema";
 import { paths } from "@/app/paths";
-import { RunnerStart } from "@/features/runners/RunnerStart";
+import { RunnerStart } from "../RunnerStart";
 import { runnersWords } from "./wording";
 import classes from "./EngineChoice.module.css";
 
@@ -19,10 +19,14 @@ interface Props {
   /** The runners of the app that are online; undefined while they are not known. */
   runners: readonly RunnerView[] | undefined;
   onChange: (engine: Engine) => void;
+  /** What happens where the recording is followed. */
+  following?: string;
 }
 
+const FOLLOWING = "Forkpoint repeats the recorded steps and calls the models and safe tools that the change reaches.";
+
 /** Who decides what the replay does: the recording, or the agent's own code. */
-export function EngineChoice({ app, engine, runners, onChange }: Props): ReactElement {
+export function EngineChoice({ app, engine, runners, onChange, following = FOLLOWING }: Props): ReactElement {
   return (
     <section className={classes.engine} aria-label="Engine">
       <SegmentedControl<Engine | "">
@@ -36,7 +40,7 @@ export function EngineChoice({ app, engine, runners, onChange }: Props): ReactEl
       {engine === undefined ? (
         <p>Planning…</p>
       ) : engine === "follow" ? (
-        <p>Forkpoint repeats the recorded steps and calls the models and safe tools that the change reaches.</p>
+        <p>{following}</p>
       ) : runners === undefined ? (
         <p>Looking for runners of {app}…</p>
       ) : runners.length > 0 ? (

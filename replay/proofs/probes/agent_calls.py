@@ -1,0 +1,76 @@
+"""What a rerun of the agent shows about a probe: whether it left the recording before anything was changed, and why."""
+
+from dataclasses import dataclass
+
+from diffing.sentences.atoms.obstacles import Gap, call_difference, gap
+from replay.core.vocabulary import RerunDecision
+from replay.models import Rerun, RerunCall
+from traces.core.json_access import as_integer, as_text, text_or_json
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, Reason, StepType
+from traces.models import Step
+
+# Characters of a value in a reason.
+_SHORT = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Why a model call got no answer. A `blocked` one would have been answered within a larger budget."""
+
+    reason: str
+    is_blocked: bool
+
+
+def early_divergence(rerun: Rerun) -> str:
+    """Why a probe is no evidence: a call that is not recorded came before any change; empty if none did."""
+    tool_calls = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.OVERRIDDEN)
+    changed_at = tool_calls.order_by("at").values_list("at", flat=True).first()
+    for call in _calls(rerun):
+        if changed_at is not None and changed_at <= call.at:
+            return ""
+        if call.sequence_no is None:
+            return gap(Gap.AGENT_DIVERGED, detail=_difference(call))
+        if _is_changed(call):
+            return ""
+    return ""
+
+
+def missing_call(rerun: Rerun) -> str:
+    """Why an agent that was started unchanged did not do what is recorded: a call that it did not make."""
+    numbers = {call.sequence_no for call in _calls(rerun)}
+    models = Step.objects.filter(run_id=rerun.source_run_id, type=StepType.MODEL).order_by("sequence_no")
+    left_numbers = (no for no in models.values_list("sequence_no", flat=True) if no not in numbers)
+    number = next(left_numbers, None)
+    return "" if number is None else gap(Gap.AGENT_SKIPPED_CALLS, number=number)
+
+
+def refusal(rerun: Rerun) -> Refusal | None:
+    """The first model call that got no answer; None if all got one."""
+    call = next((call for call in _calls(rerun) if not call.label), None)
+    if call is None:
+        return None
+    reason = as_text(call.detail.get("refusal"))
+    if rerun.is_live and "block" not in call.detail:
+        return Refusal(reason=reason, is_blocked=False)
+    return Refusal(reason=gap(Gap.AGENT_UNANSWERED, detail=_difference(call)), is_blocked=True)
+
+
+def _calls(rerun: Rerun) -> list[RerunCall]:
+    return [*rerun.calls.filter(attempt=rerun.attempt).defer("exchange").order_by("id")]
+
+
+def _is_changed(call: RerunCall) -> bool:
+    """Return whether a recorded call got another answer than the recorded one."""
+    is_recorded = call.label == Label.EXACT or (call.reason == Reason.CACHE_NORMALISED and "matched" not in call.detail)
+    return not is_recorded
+
+
+def _difference(call: RerunCall) -> str:
+    difference: JSONObject = call.difference or {}
+    old, new = (_quote(difference.get(name)) for name in ("old", "new"))
+    return call_difference(as_text(difference.get("path")), old, new, as_integer(difference.get("step")) or 0)
+
+
+def _quote(value: JSONValue) -> str:
+    return f"“{text_or_json(value)[:_SHORT]}”"
