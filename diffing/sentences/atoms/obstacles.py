@@ -61,6 +61,7 @@ class Gap(StrEnum):
     AGENT_SKIPPED_CALLS = "agent_skipped_calls"
     AGENT_OUTCOME = "agent_outcome"
     AGENT_ENDED = "agent_ended"
+    AGENT_CHANGE_LOST = "agent_change_lost"
     AGENT_UNANSWERED = "agent_unanswered"
     AGENT_NOT_STARTED = "agent_not_started"
     AGENT_UNLIKE_RECORDINGS = "agent_unlike_recordings"
@@ -123,6 +124,7 @@ _GAPS: Final[Mapping[Gap, str]] = {
     Gap.AGENT_DIVERGED: "the agent left the recording before anything was changed, so this replay shows nothing about "
     "the changes: {detail}",
     Gap.AGENT_SKIPPED_CALLS: "the agent, started unchanged, did not make the recorded call of step {number}",
+    Gap.AGENT_CHANGE_LOST: "a change of one step could not be applied to what the agent did in its place ({step})",
     Gap.AGENT_ENDED: "the agent ended with an error",
     Gap.AGENT_OUTCOME: "the agent, started unchanged, made the recorded calls and came to another outcome ({detail})",
     Gap.AGENT_UNANSWERED: "the agent made a call that no run recorded, and no live call is left in the budget: "

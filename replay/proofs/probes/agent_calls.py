@@ -1,14 +1,18 @@
 """What a rerun of the agent shows about a probe: whether it left the recording before anything was changed, and why."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from diffing.sentences.atoms.obstacles import Gap, call_difference, gap
+from diffing.sentences.atoms.obstacles import Gap, call_difference, gap, step_name
 from replay.core.vocabulary import RerunDecision
-from replay.models import Rerun, RerunCall
-from traces.core.json_access import as_integer, as_text, text_or_json
+from replay.models import ReplaySession, Rerun, RerunCall
+from replay.overrides.profile import Override, OverrideProfile
+from traces.core.json_access import as_integer, as_object, as_text, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
+from traces.payloads.messages import ModelRequest
+from traces.storage import artifacts
 
 # Characters of a value in a reason.
 _SHORT = 100
@@ -43,6 +47,50 @@ def missing_call(rerun: Rerun) -> str:
     left_numbers = (no for no in models.values_list("sequence_no", flat=True) if no not in numbers)
     number = next(left_numbers, None)
     return "" if number is None else gap(Gap.AGENT_SKIPPED_CALLS, number=number)
+
+
+def unapplied_change(session: ReplaySession) -> str:
+    """Why a probe is no evidence: a change of one step that did not reach what the agent did in its place."""
+    entries = OverrideProfile.model_validate(session.profile.profile).overrides
+    own_entries = [entry for entry in entries if entry.match.step is not None]
+    if not own_entries:
+        return ""
+    sources = {str(step.sequence_no): step for step in Step.objects.filter(run=session.source_run)}
+    steps = [*Step.objects.filter(run=session.run_id).order_by("sequence_no")]
+    inputs = artifacts.available([step.input_ref for step in (*sources.values(), *steps)])
+    for entry in own_entries:
+        source = sources.get(str(entry.match.step))
+        for step in steps if source is not None else []:
+            if source is not None and _lacks(entry, step, source, inputs):
+                return gap(
+                    Gap.AGENT_CHANGE_LOST, step=step_name(step.sequence_no, step.type, step.tool_name or step.model)
+                )
+    return ""
+
+
+def _lacks(entry: Override, step: Step, source: Step, inputs: Mapping[str, JSONValue]) -> bool:
+    """Return whether a step of the agent lacks a change: a result that it kept, or a text in a new call."""
+    if step.source_step == source.id:
+        sets_output = entry.tool is not None or "output" in entry.sets
+        return sets_output and step.reason != Reason.OPERATOR_OVERRIDE
+    if step.type != StepType.MODEL or step.source_step is not None:
+        return False
+    own, old = (ModelRequest(inputs.get(ref)).messages for ref in (step.input_ref, source.input_ref))
+    if entry.prompt is not None and entry.prompt.system is not None:
+        text = _system_text(old)
+        if text and text == _system_text(own) != entry.prompt.system:
+            return True
+    passages = [(edit.index, passage) for edit in entry.messages or () for passage in edit.passages or ()]
+    return any(passage.before in str(_content(own, index)) for index, passage in passages)
+
+
+def _system_text(messages: Sequence[JSONValue]) -> str:
+    roles = {"system", "developer"}
+    return next((str(_content([message], 0)) for message in messages if as_object(message).get("role") in roles), "")
+
+
+def _content(messages: Sequence[JSONValue], index: int) -> JSONValue:
+    return as_object(messages[index]).get("content") if index < len(messages) else ""
 
 
 def refusal(rerun: Rerun) -> Refusal | None:

@@ -192,7 +192,7 @@ class AgentSessions(ProbeSessions):
 
     def finish(self, row: ProofProbe, spec: ProbeSpec) -> ProbeResult:
         """Store and return the result of an ended session; raises `PendingSessions` while its agent runs or waits."""
-        session = ReplaySession.objects.select_related("rerun").get(proof_probes=row)
+        session = ReplaySession.objects.select_related("rerun", "profile").get(proof_probes=row)
         if session.status not in FINAL_STATUSES:
             raise PendingSessions(session.id)
         result = self._result(session, spec)
@@ -213,6 +213,8 @@ class AgentSessions(ProbeSessions):
         if session.status not in COMPLETED or session.run_id is None or rerun is None:
             missing = gap(Gap.AGENT_FAILED, detail=session.error or f"the replay was {session.status}")
             return ProbeResult(outcome=ProbeOutcome.FAILED, missing=missing, **spending)
+        if problem := agent_calls.unapplied_change(session):
+            return ProbeResult(outcome=ProbeOutcome.FAILED, missing=problem, **spending)
         result = self._outcome(session, spec, cost)
         return self._control_result(result, spec, rerun) if spec.control else result
 

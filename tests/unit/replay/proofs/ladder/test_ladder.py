@@ -352,3 +352,49 @@ class Eager(TrueLab):
 def test_unused_probes_count_as_spending() -> None:
     proof = prove(case(2), Eager(needs("a")), Budget())
     assert (proof.live_calls, proof.cost_usd) == (3, 0.5)
+
+
+@dataclass
+class BatchLab(TrueLab):
+    """A prober that runs announced probes side by side."""
+
+    def __post_init__(self) -> None:
+        self.announcements: list[list[ProbeSpec]] = []
+
+    def expect(self, specs: Sequence[ProbeSpec]) -> None:
+        self.announcements.append([*specs])
+
+    def ahead(self) -> Spending:
+        return Spending()
+
+
+def test_certain_probes_are_announced_together() -> None:
+    lab = BatchLab(needs("a"))
+    prove(case(2), lab, Budget())
+    one, other = frozenset("a"), frozenset("b")
+    assert lab.announcements[0] == [ProbeSpec(atoms=frozenset(), side="candidate")]
+    assert lab.requests[2] == ProbeSpec(atoms=one, side="base")
+    assert lab.announcements[2] == [
+        ProbeSpec(atoms=other, side="candidate"),
+        ProbeSpec(atoms=other, side="base"),
+        ProbeSpec(atoms=one, side="candidate"),
+    ]
+
+
+def test_agent_unlike_the_recordings_proves_nothing() -> None:
+    lab = TrueLab(needs("a"))
+    proof = prove(case(1, obstacle="the agent does something else", runs_agent=True), lab, Budget())
+    assert (proof.verdict, proof.confidence, proof.primary, lab.requests) == ("inconclusive", "low", [], [])
+    assert proof.conclusion == "Nothing was proved: the agent does something else."
+    assert (proof.agent_ran, proof.cheapest_experiment) == (True, None)
+
+
+def test_base_that_reverting_does_not_restore_names_no_cause() -> None:
+    """The agent reproduces the candidate alone, and without any of the changes it does not do what the base did."""
+    proof = prove(
+        case(2, home="candidate"),
+        TrueLab(lambda subset: ProbeOutcome.CANDIDATE if "a" in subset else ProbeOutcome.OTHER),
+        Budget(),
+    )
+    assert (proof.verdict, proof.primary) == ("inconclusive", [])
+    assert "was not recorded" in proof.conclusion
