@@ -161,9 +161,16 @@ export function strongestEvidence(evidence: readonly Evidence[]): Evidence | nul
 }
 
 /** The price of a proof before it starts, as the note beside its button. */
-export function planWords({ probes, repeats, agent_starts: starts, live_calls: calls, cost_usd: cost }: ProofPlan): string {
+export function planWords({
+  probes,
+  repeats,
+  agent_starts: starts,
+  live_calls: calls,
+  cost_usd: cost,
+}: ProofPlan): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : `up to ${money(cost)}`;
-  const work = starts > 0 ? `up to ${pluralize(starts, "start")} of the agent` : `about ${pluralize(probes + repeats, "replay")}`;
+  const work =
+    starts > 0 ? `up to ${pluralize(starts, "start")} of the agent` : `about ${pluralize(probes + repeats, "replay")}`;
   return `${work} · ${pluralize(calls, "live call")} · ${price}`;
 }
 
