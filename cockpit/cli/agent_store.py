@@ -9,8 +9,9 @@ from cockpit.cli import in_process
 from cockpit.cli.client import Api, connect
 from cockpit.cli.errors import Exit, Failure
 from forkpoint.bootstrap.gateway import Server
-from forkpoint.bootstrap.network import Host
-from forkpoint.bootstrap.rerun import Agent, Confinement
+from forkpoint.bootstrap.rerun import Agent
+from forkpoint.confinement.limits import Confinement
+from forkpoint.confinement.network import Host
 
 
 @dataclass(frozen=True, kw_only=True)

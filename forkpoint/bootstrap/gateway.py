@@ -1,6 +1,7 @@
 """`forkpoint record --gateway`: run a program in any language, with its model calls through the server's gateway."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,26 +151,29 @@ def run_client(
     *,
     output: int | None = None,
     timeout_s: float | None = None,
-    limit: Callable[[], None] | None = None,
+    confine: Callable[[list[str]], list[str]] = list,
 ) -> int:
     """Run a program with its model calls through the session at this address, and return its exit code.
 
-    Its process calls `limit` before the program starts.
+    `confine` returns a command that runs another one with limits.
     """
     command, variables = client_program(words, environment, url, client)
     try:
-        process = subprocess.Popen(command, env=variables, stdout=output, preexec_fn=limit)  # noqa: PLW1509 - no threads
+        process = subprocess.Popen(confine(command), env=variables, stdout=output)
     except OSError as error:
         raise CannotRun(f"cannot run {words[0]}: {error.strerror}", BAD_INPUT) from error
-    except subprocess.SubprocessError as error:
-        raise CannotRun(f"cannot run {words[0]}: its network cannot be restricted", UNAVAILABLE) from error
     return _wait(process, timeout_s)
 
 
 def client_program(
     words: Sequence[str], environment: Mapping[str, str], url: str, client: str
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the command and the environment of a program whose model calls go through the session at this address."""
+    """Return the command and the environment of a program whose model calls go through the session at this address.
+
+    Raise `CannotRun` if there is no such program.
+    """
+    if shutil.which(words[0], path=environment.get("PATH")) is None:
+        raise CannotRun(f"cannot run {words[0]}: no such program", BAD_INPUT)
     return clients.command(words, url, client), {**environment, **clients.variables(environment, url)}
 
 

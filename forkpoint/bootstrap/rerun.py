@@ -6,13 +6,14 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from uuid import uuid4
 
 from forkpoint.bootstrap import child_environment
 from forkpoint.bootstrap.clients import CLIENT_HELP, CLIENTS
@@ -24,9 +25,9 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
-from forkpoint.bootstrap.landlock import connect_limit, is_supported
-from forkpoint.bootstrap.left_processes import end_left_processes
-from forkpoint.bootstrap.network import Host
+from forkpoint.confinement.left_processes import MARK, end_left_processes
+from forkpoint.confinement.limits import Confinement
+from forkpoint.confinement.network import Host
 from forkpoint.gateway_run import VARIABLE
 
 # The agent does not do what its recording says.
@@ -89,7 +90,7 @@ def _run(
     confinement = Confinement(
         hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
     )
-    print(confinement.description(server), file=sys.stderr)
+    print(confinement.description(server.url), file=sys.stderr)
     return run_agent(server, session, Agent(words, environment, options.client, options.timeout), confinement)
 
 
@@ -113,52 +114,18 @@ class Agent:
         return [word.replace(INPUT, text) for word in self.words]
 
 
-@dataclass(frozen=True)
-class Confinement:
-    """The hosts besides the server to which a Python program may connect, None for all, and whether its clock starts
-    with the recording.
+def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement, mark: str) -> dict[str, str]:
+    """Return the environment of an agent in an open rerun, without the addresses of the providers.
+
+    `mark` is that of this start, by which its processes are recognised.
     """
-
-    hosts: Sequence[str] | None = ()
-    is_frozen: bool = False
-
-    def variables(self, server: Server, session: Any) -> dict[str, str]:
-        """Return the variables that name the hosts, the clock and the random numbers of a Python program."""
-        variables: dict[str, str] = {}
-        if self.hosts is not None:
-            variables["FORKPOINT_HOSTS"] = ",".join(self._all_hosts(server))
-        if self.is_frozen:
-            variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
-        return variables
-
-    def limit(self, server: Server) -> Callable[[], None] | None:
-        """Return what enforces the ports of the hosts in processes of any language; None if nothing can."""
-        ports = [Host.parse(host).port for host in self._all_hosts(server)] if self.hosts is not None else [None]
-        known_ports = [port for port in ports if port is not None]
-        return connect_limit(known_ports) if len(known_ports) == len(ports) and is_supported() else None
-
-    def description(self, server: Server) -> str:
-        """Return which connections are checked, and by what."""
-        if self.hosts is None:
-            return "Network: the program may connect to every host"
-        guard = "Python checks hosts" + (", the kernel TCP ports of all programs" if self.limit(server) else "")
-        return f"Network: the program may connect to {', '.join(self._all_hosts(server))} ({guard})"
-
-    def _all_hosts(self, server: Server) -> list[str]:
-        address = urlsplit(server.url)
-        port = address.port or (443 if address.scheme == "https" else 80)
-        host = f"[{address.hostname}]" if ":" in str(address.hostname) else address.hostname
-        return [f"{host}:{port}", *(self.hosts or ())]
-
-
-def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement) -> dict[str, str]:
-    """Return the environment of an agent in an open rerun, without the addresses of the providers."""
     variables = child_environment(agent.environment, rerun=session["id"])
     return {
         **variables,
+        MARK: mark,
         VARIABLE: _gateway_run(session),
         **placeholders(agent.environment, session["placeholder_key"]),
-        **confinement.variables(server, session),
+        **confinement.variables(server.url, session),
     }
 
 
@@ -185,12 +152,13 @@ def run_agent(
 
     `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
     """
-    variables = agent_variables(server, session, agent, confinement)
+    mark = uuid4().hex
+    variables = agent_variables(server, session, agent, confinement, mark)
     command = agent.command(session["input"])
     url = server.url + session["path"]
-    limits: Any = {"timeout_s": agent.timeout_s, "limit": confinement.limit(server)}
+    limits: Any = {"timeout_s": agent.timeout_s, "confine": partial(confinement.limited_command, server=server.url)}
     code = run_client(command, variables, url, agent.client, output=output, **limits)
-    if count := end_left_processes(session["id"]):
+    if count := end_left_processes(mark):
         print(f"Processes that the program left behind are ended: {count}", file=sys.stderr)
     end = {"exit_code": code, "write_run": writes_run}
     return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, Final
 
+from forkpoint.confinement.left_processes import end_left_processes
+
 # The agent may tidy up for this long.
 _GRACE_S: Final = 5.0
 _LONGEST_LINE: Final = 4_000
@@ -15,13 +17,17 @@ Print = Callable[[str, str], None]
 
 
 class Child:
-    """A running agent. `print_line` gets the stream and the text of each line, `report` the exit code."""
+    """A running agent. `print_line` gets the stream and the text of each line, `report` the exit code.
+
+    `mark` is in the environment of its processes, so that those which leave the group are found.
+    """
 
     def __init__(
         self,
         words: Sequence[str],
         environment: Mapping[str, str],
         *,
+        mark: str,
         text: str | None,
         print_line: Print,
         report: Callable[[int], None],
@@ -36,6 +42,7 @@ class Child:
             # So that all of its processes can be ended, and a Ctrl+C in the runner's terminal does not reach them.
             start_new_session=True,
         )
+        self._mark = mark
         self._print = print_line
         self._report = report
         self._lock = threading.Lock()
@@ -74,9 +81,12 @@ class Child:
         with self._lock:
             self._has_ended = True
             code = process.wait()
+        count = end_left_processes(self._mark)
         for reader in readers:
-            # A process that left the group may keep the pipe open.
+            # A process without the mark may keep the pipe open.
             reader.join(_GRACE_S)
+        if count:
+            self._print("stderr", f"forkpoint: processes that the agent left behind are ended: {count}")
         self._report(code)
 
     def _read(self, name: str, stream: IO[bytes]) -> None:

@@ -16,7 +16,9 @@ from typing import Any, Final
 from uuid import uuid4
 
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program
-from forkpoint.bootstrap.rerun import INPUT, Agent, Confinement, add_agent_options, agent_variables
+from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
+from forkpoint.confinement.left_processes import start_guardian
+from forkpoint.confinement.limits import Confinement
 from forkpoint.runner import inputs
 from forkpoint.runner.agents import RunningAgent, RunningAgents
 from forkpoint.runner.child import Child
@@ -75,13 +77,16 @@ class Runner:
             raise CannotRun("a runner needs websockets: pip install 'forkpoint[runner]'", BAD_INPUT) from None
 
     def serve(self) -> int:
-        """Serve until a signal or a refusal; agents end with their runner."""
+        """Serve until a signal or a refusal; agents end with their runner, however it ends."""
+        guardian = start_guardian(self._process)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
         try:
             return self._reconnect()
         finally:
             self._agents.end_all(Child.end_now)
+            if guardian is not None:
+                guardian.communicate()
 
     def _stop(self, *_: object) -> None:
         self._stop_event.set()
@@ -135,6 +140,7 @@ class Runner:
             raise CannotRun(f"{self._server.url} does not answer as a Forkpoint server", UNAVAILABLE) from error
         command = " ".join(self._agent.words)
         self._note(f"{self._name} waits for replays of {self._options.app}, to run: {command}")
+        self._note(self._confinement.description(self._server.url))
         for agent in self._agents:
             agent.repeat()
         is_over = threading.Event()
@@ -197,7 +203,8 @@ class Runner:
 
     def _launch(self, agent: RunningAgent, start: Start) -> None:
         """Start the agent as `forkpoint rerun` does; its files are deleted when it has ended."""
-        variables = agent_variables(self._server, start.rerun, self._agent, self._confinement)
+        mark = f"{self._process}/{uuid4().hex}"
+        variables = agent_variables(self._server, start.rerun, self._agent, self._confinement, mark)
         folder = tempfile.TemporaryDirectory(prefix="forkpoint-")
         words = inputs.words_of(self._agent, self._input, start.rerun["input"], folder)
         url = self._server.url + start.rerun["path"]
@@ -208,9 +215,11 @@ class Runner:
             if agent.end is None:
                 agent.report(code)
 
+        # This is the main thread, which ends last.
         agent.child = Child(
-            command,
+            self._confinement.limited_command(command, self._server.url),
             environment,
+            mark=mark,
             text=inputs.text_of(start.rerun["input"]) if self._input == "stdin" else None,
             print_line=agent.print_line,
             report=report,

@@ -30,7 +30,7 @@ def start() -> None:
             # Also for an agent none of whose libraries the SDK knows.
             importlib.import_module("forkpoint.capture.process_run").process_run()
         if text := os.environ.get("FORKPOINT_HOSTS"):
-            importlib.import_module("forkpoint.bootstrap.network").guard_network(text)
+            importlib.import_module("forkpoint.confinement.network").guard_network(text)
         if text := os.environ.get("FORKPOINT_FREEZE"):
             importlib.import_module("forkpoint.bootstrap.clock").freeze(text)
 

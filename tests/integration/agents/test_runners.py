@@ -1,12 +1,12 @@
 """Replays in which a runner starts the agent again."""
 
-import os
-import signal
+import errno
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from forkpoint.confinement.trampoline import enforces_ports
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.integration.agents.conftest import StartRunner, ended, fork, get, post, printed
 from tests.services.server import Server
@@ -28,6 +28,21 @@ _FIRST = """
 """
 KILLED_AGENT = AGENTS["chat"].replace("    messages +=", _FIRST.format(stop="os.kill(0, 9)") + "    messages +=")
 HANGING_AGENT = AGENTS["chat"].replace("    messages +=", _FIRST.format(stop="time.sleep(600)") + "    messages +=")
+# Leaves a process behind, in a session of its own.
+LEAVING = "    print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)\n"
+LEAVING_AGENT = HANGING_AGENT.replace(
+    "        print(os.getpid()", f"        import subprocess\n    {LEAVING}        print(os.getpid()"
+)
+CONFINED_AGENT = """
+import socket, subprocess, sys
+code = "import socket, sys; print(socket.socket().connect_ex(('127.0.0.1', int(sys.argv[1]))), flush=True)"
+subprocess.run([sys.executable, "-I", "-c", code, sys.argv[2]])
+try:
+    socket.create_connection(("127.0.0.1", int(sys.argv[2])))
+except PermissionError:
+    subprocess.Popen(["sleep", "600"], start_new_session=True)
+sys.exit("no such order: " + sys.argv[1])
+"""
 ENDLESS_AGENT = """
 import subprocess, sys, time
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
@@ -64,13 +79,13 @@ def test_killed_agent_starts_again_with_the_same_answers(
 def test_another_runner_goes_on_when_one_is_lost(
     server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
 ) -> None:
-    lost = start_runner(HANGING_AGENT, "plain", str(tmp_path / "mark"), options=("--name", "first"))
+    lost = start_runner(LEAVING_AGENT, "plain", str(tmp_path / "mark"), options=("--name", "first"))
     before = len(models.requests)
     changed = {**LIVE, "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Wait."}}]}}
     session = fork(server, run, **changed)
-    pid = first_line(server, session)
+    pids = [int(text) for _, text in wait_until(lambda: printed(server, session)[1:] and printed(server, session), 30)]
     lost.kill()
-    os.kill(int(pid), signal.SIGKILL)
+    wait_until(lambda: not any(is_running(pid) for pid in pids), 30)
     wait_until(lambda: get(server, f"/replays/{session}")["status"] == "awaiting_operator", 30)
     start_runner(HANGING_AGENT, "plain", str(tmp_path / "mark"), options=("--name", "second"))
     view = ended(server, session)
@@ -102,9 +117,21 @@ def is_running(pid: int) -> bool:
     return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_failed_agent_is_compared_and_says_why(server: Server, run: str, start_runner: StartRunner) -> None:
-    start_runner("import sys; sys.exit('no such order: ' + sys.argv[1])", "{input}")
+def test_failed_agent_had_the_limits_of_a_rerun(
+    server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
+) -> None:
+    port = models.url.rpartition(":")[2]
+    start_runner(CONFINED_AGENT, "{input}", port)
     session = ended(server, fork(server, run))
     assert (session["status"], session["exit_code"]) == ("failed_execution", 1)
     assert "before its first model call" in session["error"]
-    assert printed(server, session["id"]) == [("stderr", "no such order: Weather and time?")]
+    place = f"127.0.0.1:{port}"
+    refusal = f"forkpoint: a rerun may not connect to {place}: allow it with --allow-host {place}"
+    assert sorted(text.partition(", or")[0] for _, text in printed(server, session["id"])) == [
+        str(errno.EACCES if enforces_ports() else 0),
+        refusal,
+        "forkpoint: processes that the agent left behind are ended: 1",
+        "no such order: Weather and time?",
+    ]
+    guard = "Python checks hosts" + (", the kernel TCP ports of all programs" if enforces_ports() else "")
+    assert f"({guard})" in (tmp_path / "runner0.log").read_text()

@@ -13,7 +13,8 @@ from cockpit.cli.commands import import_files
 from cockpit.cli.commands.golden.results import Result, Verdict, annotations, junit
 from cockpit.cli.errors import Exit, Failure
 from forkpoint.bootstrap.gateway import CannotRun, refuse_addresses
-from forkpoint.bootstrap.rerun import Confinement, open_rerun, run_agent
+from forkpoint.bootstrap.rerun import open_rerun, run_agent
+from forkpoint.confinement.limits import Confinement
 from traces.bundles.archive import is_bundle
 from traces.core.vocabulary import RunStatus
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from forkpoint.bootstrap import child_environment
-from forkpoint.bootstrap.network import Host
 from forkpoint.bootstrap.rerun import option_parser
+from forkpoint.confinement.network import Host
 
 CONNECT = """
 import asyncio, json, socket, sys

@@ -1,0 +1,1 @@
+"""What the processes of an agent may reach, and when they end."""
