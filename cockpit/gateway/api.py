@@ -95,12 +95,17 @@ class RerunsView(APIView):
     def post(self, request: Request) -> Response:
         """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
         body = parse_body(RerunRequest, request.data)
-        limits: Any = {"tools_to_run": body.allow_tools, "budget": body.budget, "caller": caller_of(request)}
+        limits: Any = {
+            "tools_to_run": body.allow_tools,
+            "budget": body.budget,
+            "has_pauses": body.pauses,
+            "caller": caller_of(request),
+        }
         if fork := _fork_request(body, request.data):
             rerun = services.start_fork(fork, **limits)
         else:
             rerun = services.start(body.run, is_comparison=body.compare, **limits)
-        return Response(rerun_session(rerun, has_pauses=body.pauses), 201)
+        return Response(rerun_session(rerun), 201)
 
 
 class RerunResumeView(APIView):
@@ -154,11 +159,11 @@ def _fork_request(body: RerunRequest, document: JSONValue) -> ReplayRequest | No
     return prepare.parse({**fields, "policy": {"allow": ["model"] if body.live else []}})
 
 
-def rerun_session(rerun: Rerun, *, has_pauses: bool = False) -> RerunSession:
+def rerun_session(rerun: Rerun) -> RerunSession:
     """Return what an agent needs to run in a rerun."""
     # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
     start = rerun.created_at.timestamp()
-    session = Session(run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=has_pauses)
+    session = Session(run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=rerun.has_pauses)
     return RerunSession(
         id=str(rerun.id),
         run=str(rerun.source_run_id),

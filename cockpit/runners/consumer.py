@@ -234,7 +234,8 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             raise RuntimeError(f"session {session.id} has no rerun")
         self._sessions[session.id] = rerun.attempt
         access = await _in_thread(rerun_session, rerun)
-        await self._tell(protocol.Start(session=session.id, attempt=rerun.attempt, rerun=access))
+        start = protocol.Start(session=session.id, attempt=rerun.attempt, rerun=access, variables=session.variables)
+        await self._tell(start)
 
     async def _tell(self, message: Schema) -> None:
         # The connection may be closed meanwhile; `disconnect` follows.
@@ -250,6 +251,8 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             command=hello.command,
             capacity=hello.capacity,
             tools_to_run=hello.tools_to_run,
+            env_allow=hello.env_allow,
+            network=hello.network,
         )
         by = self._caller.name if self._caller else ""
         return connections.connect(announcement, owner=leases.new_owner(), by=by)

@@ -5,6 +5,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 from uuid import uuid4
 
+from forkpoint.bootstrap import clients
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program
 from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
 from forkpoint.confinement.left_processes import start_guardian
@@ -31,6 +33,7 @@ _MOST_PAUSE_S: Final = 10.0
 _REFUSALS: Final = {4400, 4401, 4409}
 _LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 _PING_S: Final = 10.0
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -164,6 +167,8 @@ class Runner:
             "command": [word[:2_000] for word in self._agent.words][:200],
             "capacity": options.parallel,
             "tools_to_run": options.allow_tool,
+            "env_allow": options.env_allow,
+            "network": self._confinement.description(self._server.url)[:2_000],
             "sessions": [{"session": agent.session, "attempt": agent.attempt} for agent in self._agents],
         }
 
@@ -257,6 +262,16 @@ def _read(text: str | bytes) -> Any:
     return None
 
 
+def _variable(text: str) -> str:
+    """Return the name of a variable that a server may set; raise `ArgumentTypeError`."""
+    if not _VARIABLE.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"“{text}” is not the name of a variable")
+    # They limit the agent, and say where its calls go.
+    if text.startswith("FORKPOINT_") or text in clients.ADDRESSES:
+        raise argparse.ArgumentTypeError(f"{text} is set by the runner itself")
+    return text
+
+
 def option_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
     parser = argparse.ArgumentParser(
@@ -282,6 +297,7 @@ def option_parser() -> argparse.ArgumentParser:
         "--env-allow",
         action="append",
         default=[],
+        type=_variable,
         metavar="VAR",
         help="Variable that the server may set for the agent. Repeatable.",
     )

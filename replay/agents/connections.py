@@ -29,6 +29,8 @@ class Announcement:
     command: Sequence[str]
     capacity: int
     tools_to_run: Sequence[str]
+    env_allow: Sequence[str]
+    network: str
 
 
 def connect(announcement: Announcement, *, owner: str, by: str) -> Runner:
@@ -44,6 +46,8 @@ def connect(announcement: Announcement, *, owner: str, by: str) -> Runner:
                 "command": [*announcement.command],
                 "capacity": announcement.capacity,
                 "tools_to_run": [*announcement.tools_to_run],
+                "env_allow": [*announcement.env_allow],
+                "network": announcement.network,
                 "connection": owner,
                 "last_seen_at": Now(),
                 "by": by,

@@ -23,7 +23,7 @@ def claim(runner: Runner, *, except_for: Collection[UUID] = ()) -> ReplaySession
     """Give a runner the oldest session of its app that waits for one, ready to start its agent; None if none waits."""
     for session in _waiting(runner).exclude(id__in=except_for).order_by("created_at"):
         with transaction.atomic():
-            if not _take(session.id, runner):
+            if not (runner.allows(session.variables) and _take(session.id, runner)):
                 continue
             session = ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session.id)
             _begin(session, runner)

@@ -27,6 +27,7 @@ class Rerun(models.Model):
     profile = models.ForeignKey(OverrideProfile, models.PROTECT, null=True, related_name="reruns")
     fork_sequence_no = models.PositiveIntegerField(default=1, help_text="calls before it are answered as recorded")
     is_live = models.BooleanField(default=False, help_text="calls that nothing else answers go to the provider")
+    has_pauses = models.BooleanField(default=False, help_text="recorded streams come with their pauses")
     budget = models.JSONField(default=dict, help_text="limits of the live calls")
     deadline_at = models.DateTimeField(null=True, help_text="no live call begins later")
     live_calls = models.PositiveIntegerField(default=0, help_text="that went to the provider, in all starts")

@@ -1,5 +1,7 @@
 """Tables for runners: programs on users' machines that start agents again, and what these agents print."""
 
+from collections.abc import Collection
+
 from django.db import models
 
 from traces.core.ids import new_id
@@ -15,6 +17,10 @@ class Runner(models.Model):
     host = models.CharField(max_length=200, blank=True)
     capacity = models.PositiveSmallIntegerField(default=1, help_text="agents at once")
     tools_to_run = models.JSONField(default=list, help_text="tools that its user allowed though they have side effects")
+    env_allow = models.JSONField(default=list, help_text="variables that a replay may set for the agent")
+    network = models.CharField(
+        max_length=2_000, blank=True, help_text="what its agents may reach, and by what it is enforced"
+    )
     process = models.CharField(max_length=40, help_text="differs between two runners of the same name")
     connection = models.CharField(max_length=160, blank=True, help_text="the lease of its connection; empty: offline")
     last_seen_at = models.DateTimeField()
@@ -26,6 +32,10 @@ class Runner(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.app}"
+
+    def allows(self, variables: Collection[str]) -> bool:
+        """Return whether a replay may set all of these variables."""
+        return {*variables} <= {*self.env_allow}
 
 
 class RunnerOutput(models.Model):

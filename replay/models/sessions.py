@@ -37,6 +37,7 @@ class ReplaySession(models.Model):
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: not listed")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     engine = models.CharField(max_length=6, default=Engine.FOLLOW, help_text="an `Engine`")
+    variables = models.JSONField(default=dict, help_text="of the agent's environment, if its runner allows them")
     rerun = models.OneToOneField(Rerun, models.SET_NULL, null=True, related_name="session", help_text="of the agent")
     runner = models.ForeignKey(Runner, models.SET_NULL, null=True, related_name="sessions")
 

@@ -32,6 +32,7 @@ def start(
     tools_to_run: Sequence[str],
     is_comparison: bool = False,
     budget: RerunBudget = _NO_LIMITS,
+    has_pauses: bool = False,
     caller: str,
 ) -> Rerun:
     """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer.
@@ -42,7 +43,7 @@ def start(
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], by=caller, **_limits(budget))
+    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], has_pauses=has_pauses, by=caller, **_limits(budget))
     if is_comparison:
         rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
         rerun.fork_sequence_no = run.step_count + AFTER_THE_END
@@ -51,7 +52,12 @@ def start(
 
 
 def start_fork(
-    request: ReplayRequest, *, tools_to_run: Sequence[str], budget: RerunBudget = _NO_LIMITS, caller: str
+    request: ReplayRequest,
+    *,
+    tools_to_run: Sequence[str],
+    budget: RerunBudget = _NO_LIMITS,
+    has_pauses: bool = False,
+    caller: str,
 ) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot."""
     source = Source(request.run, request.fork_step)
@@ -61,6 +67,7 @@ def start_fork(
     return Rerun.objects.create(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
+        has_pauses=has_pauses,
         by=caller,
         profile=library.store_profile(request.overrides),
         fork_sequence_no=source.fork,

@@ -1,6 +1,7 @@
 """Errors of runners."""
 
 import shlex
+from collections.abc import Collection
 
 from traces.errors import ProblemError
 
@@ -16,4 +17,18 @@ class NoRunner(ProblemError):
         super().__init__(
             f"no runner of {app or 'this app'} is online; start one where the agent is installed: {command}",
             where="/engine",
+        )
+
+
+class VariableRefusal(ProblemError):
+    """No runner of the app lets a replay set these variables."""
+
+    code = "variable_not_allowed"
+    status = 409
+
+    def __init__(self, app: str, names: Collection[str]) -> None:
+        options = " ".join(f"--env-allow {name}" for name in sorted(names))
+        super().__init__(
+            f"no runner of {app or 'this app'} that is online allows these variables; start one with {options}",
+            where="/variables",
         )

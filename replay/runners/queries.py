@@ -1,5 +1,6 @@
 """Read runners, and what their agents printed."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import Final
 
@@ -8,7 +9,7 @@ from django.db.models.functions import Now
 
 from replay.core.vocabulary import SessionStatus
 from replay.models import ReplaySession, Runner, RunnerOutput
-from replay.runners.errors import NoRunner
+from replay.runners.errors import NoRunner, VariableRefusal
 from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
 
 # Seconds between two beats of a connection. One that misses three is lost.
@@ -31,6 +32,8 @@ def runners(app: str | None) -> RunnerList:
                 name=row.name,
                 command=row.command,
                 host=row.host,
+                env_allow=row.env_allow,
+                network=row.network,
                 state="online" if row.is_online else "offline",
                 capacity=row.capacity,
                 busy=row.busy if row.is_online else 0,
@@ -46,10 +49,13 @@ def online(app: str) -> QuerySet[Runner]:
     return Runner.objects.filter(_online(), app=app)
 
 
-def require_online(app: str) -> None:
-    """Raise `NoRunner` unless a runner of the app is connected."""
-    if not online(app).exists():
+def require_online(app: str, variables: Collection[str] = ()) -> None:
+    """Raise `NoRunner` unless a runner of the app is connected, `VariableRefusal` if none allows all variables."""
+    runners = [*online(app)]
+    if not runners:
         raise NoRunner(app)
+    if not any(runner.allows(variables) for runner in runners):
+        raise VariableRefusal(app, variables)
 
 
 def output(session: ReplaySession) -> OutputView:

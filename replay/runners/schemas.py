@@ -10,13 +10,19 @@ Stream = Literal["stdout", "stderr"]
 
 
 class RunnerView(Schema):
-    """A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now."""
+    """A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now.
+
+    `env_allow` are the variables that a replay may set for the agent. `network` says what the agent may reach, and what
+    enforces it.
+    """
 
     id: UUID
     app: str
     name: str
     command: list[str]
     host: str
+    env_allow: list[str]
+    network: str
     state: Literal["online", "offline"]
     capacity: int
     busy: int

@@ -26,5 +26,6 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: s
         cost_usd=0,
         is_probe=is_probe,
         engine=plan.engine,
+        variables=request.variables,
         by=by,
     )

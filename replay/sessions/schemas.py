@@ -1,10 +1,10 @@
 """Schemas of replays in the REST API and on the socket."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replay.core.plan import Determinism
 from replay.core.vocabulary import Engine, SessionStatus
@@ -25,12 +25,16 @@ from traces.schemas import Caption
 
 # `auto`: the agent, where its runner is online and it can do what the request wants; else the recording.
 EngineRequest = Engine | Literal["auto"]
+_VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
+_VariableValue = Annotated[str, Field(max_length=10_000, pattern=r"^[^\x00]*$")]
+Variables = Annotated[dict[_VariableName, _VariableValue], Field(max_length=50)]
 
 
 class ReplayRequest(Schema):
     """`fork_step` is a step id or a sequence number; null forks at the run's start.
 
-    `engine`: follow the recording, or let a runner of the run's app start the agent again.
+    `engine`: follow the recording, or let a runner of the run's app start the agent again. `variables` are set for the
+    agent, if a runner allows them.
     """
 
     run: str
@@ -38,6 +42,13 @@ class ReplayRequest(Schema):
     overrides: OverrideProfile = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
+    variables: Variables = {}
+
+    @model_validator(mode="after")
+    def _need_agent(self) -> Self:
+        if self.variables and self.engine is not Engine.AGENT:
+            raise ValueError("variables are those of an agent: they need the engine `agent`")
+        return self
 
 
 class ReplayBody(Schema):
@@ -48,6 +59,7 @@ class ReplayBody(Schema):
     overrides: OverrideProfile | str = Field(default_factory=lambda: OverrideProfile(overrides=[]))
     policy: Policy | str = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
+    variables: Variables = {}
 
 
 class AttemptList(Schema):

@@ -51,7 +51,7 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
         return queries.find_session(earlier_id)
     preparation = prepare.prepare(request, brief=True)
     if preparation.request.engine is Engine.AGENT:
-        runners.require_online(preparation.run.app)
+        runners.require_online(preparation.run.app, request.variables)
     refusals = preparation.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
         raise ReplayRefusal(refusal)

@@ -65,6 +65,7 @@ ErrorCode = Literal[
     "source_not_sealed",
     "tool_review_required",
     "no_runner",
+    "variable_not_allowed",
 ]
 
 

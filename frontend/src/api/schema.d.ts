@@ -6016,7 +6016,7 @@ export interface components {
              * Code
              * @enum {string}
              */
-            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required" | "no_runner";
+            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required" | "no_runner" | "variable_not_allowed";
             /** Detail */
             detail: string;
             /**
@@ -6653,6 +6653,13 @@ export interface components {
              * @default follow
              */
             engine: components["schemas"]["Engine"] | "auto";
+            /**
+             * Variables
+             * @default {}
+             */
+            variables: {
+                [key: string]: string;
+            };
         };
         /**
          * RerunBudget
@@ -7563,6 +7570,9 @@ export interface components {
         /**
          * RunnerView
          * @description A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now.
+         *
+         *     `env_allow` are the variables that a replay may set for the agent. `network` says what the agent may reach, and what
+         *     enforces it.
          */
         RunnerView: {
             /**
@@ -7578,6 +7588,10 @@ export interface components {
             command: string[];
             /** Host */
             host: string;
+            /** Env Allow */
+            env_allow: string[];
+            /** Network */
+            network: string;
             /**
              * State
              * @enum {string}

@@ -8,7 +8,7 @@ import pytest
 
 from forkpoint.confinement.trampoline import enforces_ports
 from tests.clients.model_server import ANSWER, ModelServer
-from tests.integration.agents.conftest import StartRunner, ended, fork, get, post, printed
+from tests.integration.agents.conftest import StartRunner, ended, fork, get, online, post, printed
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
 from tests.support.patience import wait_until
@@ -34,14 +34,14 @@ LEAVING_AGENT = HANGING_AGENT.replace(
     "        print(os.getpid()", f"        import subprocess\n    {LEAVING}        print(os.getpid()"
 )
 CONFINED_AGENT = """
-import socket, subprocess, sys
+import os, socket, subprocess, sys
 code = "import socket, sys; print(socket.socket().connect_ex(('127.0.0.1', int(sys.argv[1]))), flush=True)"
 subprocess.run([sys.executable, "-I", "-c", code, sys.argv[2]])
 try:
     socket.create_connection(("127.0.0.1", int(sys.argv[2])))
 except PermissionError:
     subprocess.Popen(["sleep", "600"], start_new_session=True)
-sys.exit("no such order: " + sys.argv[1])
+sys.exit(f"nothing in {os.environ['CITY']}: {sys.argv[1]}")
 """
 ENDLESS_AGENT = """
 import subprocess, sys, time
@@ -121,8 +121,8 @@ def test_failed_agent_had_the_limits_of_a_rerun(
     server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
 ) -> None:
     port = models.url.rpartition(":")[2]
-    start_runner(CONFINED_AGENT, "{input}", port)
-    session = ended(server, fork(server, run))
+    start_runner(CONFINED_AGENT, "{input}", port, options=("--env-allow", "CITY"))
+    session = ended(server, fork(server, run, variables={"CITY": "Oslo"}))
     assert (session["status"], session["exit_code"]) == ("failed_execution", 1)
     assert "before its first model call" in session["error"]
     place = f"127.0.0.1:{port}"
@@ -131,7 +131,9 @@ def test_failed_agent_had_the_limits_of_a_rerun(
         str(errno.EACCES if enforces_ports() else 0),
         refusal,
         "forkpoint: processes that the agent left behind are ended: 1",
-        "no such order: Weather and time?",
+        "nothing in Oslo: Weather and time?",
     ]
     guard = "Python checks hosts" + (", the kernel TCP ports of all programs" if enforces_ports() else "")
     assert f"({guard})" in (tmp_path / "runner0.log").read_text()
+    [runner] = online(server)
+    assert (runner["env_allow"], f"({guard})" in runner["network"]) == (["CITY"], True)

@@ -7,6 +7,7 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
+from replay.agents import dispatch
 from replay.execution import runner, task_names
 from replay.models import ReplaySession, Runner, RunnerOutput
 from replay.sessions import services
@@ -30,8 +31,9 @@ def post(client: Client, path: str, body: Any) -> Any:
     return client.post(f"/api/v1{path}", body, content_type="application/json")
 
 
-def add_runner(app: str, name: str) -> Runner:
-    return Runner.objects.create(app=app, name=name, connection="here", last_seen_at=Now(), command=["node", "a.js"])
+def add_runner(app: str, name: str, **fields: Any) -> Runner:
+    command = ["node", "a.js"]
+    return Runner.objects.create(app=app, name=name, connection="here", last_seen_at=Now(), command=command, **fields)
 
 
 def test_agent_needs_a_runner_that_is_online(client: Client, body: dict[str, Any]) -> None:
@@ -49,6 +51,25 @@ def test_agent_needs_a_runner_that_is_online(client: Client, body: dict[str, Any
         (lost.name, "offline", 0),
     ]
     assert client.get("/api/v1/runners?app=other").json() == {"runners": []}
+
+
+def test_variables_need_a_runner_that_allows_them(client: Client, body: dict[str, Any]) -> None:
+    app = Run.objects.get().app
+    strict = add_runner(app, "strict", env_allow=["REGION"])
+    body["variables"] = {"CITY": "Oslo", "REGION": ""}
+    refusal = post(client, "/replays", body)
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "variable_not_allowed")
+    assert "--env-allow CITY --env-allow REGION" in refusal.json()["detail"]
+    open_runner = add_runner(app, "open", env_allow=["CITY", "REGION"])
+    session = post(client, "/replays", body).json()["id"]
+    assert dispatch.claim(strict) is None
+    claim = dispatch.claim(open_runner)
+    assert claim is not None
+    assert (str(claim.id), claim.variables) == (session, body["variables"])
+    for change in ({"variables": {"A=B": ""}}, {"variables": {"CITY": "\0"}}, {"engine": "follow"}):
+        assert post(client, "/replays", {**body, **change}).status_code == 422
+    shown_runners = client.get(f"/api/v1/runners?app={app}").json()["runners"]
+    assert [item["env_allow"] for item in shown_runners] == [["CITY", "REGION"], ["REGION"]]
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:

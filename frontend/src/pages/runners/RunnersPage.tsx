@@ -95,6 +95,7 @@ function Row({ runner }: { runner: RunnerView }): ReactElement {
       </td>
       <td data-label="Command" className={classes.command}>
         <code>{shellWords(runner.command)}</code>
+        <span className={list.sub}>{runner.network}</span>
       </td>
       <td data-label="Agents" className={list.figure} title="Agents that run now, and how many can">
         {isOnline ? `${runner.busy} of ${runner.capacity}` : "–"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from forkpoint.runner.command import option_parser
 from forkpoint.runner.messages import Start, Unacceptable
 
 RERUN = {
@@ -30,11 +31,16 @@ def test_input_session_and_allowed_variables_are_accepted() -> None:
         {"command": ["rm", "-rf", "/"]},
         {"variables": {"LD_PRELOAD": "/tmp/evil.so"}},
         {"variables": {"CITY": 1}},
+        {"variables": {"CITY": "Oslo", "FORKPOINT_HOSTS": "*"}},
+        {"variables": {"CITY=Oslo": "Oslo"}},
+        {"variables": {"CITY": "Oslo\0LD_PRELOAD=/tmp/evil.so"}},
         {"variables": []},
         {"rerun": {**RERUN, "path": "@evil.example/gateway/x"}},
         {"rerun": {**RERUN, "path": "/gateway/../admin"}},
         {"rerun": {**RERUN, "path": ".evil.example/gateway/x"}},
         {"rerun": {**RERUN, "command": "rm"}},
+        {"rerun": {**RERUN, "variables": {"CITY": "Oslo"}}},
+        {"env_allow": ["LD_PRELOAD"]},
         {"rerun": {**RERUN, "placeholder_key": "a\0b"}},
         {"rerun": {**RERUN, "opened_at": "now"}},
         {"rerun": None},
@@ -45,3 +51,10 @@ def test_input_session_and_allowed_variables_are_accepted() -> None:
 def test_everything_else_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(Unacceptable):
         Start.parse({**MESSAGE, **change}, ["CITY"])
+
+
+@pytest.mark.parametrize("name", ["FORKPOINT_HOSTS", "OPENAI_BASE_URL", "A=B", ""])
+def test_variables_of_the_runner_itself_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        option_parser().parse_args(["--app", "desk", "--env-allow", name])
+    assert "--env-allow" in capsys.readouterr().err

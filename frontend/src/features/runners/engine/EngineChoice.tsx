@@ -1,6 +1,6 @@
 import { Loader, SegmentedControl } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import type { Engine, RunnerView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { RunnerStart } from "../RunnerStart";
@@ -21,12 +21,15 @@ interface Props {
   onChange: (engine: Engine) => void;
   /** What happens where the recording is followed. */
   following?: string;
+  /** What may be set for the agent where a runner is online. */
+  children?: ReactNode;
 }
 
 const FOLLOWING = "Forkpoint repeats the recorded steps and calls the models and safe tools that the change reaches.";
 
 /** Who decides what the replay does: the recording, or the agent's own code. */
-export function EngineChoice({ app, engine, runners, onChange, following = FOLLOWING }: Props): ReactElement {
+export function EngineChoice(props: Props): ReactElement {
+  const { app, engine, runners, onChange, following = FOLLOWING, children } = props;
   return (
     <section className={classes.engine} aria-label="Engine">
       <SegmentedControl<Engine | "">
@@ -44,10 +47,13 @@ export function EngineChoice({ app, engine, runners, onChange, following = FOLLO
       ) : runners === undefined ? (
         <p>Looking for runners of {app}…</p>
       ) : runners.length > 0 ? (
-        <p>
-          <Link {...paths.runners()}>{runnersWords(runners)}</Link> starts the agent, whose own code decides every step.
-          Recorded calls get their recorded answers.
-        </p>
+        <>
+          <p>
+            <Link {...paths.runners()}>{runnersWords(runners)}</Link> starts the agent, whose own code decides every
+            step. Recorded calls get their recorded answers.
+          </p>
+          {children}
+        </>
       ) : (
         <NoRunner app={app} />
       )}

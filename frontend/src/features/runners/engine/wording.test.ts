@@ -8,6 +8,8 @@ const aRunner = (more: Partial<RunnerView> = {}): RunnerView => ({
   name: "desk-1",
   command: ["python", "agent.py", "{input}"],
   host: "laptop",
+  env_allow: [],
+  network: "",
   state: "online",
   capacity: 1,
   busy: 0,

@@ -13,6 +13,7 @@ import { entryOf, removeEntry } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
+import { VariableFields } from "./engine/VariableFields";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
@@ -110,7 +111,11 @@ export function ForkPanel({
         )}
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
-      {hasFrame && <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine} />}
+      {hasFrame && (
+        <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine}>
+          <VariableFields runners={runners ?? []} variables={fork.variables} onChange={fork.changeVariables} />
+        </EngineChoice>
+      )}
       <PlanView
         fork={fork}
         orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}

@@ -6,6 +6,7 @@ import { useMemo, useRef } from "react";
 import { launch, planQuery } from "@/api/replays/forks";
 import type { Engine, Plan } from "@/api/schema";
 import { paths } from "@/app/paths";
+import { valuesOf, type Variables } from "./engine/variables";
 import { stepPlansOf, type StepPlans } from "../stepPlans";
 import { emptyDraft, toRequest, type Draft } from "@/domain/overrides/draft";
 
@@ -15,6 +16,8 @@ export interface Fork {
   /** The one that the user chose, else the one of the plan. Undefined until the first plan is there. */
   engine: Engine | undefined;
   changeEngine: (engine: Engine) => void;
+  variables: Variables;
+  changeVariables: (variables: Variables) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
   /** The displayed plan belongs to an earlier edit. */
@@ -36,6 +39,11 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: "auto",
     getInitialValueInEffect: false,
   });
+  const [variables, changeVariables] = useSessionStorage<Variables>({
+    key: `fork-variables:${run}`,
+    defaultValue: {},
+    getInitialValueInEffect: false,
+  });
   const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
@@ -48,8 +56,10 @@ export function useFork(run: string, fork: number | null): Fork {
   const engine = choice === "auto" ? plan?.engine : choice;
   const start = useMutation({
     mutationFn: () => {
-      // The plan of an earlier edit may have another engine.
-      const request = { ...toRequest(run, fork ?? 1, draft), engine: stale || !engine ? choice : engine };
+      const agentVariables = engine === "agent" ? valuesOf(variables) : {};
+      // The plan of an earlier edit may have another engine. Only an agent has variables.
+      const launchEngine = Object.keys(agentVariables).length > 0 ? "agent" : stale || !engine ? choice : engine;
+      const request = { ...toRequest(run, fork ?? 1, draft), engine: launchEngine, variables: agentVariables };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
@@ -64,6 +74,8 @@ export function useFork(run: string, fork: number | null): Fork {
     change,
     engine,
     changeEngine,
+    variables,
+    changeVariables,
     plan,
     stepPlans: stepPlans ?? null,
     stale,
