@@ -5,9 +5,11 @@ go on with it.
 """
 
 import importlib
+import itertools
 import json
 import os
 import sys
+import time
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 from urllib.parse import quote
@@ -19,6 +21,11 @@ from forkpoint.encoding import encode, without_long_integers
 REFUSAL: Final = 5
 UNAVAILABLE: Final = 6
 _TIMEOUT_S: Final = 60.0
+# How long an agent waits for an operator, and how long for a server that is away meanwhile.
+_OPERATOR_S: Final = 3600.0
+_OUTAGE_S: Final = 120.0
+_POLL_S: Final = 0.5
+_CALL_NUMBERS: Final = itertools.count()
 
 
 class ReplaySession:
@@ -39,9 +46,12 @@ class ReplaySession:
 
     def ask(self, type: str, name: str, arguments: Any) -> Answer | None:
         """Return the recorded outcome of a call; None if the call may be made. A refusal ends the process."""
-        question = without_long_integers(encode({"type": type, "name": name, "arguments": arguments}))
+        call = {"type": type, "name": name, "arguments": arguments, "call": _new_call_id()}
+        question = without_long_integers(encode(call)).encode("utf-8", "replace")
         try:
-            reply = self._post("tools", question.encode("utf-8", "replace"), "application/json")
+            reply = self._post("tools", question, "application/json")
+            if reply["decision"] == "ask":
+                reply = self._await_operator(question)
             decision = reply["decision"]
         except Exception as error:  # noqa: BLE001 - without an answer nothing may go on
             end_process(f"rerun {self.id} gave no answer about {name}: {_reason(error)}", UNAVAILABLE)
@@ -51,6 +61,23 @@ class ReplaySession:
             importlib.import_module("forkpoint.transport.writer").finish_writers()
             end_process(f"rerun {self.id}: {reply['reason']}", REFUSAL)
         return Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
+
+    def _await_operator(self, question: bytes) -> Any:
+        """Ask again until an operator has answered. The server may be away for as long as a restart takes."""
+        end = time.monotonic() + _OPERATOR_S
+        last_contact = time.monotonic()
+        while time.monotonic() < end:
+            time.sleep(_POLL_S)
+            try:
+                reply = self._post("tools", question, "application/json")
+            except Exception as error:  # noqa: BLE001 - a server goes away in many ways
+                if getattr(error, "code", 500) < 500 or time.monotonic() - last_contact > _OUTAGE_S:
+                    raise
+                continue
+            last_contact = time.monotonic()
+            if reply["decision"] != "ask":
+                return reply
+        return {"decision": "refusal", "reason": f"no operator answered within {_OPERATOR_S:g} s"}
 
     def report(self, lines: list[str]) -> None:
         """Report events of the agent. Without them its run would not be what it did, so a failure ends the process."""
@@ -77,6 +104,11 @@ def end_process(reason: str, code: int) -> NoReturn:
             stream.flush()
     os.write(2, f"forkpoint: {reason}\n".encode("utf-8", "replace"))
     os._exit(code)
+
+
+def _new_call_id() -> str:
+    """Return an id that no other call of the rerun has, without drawing from the agent's random numbers."""
+    return f"{os.getpid()}-{time.monotonic_ns()}-{next(_CALL_NUMBERS)}"
 
 
 def _reason(error: Exception) -> str:

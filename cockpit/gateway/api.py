@@ -17,16 +17,19 @@ from cockpit.gateway.schemas import (
     GatewaySessionEnd,
     GatewaySessionRequest,
     RerunEnd,
+    RerunQuestions,
     RerunRequest,
     RerunSession,
 )
 from cockpit.gateway.sessions import Session
 from replay.models import Rerun
-from replay.reruns import queries, reports, services, tool_calls
+from replay.questions import services as questions
+from replay.reruns import queries, reports, services
 from replay.reruns.inputs import recorded_input
 from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
+from replay.reruns.tools import calls
 from replay.sessions import prepare
-from replay.sessions.schemas import ReplayRequest
+from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces.collectors.back_pressure import slot
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.events import split
@@ -40,7 +43,7 @@ from traces.recordings import arrivals
 from traces.schemas import EventReceipt
 
 # The fields of a rerun that no other replay has.
-_OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "budget"})
+_OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "ask_tools", "budget"})
 
 
 class GatewaySessionsView(APIView):
@@ -97,6 +100,7 @@ class RerunsView(APIView):
         body = parse_body(RerunRequest, request.data)
         limits: Any = {
             "tools_to_run": body.allow_tools,
+            "tools_to_ask": body.ask_tools,
             "budget": body.budget,
             "has_pauses": body.pauses,
             "caller": caller_of(request),
@@ -126,7 +130,21 @@ class RerunToolsView(APIView):
     @extend_schema(operation_id="ask_rerun", request=ToolQuestion, responses={200: ToolAnswer, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Ask about a tool call or search before it is made: what it returned when recorded, or if it may run."""
-        return Response(tool_calls.answer(queries.find(id), parse_body(ToolQuestion, request.data)))
+        return Response(calls.answer(queries.find(id), parse_body(ToolQuestion, request.data)))
+
+
+class RerunQuestionsView(APIView):
+    @extend_schema(operation_id="list_rerun_questions", responses={200: RerunQuestions, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """List the calls of the agent that wait for the operator."""
+        return Response(RerunQuestions(questions=[*questions.open_questions(queries.find(id))]))
+
+    @extend_schema(operation_id="answer_rerun", request=OperatorAnswer, responses={200: RerunQuestions, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Answer a question: with the call's outcome, `run` if the question allows it, or `fallback` to refuse."""
+        rerun = queries.find(id)
+        calls.answer_question(rerun, parse_body(OperatorAnswer, request.data))
+        return Response(RerunQuestions(questions=[*questions.open_questions(rerun)]))
 
 
 class RerunEventsView(APIView):

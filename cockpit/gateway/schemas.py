@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from replay.execution.messages import OperatorQuestion
 from replay.overrides.profile import OverrideProfile, StepRef
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_types import JSONValue
@@ -52,7 +53,8 @@ class RerunRequest(Schema):
 
     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
-    `allow_tools` may run where the recording has no such call, whatever their review says.
+    `allow_tools` may run where the recording has no such call, whatever their review says. About calls of `ask_tools`,
+    which are patterns, an operator is asked.
     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
     With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
     """
@@ -64,7 +66,14 @@ class RerunRequest(Schema):
     compare: bool = False
     pauses: bool = False
     allow_tools: Annotated[list[str], Field(max_length=200)] = []
+    ask_tools: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
     budget: RerunBudget = Field(default_factory=RerunBudget)
+
+
+class RerunQuestions(Schema):
+    """Calls of the agent that wait for the operator, the oldest first."""
+
+    questions: list[OperatorQuestion]
 
 
 class RerunSession(Schema):

@@ -27,6 +27,7 @@ from cockpit.runners import protocol
 from replay.agents import connections, dispatch, output, progress
 from replay.agents.connections import Announcement, NameInUse
 from replay.agents.output import PrintedLine
+from replay.core.errors import LostOwnership
 from replay.execution import leases
 from replay.execution.runner import RUNNERS
 from replay.models import ReplaySession, Runner
@@ -206,7 +207,9 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         if reason in {"cancelled", "deadline"}:
             progress.stop(session_id, runner.connection, reason)
         if reason is None and time.monotonic() > self._write_times.get(session_id, 0.0):
-            self._write(session_id, runner)
+            # Until the session runs, if it begins to wait for an answer meanwhile.
+            with suppress(LostOwnership):
+                self._write(session_id, runner)
         return reason
 
     def _write(self, session_id: UUID, runner: Runner) -> None:
@@ -251,6 +254,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             command=hello.command,
             capacity=hello.capacity,
             tools_to_run=hello.tools_to_run,
+            tools_to_ask=hello.tools_to_ask,
             env_allow=hello.env_allow,
             network=hello.network,
         )

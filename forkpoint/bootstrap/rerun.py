@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -25,6 +25,7 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
+from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.left_processes import MARK, end_left_processes
 from forkpoint.confinement.limits import Confinement
 from forkpoint.confinement.network import Host
@@ -80,10 +81,17 @@ def _run(
     changes = _changes(options)
     if changes.get("live"):
         refuse_addresses(environment)
+    if options.ask_tool and not has_terminal():
+        print("warning: there is no terminal to ask on, so that calls of --ask-tool are refused", file=sys.stderr)
     if options.resume:
         session = server.open(f"/reruns/{options.resume}/resume", {})
     else:
-        limits = {"allow_tools": options.allow_tool, "budget": _budget(options), "pauses": options.pauses}
+        limits = {
+            "allow_tools": options.allow_tool,
+            "ask_tools": options.ask_tool if has_terminal() else [],
+            "budget": _budget(options),
+            "pauses": options.pauses,
+        }
         session = open_rerun(server, {"run": options.run, **limits, **changes})
     if changes or options.resume:
         print(f"Rerun {session['id']}: start the agent again with --resume {session['id']}", file=sys.stderr)
@@ -91,7 +99,11 @@ def _run(
         hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
     )
     print(confinement.description(server.url), file=sys.stderr)
-    return run_agent(server, session, Agent(words, environment, options.client, options.timeout), confinement)
+    agent = Agent(words, environment, options.client, options.timeout)
+    # Also after --resume: what is asked about was decided at the first start.
+    is_asking = bool(options.ask_tool or options.resume) and has_terminal()
+    with TerminalOperator(server, session["id"]) if is_asking else nullcontext():
+        return run_agent(server, session, agent, confinement)
 
 
 @dataclass(frozen=True)
@@ -336,6 +348,14 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="Tool that may run where the recording has no such call, though it may have side effects. Repeatable.",
+    )
+    parser.add_argument(
+        "--ask-tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Tool, or pattern of names, about whose calls to ask where the recording has no such call: `rerun` on its "
+        "terminal, `runner` in the browser. Repeatable.",
     )
     parser.add_argument(
         "--network",

@@ -1,25 +1,51 @@
 /** The rerun that this process is a part of. Without its answer nothing may go on, so each failure ends the process. */
 
+import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
+import { setTimeout } from "node:timers/promises";
 
 // Exit codes, as those of `forkpoint rerun`.
 const REFUSAL = 5;
 const UNAVAILABLE = 6;
 const TIMEOUT_MS = 60_000;
+// How long an agent waits for an operator, and how long for a server that is away meanwhile.
+const OPERATOR_MS = 3_600_000;
+const OUTAGE_MS = 120_000;
+const POLL_MS = 500;
 
 export const isReplay = () => Boolean(process.env.FORKPOINT_RERUN);
 
 /** Return the recorded outcome of a call; null if the call may be made. */
 export async function ask(type, name, args) {
   const id = process.env.FORKPOINT_RERUN;
+  const path = `/reruns/${encodeURIComponent(id)}/tools`;
+  const question = JSON.stringify({ type, name, arguments: args, call: randomUUID() });
   let answer;
   try {
-    answer = await post(`/reruns/${encodeURIComponent(id)}/tools`, JSON.stringify({ type, name, arguments: args }));
+    answer = await post(path, question);
+    if (answer.decision === "ask") answer = await awaitOperator(path, question);
   } catch (error) {
     endProcess(`rerun ${id} gave no answer about ${name}: ${error.message}`, UNAVAILABLE);
   }
   if (answer.decision === "refusal") endProcess(`rerun ${id}: ${answer.reason}`, REFUSAL);
   return answer.decision === "run" ? null : answer;
+}
+
+/** Ask again until an operator has answered. The server may be away meanwhile, for as long as a restart takes. */
+async function awaitOperator(path, question) {
+  const endMs = performance.now() + OPERATOR_MS;
+  let contactMs = performance.now();
+  while (performance.now() < endMs) {
+    await setTimeout(POLL_MS);
+    try {
+      const answer = await post(path, question);
+      if (answer.decision !== "ask") return answer;
+      contactMs = performance.now();
+    } catch (error) {
+      if (error.isRefusal || performance.now() - contactMs > OUTAGE_MS) throw error;
+    }
+  }
+  return { decision: "refusal", reason: `no operator answered within ${OPERATOR_MS / 1000} s` };
 }
 
 /** Return the JSON of the server's response; throw an error if it is none. */
@@ -32,7 +58,7 @@ export async function post(path, body) {
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const content = await response.json();
-  if (!response.ok) throw new Error(content.detail ?? `HTTP ${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(content.detail ?? `HTTP ${response.status}`), { isRefusal: response.status < 500 });
   return content;
 }
 

@@ -167,6 +167,7 @@ class Runner:
             "command": [word[:2_000] for word in self._agent.words][:200],
             "capacity": options.parallel,
             "tools_to_run": options.allow_tool,
+            "tools_to_ask": options.ask_tool,
             "env_allow": options.env_allow,
             "network": self._confinement.description(self._server.url)[:2_000],
             "sessions": [{"session": agent.session, "attempt": agent.attempt} for agent in self._agents],

@@ -29,6 +29,7 @@ class Announcement:
     command: Sequence[str]
     capacity: int
     tools_to_run: Sequence[str]
+    tools_to_ask: Sequence[str]
     env_allow: Sequence[str]
     network: str
 
@@ -46,6 +47,7 @@ def connect(announcement: Announcement, *, owner: str, by: str) -> Runner:
                 "command": [*announcement.command],
                 "capacity": announcement.capacity,
                 "tools_to_run": [*announcement.tools_to_run],
+                "tools_to_ask": [*announcement.tools_to_ask],
                 "env_allow": [*announcement.env_allow],
                 "network": announcement.network,
                 "connection": owner,

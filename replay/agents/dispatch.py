@@ -12,6 +12,7 @@ from django.db.models.functions import Now
 from replay.core.vocabulary import Engine, SessionStatus
 from replay.execution import event_log, leases, observers
 from replay.models import ReplaySession, Rerun, Runner
+from replay.questions import services as questions
 from replay.reruns import services as reruns
 from replay.reruns.schemas import RerunBudget
 from traces.core.vocabulary import StepType
@@ -36,6 +37,10 @@ def adopt(session_id: UUID, runner: Runner) -> ReplaySession | None:
     """Continue a session whose agent this runner has not stopped; None if it is not this runner's any more."""
     with transaction.atomic():
         sessions = ReplaySession.objects.filter(id=session_id, runner=runner, rerun__ended_at=None)
+        # One that waits for an answer goes on waiting.
+        is_asking = sessions.filter(status=SessionStatus.AWAITING_OPERATOR, question__isnull=False)
+        if is_asking.update(owner=runner.connection):
+            return sessions.select_related("source_run", "rerun").get()
         is_mine = sessions.filter(status=SessionStatus.RUNNING).update(owner=runner.connection, heartbeat_at=Now())
         if not is_mine and not (sessions.exists() and _take(session_id, runner)):
             return None
@@ -55,6 +60,8 @@ def lose(session_id: UUID, runner: Runner) -> None:
             heartbeat_at=Now(),
             current=f"The runner {runner.name} is away; the session goes on when it or another one is back",
         )
+        # Its agent waits for an answer.
+        ReplaySession.objects.filter(id=session_id, owner=runner.connection).update(owner="")
         if is_moved:
             event_log.append(session_id, "session")
 
@@ -62,6 +69,7 @@ def lose(session_id: UUID, runner: Runner) -> None:
 def restart(session: ReplaySession, runner: Runner) -> None:
     """Prepare another start of an agent that was killed: it gets the answers that it got before."""
     with transaction.atomic():
+        questions.withdraw(session.id)
         _begin(session, runner)
         event_log.append(session.id, "session")
 
@@ -88,6 +96,7 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         session.rerun = Rerun.objects.create(
             source_run=session.source_run,
             tools_to_run=runner.tools_to_run,
+            tools_to_ask=runner.tools_to_ask,
             by=session.by,
             profile=session.profile,
             fork_sequence_no=session.fork_sequence_no,
@@ -101,5 +110,5 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
     session.runner = runner
     call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()
     ReplaySession.objects.filter(id=session.id).update(
-        rerun=session.rerun, runner=runner, current="", planned_steps=call_count
+        rerun=session.rerun, runner=runner, current="", question=None, planned_steps=call_count
     )

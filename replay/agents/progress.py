@@ -17,6 +17,7 @@ from replay.execution.messages import StepsMessage
 from replay.execution.session_row import SessionRow
 from replay.hooks import session_lifecycle
 from replay.models import ReplaySession, Rerun
+from replay.questions import services as questions
 from replay.reruns import queries as reruns
 from replay.reruns.derived_run import contents
 from traces import enqueue, notify
@@ -38,15 +39,22 @@ Interruption = Literal["cancelled", "deadline", "taken over"]
 def interruption(session_id: UUID, owner: str) -> Interruption | None:
     """Return why a session must not go on; None if it may."""
     session = ReplaySession.objects.get(id=session_id)
-    if session.owner != owner or session.status != SessionStatus.RUNNING:
+    if session.owner != owner or not (session.status == SessionStatus.RUNNING or is_asking(session)):
         return "taken over"
     if session.cancel_requested:
         return "cancelled"
     limit_s = session.policy["budget"]["deadline_s"]
-    is_late = limit_s is not None and datetime.now(UTC) - (session.started_at or session.created_at) > timedelta(
-        seconds=limit_s
+    is_late = (
+        session.question is None
+        and limit_s is not None
+        and datetime.now(UTC) - (session.started_at or session.created_at) > timedelta(seconds=limit_s)
     )
     return "deadline" if is_late else None
+
+
+def is_asking(session: ReplaySession) -> bool:
+    """Return whether the agent of a session waits for the answer of an operator."""
+    return session.status == SessionStatus.AWAITING_OPERATOR and session.question is not None
 
 
 def count_calls(session_id: UUID) -> int:
@@ -81,6 +89,7 @@ def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None
 
 def finish(session_id: UUID, owner: str, *, exit_code: int, error: str = "") -> None:
     """End a session whose agent has ended, unless another process has taken it over."""
+    questions.withdraw(session_id)
     try:
         write_steps(session_id, owner, is_final=True)
         session = _load(session_id)

@@ -132,10 +132,14 @@ class ProofStatus(Status):
 
 
 class RerunDecision(StrEnum):
-    """What becomes of a tool call in a rerun: it gets its recorded outcome or an override, runs, or is refused."""
+    """What becomes of a tool call in a rerun: it gets its recorded outcome or an override, runs, or is refused.
+
+    `ask`: the operator decides, and the agent asks again until then.
+    """
 
     EXACT = "exact"
     CACHED = "cached"
     OVERRIDDEN = "overridden"
     RUN = "run"
     REFUSAL = "refusal"
+    ASK = "ask"

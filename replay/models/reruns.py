@@ -19,6 +19,9 @@ class Rerun(models.Model):
     source_run = models.ForeignKey(Run, models.CASCADE, related_name="reruns")
     names = models.JSONField(default=list, help_text="[kind, old value, new value] of each volatile value")
     tools_to_run = models.JSONField(default=list, help_text="names of tools that may run though they have side effects")
+    tools_to_ask = models.JSONField(
+        default=list, help_text="patterns of tools whose calls without a recording an operator may let run"
+    )
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -99,3 +102,27 @@ class RerunToolCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name}: {self.decision}"
+
+
+class RerunQuestion(models.Model):
+    """A call that waits for the operator, who lets it run, refuses it, or states its outcome."""
+
+    rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="questions")
+    attempt = models.PositiveSmallIntegerField(help_text="the start of the agent in which it is made")
+    no = models.PositiveIntegerField(help_text="from 1, in the order of all starts")
+    call = models.CharField(max_length=64, help_text="the id that the agent's process gave it")
+    name = models.CharField(max_length=300)
+    arguments = models.JSONField(null=True)
+    text = models.TextField()
+    may_run = models.BooleanField()
+    answer = models.JSONField(null=True, help_text="action, output and status; null: it waits")
+    is_counted = models.BooleanField(default=False, help_text="the agent has the answer")
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["rerun", "no"], name="rerun_question_number"),
+            models.UniqueConstraint(fields=["rerun", "attempt", "call"], name="rerun_question_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.no} {self.name}"

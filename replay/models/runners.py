@@ -17,6 +17,7 @@ class Runner(models.Model):
     host = models.CharField(max_length=200, blank=True)
     capacity = models.PositiveSmallIntegerField(default=1, help_text="agents at once")
     tools_to_run = models.JSONField(default=list, help_text="tools that its user allowed though they have side effects")
+    tools_to_ask = models.JSONField(default=list, help_text="patterns of tools whose calls an operator may let run")
     env_allow = models.JSONField(default=list, help_text="variables that a replay may set for the agent")
     network = models.CharField(
         max_length=2_000, blank=True, help_text="what its agents may reach, and by what it is enforced"

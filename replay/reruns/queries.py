@@ -13,6 +13,7 @@ from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
 
+_OUTCOMES: Final = tuple(decision for decision in RerunDecision if decision is not RerunDecision.ASK)
 _ANSWERS: Final = (RerunDecision.EXACT, RerunDecision.CACHED, RerunDecision.OVERRIDDEN)
 
 
@@ -82,7 +83,7 @@ def _tools(rerun: Rerun) -> list[RerunTool]:
     for name, decision in _tool_calls(rerun).order_by("id").values_list("name", "decision"):
         decisions.setdefault(name, Counter())[decision] += 1
     return [
-        RerunTool.model_validate({"name": name, **{item.value: counts[item] for item in RerunDecision}})
+        RerunTool.model_validate({"name": name, **{item.value: counts[item] for item in _OUTCOMES}})
         for name, counts in decisions.items()
     ]
 

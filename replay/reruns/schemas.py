@@ -34,12 +34,14 @@ class ToolQuestion(Schema):
     """A call that the agent is about to make, with the arguments that the model sees.
 
     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
+    `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
     is_shell: bool = False
     name: Annotated[str, Field(min_length=1, max_length=300)]
     arguments: JSONValue = None
+    call: Annotated[str, Field(max_length=64)] = ""
 
 
 class ToolAnswer(Schema):
@@ -47,7 +49,7 @@ class ToolAnswer(Schema):
 
     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-    the recorded call. `reason` says why a call is refused.
+    the recorded call. `reason` says why a call is refused, or what the operator is asked.
     """
 
     decision: RerunDecision

@@ -30,6 +30,7 @@ def start(
     ref: str,
     *,
     tools_to_run: Sequence[str],
+    tools_to_ask: Sequence[str] = (),
     is_comparison: bool = False,
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
@@ -43,7 +44,14 @@ def start(
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    rerun = Rerun(source_run=run, tools_to_run=[*tools_to_run], has_pauses=has_pauses, by=caller, **_limits(budget))
+    rerun = Rerun(
+        source_run=run,
+        tools_to_run=[*tools_to_run],
+        tools_to_ask=[*tools_to_ask],
+        has_pauses=has_pauses,
+        by=caller,
+        **_limits(budget),
+    )
     if is_comparison:
         rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
         rerun.fork_sequence_no = run.step_count + AFTER_THE_END
@@ -55,6 +63,7 @@ def start_fork(
     request: ReplayRequest,
     *,
     tools_to_run: Sequence[str],
+    tools_to_ask: Sequence[str] = (),
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
     caller: str,
@@ -67,6 +76,7 @@ def start_fork(
     return Rerun.objects.create(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
+        tools_to_ask=[*tools_to_ask],
         has_pauses=has_pauses,
         by=caller,
         profile=library.store_profile(request.overrides),

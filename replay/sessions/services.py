@@ -16,11 +16,14 @@ from replay.execution.derived_run import container_status
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import session_lifecycle
 from replay.models import ReplaySession, Rerun
+from replay.questions import services as questions
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject
 from traces.core.vocabulary import RunStatus, StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.runs import services as traces
@@ -106,7 +109,8 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
             redaction = SessionRedaction(session.source_run.app)
             answer_json = {**answer_json, "output": redaction.field(StepType.TOOL, "output", answer_json["output"])}
         question = session.question
-        if question is None and session.answers.get(step) == answer_json:
+        is_current = question is not None and question["sequence_no"] == operator_answer.sequence_no
+        if not is_current and session.answers.get(step) == answer_json:
             return session
         if session.status != SessionStatus.AWAITING_OPERATOR or question is None:
             raise SessionConflict(f"session {session_id} is {session.status} and does not wait for an answer")
@@ -114,19 +118,35 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
             raise SessionConflict(f"the question is about step {question['sequence_no']}", where="/sequence_no")
         if operator_answer.action == "run" and not question.get("may_run"):
             raise SessionConflict("this call cannot run; answer it, or use the fallback", where="/action")
-        is_resumed = move(
-            ReplaySession.objects.filter(id=session_id),
-            SessionStatus.AWAITING_OPERATOR,
-            SessionStatus.PENDING,
-            question=None,
-            answers={**session.answers, step: answer_json},
-            current="",
-        )
-        if not is_resumed:
+        answers = {**session.answers, step: answer_json}
+        is_resumed = _answer_agent if session.engine == Engine.AGENT else _resume
+        if not is_resumed(session, operator_answer.sequence_no, answers):
             raise SessionConflict(f"session {session_id} has already been answered")
-        event_log.append(session_id, "session")
-        transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session_id))
     return queries.find_session(session_id)
+
+
+def _resume(session: ReplaySession, _: int, answers: JSONObject) -> bool:
+    """Let a worker go on with a session; False if it does not wait."""
+    is_resumed = move(
+        ReplaySession.objects.filter(id=session.id),
+        SessionStatus.AWAITING_OPERATOR,
+        SessionStatus.PENDING,
+        question=None,
+        answers=answers,
+        current="",
+    )
+    if is_resumed:
+        event_log.append(session.id, "session")
+        transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))
+    return bool(is_resumed)
+
+
+def _answer_agent(session: ReplaySession, no: int, answers: JSONObject) -> bool:
+    """Give a running agent its answer; False if it does not wait for one."""
+    if session.rerun is None or not questions.answer(session.rerun, no, as_object(answers[str(no)])):
+        return False
+    ReplaySession.objects.filter(id=session.id).update(answers=answers)
+    return True
 
 
 def take_over(observer: leases.Observer) -> None:

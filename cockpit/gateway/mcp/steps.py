@@ -11,8 +11,9 @@ from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
-from replay.reruns import reports, tool_calls
+from replay.reruns import reports
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from replay.reruns.tools import calls
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.errors import ProblemError
@@ -63,7 +64,7 @@ def answer(session: Session, server: str, message: JSONObject) -> ToolAnswer:
     try:
         with connection():
             rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
-            return tool_calls.answer_read(rerun, question) if call.is_read else tool_calls.answer(rerun, question)
+            return calls.answer_read(rerun, question) if call.is_read else calls.answer(rerun, question)
     except ProblemError as problem:
         raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem
 

@@ -1154,6 +1154,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns/{id}/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the calls of the agent that wait for the operator. */
+        get: operations["list_rerun_questions"];
+        put?: never;
+        /** @description Answer a question: with the call's outcome, `run` if the question allows it, or `fallback` to refuse. */
+        post: operations["answer_rerun"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reruns/{id}/resume": {
         parameters: {
             query?: never;
@@ -6685,9 +6703,11 @@ export interface components {
         /**
          * RerunDecision
          * @description What becomes of a tool call in a rerun: it gets its recorded outcome or an override, runs, or is refused.
+         *
+         *     `ask`: the operator decides, and the agent asks again until then.
          * @enum {string}
          */
-        RerunDecision: "exact" | "cached" | "overridden" | "run" | "refusal";
+        RerunDecision: "exact" | "cached" | "overridden" | "run" | "refusal" | "ask";
         /**
          * RerunDifference
          * @description The first difference of a call from the nearest recorded one: a pointer into the request, and both values.
@@ -6726,12 +6746,21 @@ export interface components {
             new: string;
         };
         /**
+         * RerunQuestions
+         * @description Calls of the agent that wait for the operator, the oldest first.
+         */
+        RerunQuestions: {
+            /** Questions */
+            questions: components["schemas"]["OperatorQuestion"][];
+        };
+        /**
          * RerunRequest
          * @description The run whose recording answers: its id, a unique beginning of it, or its external id.
          *
          *     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
          *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
-         *     `allow_tools` may run where the recording has no such call, whatever their review says.
+         *     `allow_tools` may run where the recording has no such call, whatever their review says. About calls of `ask_tools`,
+         *     which are patterns, an operator is asked.
          *     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
          *     With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
          */
@@ -6768,6 +6797,11 @@ export interface components {
              * @default []
              */
             allow_tools: string[];
+            /**
+             * Ask Tools
+             * @default []
+             */
+            ask_tools: string[];
             budget: components["schemas"]["RerunBudget"];
         };
         /**
@@ -8580,7 +8614,7 @@ export interface components {
          *
          *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
          *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-         *     the recorded call. `reason` says why a call is refused.
+         *     the recorded call. `reason` says why a call is refused, or what the operator is asked.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -8689,6 +8723,7 @@ export interface components {
          * @description A call that the agent is about to make, with the arguments that the model sees.
          *
          *     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
+         *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id.
          */
         ToolQuestion: {
             /**
@@ -8705,6 +8740,11 @@ export interface components {
             name: string;
             /** @default null */
             arguments: components["schemas"]["JSONValue"];
+            /**
+             * Call
+             * @default
+             */
+            call: string;
         };
         /**
          * ToolRules
@@ -9417,6 +9457,7 @@ export type RerunDecision = components['schemas']['RerunDecision'];
 export type RerunDifference = components['schemas']['RerunDifference'];
 export type RerunEnd = components['schemas']['RerunEnd'];
 export type RerunName = components['schemas']['RerunName'];
+export type RerunQuestions = components['schemas']['RerunQuestions'];
 export type RerunRequest = components['schemas']['RerunRequest'];
 export type RerunSession = components['schemas']['RerunSession'];
 export type RerunTool = components['schemas']['RerunTool'];
@@ -12112,6 +12153,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventReceipt"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_rerun_questions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunQuestions"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_rerun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OperatorAnswer"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunQuestions"];
                 };
             };
             default: {

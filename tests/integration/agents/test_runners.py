@@ -41,6 +41,11 @@ try:
     socket.create_connection(("127.0.0.1", int(sys.argv[2])))
 except PermissionError:
     subprocess.Popen(["sleep", "600"], start_new_session=True)
+import forkpoint
+@forkpoint.tool
+def send(city: str) -> None:
+    print(f"sent to {city}", flush=True)
+send(os.environ["CITY"])
 sys.exit(f"nothing in {os.environ['CITY']}: {sys.argv[1]}")
 """
 ENDLESS_AGENT = """
@@ -121,8 +126,13 @@ def test_failed_agent_had_the_limits_of_a_rerun(
     server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
 ) -> None:
     port = models.url.rpartition(":")[2]
-    start_runner(CONFINED_AGENT, "{input}", port, options=("--env-allow", "CITY"))
-    session = ended(server, fork(server, run, variables={"CITY": "Oslo"}))
+    start_runner(CONFINED_AGENT, "{input}", port, options=("--env-allow", "CITY", "--ask-tool", "send"))
+    id = fork(server, run, variables={"CITY": "Oslo"})
+    question = wait_until(lambda: get(server, f"/replays/{id}")["question"], 30)
+    assert (question["tool_name"], question["arguments"], question["may_run"]) == ("send", {"city": "Oslo"}, True)
+    assert get(server, f"/replays/{id}")["status"] == "awaiting_operator"
+    post(server, f"/replays/{id}/answer", {"sequence_no": question["sequence_no"], "action": "run"})
+    session = ended(server, id)
     assert (session["status"], session["exit_code"]) == ("failed_execution", 1)
     assert "before its first model call" in session["error"]
     place = f"127.0.0.1:{port}"
@@ -132,6 +142,7 @@ def test_failed_agent_had_the_limits_of_a_rerun(
         refusal,
         "forkpoint: processes that the agent left behind are ended: 1",
         "nothing in Oslo: Weather and time?",
+        "sent to Oslo",
     ]
     guard = "Python checks hosts" + (", the kernel TCP ports of all programs" if enforces_ports() else "")
     assert f"({guard})" in (tmp_path / "runner0.log").read_text()

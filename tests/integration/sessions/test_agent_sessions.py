@@ -7,7 +7,7 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
-from replay.agents import dispatch
+from replay.agents import dispatch, progress
 from replay.execution import runner, task_names
 from replay.models import ReplaySession, Runner, RunnerOutput
 from replay.sessions import services
@@ -70,6 +70,43 @@ def test_variables_need_a_runner_that_allows_them(client: Client, body: dict[str
         assert post(client, "/replays", {**body, **change}).status_code == 422
     shown_runners = client.get(f"/api/v1/runners?app={app}").json()["runners"]
     assert [item["env_allow"] for item in shown_runners] == [["CITY", "REGION"], ["REGION"]]
+
+
+def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]) -> None:
+    desk = add_runner(Run.objects.get().app, "desk-1")
+    body["policy"] = {"tools": {"ask": ["send_*"]}}
+    id = post(client, "/replays", body).json()["id"]
+    session = dispatch.claim(desk)
+    assert session is not None
+    assert session.rerun is not None
+    tools = f"/reruns/{session.rerun.id}/tools"
+
+    def ask(city: str) -> str:
+        question = {"type": "tool", "name": "send_letter", "arguments": {"city": city}, "call": city}
+        return str(post(client, tools, question).json()["decision"])
+
+    def view() -> tuple[str, str, Any]:
+        row = ReplaySession.objects.get()
+        return row.status, row.owner, (row.question or {}).get("arguments")
+
+    assert [ask("Bern"), ask("Rome")] == ["ask", "ask"]
+    assert view() == ("awaiting_operator", "here", {"city": "Bern"})
+    assert progress.interruption(session.id, "here") is None
+    assert dispatch.claim(desk, except_for=[session.id]) is None
+    # It is not reviewed, and its runner did not allow it.
+    assert post(client, f"/replays/{id}/answer", {"sequence_no": 1, "action": "run"}).status_code == 409
+    answer = {"sequence_no": 1, "action": "answer", "output": "sent"}
+    assert [post(client, f"/replays/{id}/answer", answer).status_code for _ in range(2)] == [200, 200]
+    assert (ask("Bern"), view()) == ("overridden", ("awaiting_operator", "here", {"city": "Rome"}))
+    dispatch.lose(session.id, desk)
+    assert view() == ("awaiting_operator", "", {"city": "Rome"})
+    assert dispatch.adopt(session.id, desk) is not None
+    assert view() == ("awaiting_operator", "here", {"city": "Rome"})
+    post(client, f"/replays/{id}/answer", {"sequence_no": 2, "action": "fallback"})
+    assert (ask("Rome"), view()) == ("refusal", ("running", "here", None))
+    assert ask("Oslo") == "ask"
+    progress.finish(session.id, "here", exit_code=5)
+    assert view() == ("failed_execution", "", None)
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:

@@ -1,11 +1,14 @@
 """Calls in a rerun: answered from the recording, run, or the end of the process."""
 
 import asyncio
+import json
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any, NoReturn
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar, NoReturn
 from uuid import UUID
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 import forkpoint
 from forkpoint import Recorder
 from forkpoint.answers import Answer, RecordedError, exception
+from forkpoint.session import ReplaySession
 
 
 class Session:
@@ -186,3 +190,39 @@ def test_values_of_a_rerun_are_recorded_ones(
 ) -> None:
     monkeypatch.setattr(forkpoint.recorder, "session", Session(Answer(output=output)))
     assert read() == value
+
+
+class Replies(BaseHTTPRequestHandler):
+    """A server that is away for a moment while an operator is asked."""
+
+    replies: ClassVar[list[dict[str, Any] | int | None]] = []
+    bodies: ClassVar[list[bytes]] = []
+
+    def do_POST(self) -> None:
+        self.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        reply = self.replies.pop(0)
+        if reply is None:
+            self.close_connection = True
+            return
+        content = json.dumps({} if isinstance(reply, int) else reply).encode()
+        self.send_response(reply if isinstance(reply, int) else 200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_call_waits_for_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forkpoint.session._POLL_S", 0.01)
+    outcome: dict[str, Any] = {"decision": "overridden", "output": "sent", "error": "", "is_text": True}
+    Replies.replies = [{"decision": "ask"}, {"decision": "ask"}, None, 503, outcome]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
+        assert session.ask("tool", "send", {"to": "Bern"}) == Answer(output="sent", is_text=True)
+        server.shutdown()
+    # The same call each time.
+    assert (len(Replies.bodies), len(set(Replies.bodies))) == (5, 1)
+    assert json.loads(Replies.bodies[0])["call"]

@@ -1,12 +1,17 @@
 """Tools of an agent that runs again: answered, run or refused, and the steps they become in a fork."""
 
+import os
+import pty
+import sys
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
+from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import TOOL_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
@@ -151,6 +156,67 @@ def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server
     refusal = post(server, f"/api/v1/reruns/{id}/tools", question)
     assert refusal["decision"] == "refusal"
     assert "send_letter ran before the agent was started again" in refusal["reason"]
+
+
+def test_operator_decides_about_calls_that_are_not_recorded(server: Server, run: str) -> None:
+    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"]})["id"]
+    questions = f"/api/v1/reruns/{id}/questions"
+
+    def ask(city: str, call: str) -> Any:
+        question = {"type": "tool", "name": "send_letter", "arguments": {"city": city}, "call": call}
+        return post(server, f"/api/v1/reruns/{id}/tools", question)
+
+    def answer(no: int, action: str, **content: Any) -> Any:
+        return post(server, questions, {"sequence_no": no, "action": action, **content})["questions"]
+
+    assert ask("Bern", "")["decision"] == "refusal"
+    assert [ask(city, city)["decision"] for city in ("Bern", "Rome", "Bern", "Oslo")] == ["ask"] * 4
+    [bern, *_] = get(server, f"/reruns/{id}/questions")["questions"]
+    assert (bern["tool_name"], bern["arguments"], bern["may_run"]) == ("send_letter", {"city": "Bern"}, True)
+    assert bern["text"] == "The agent calls send_letter, which is not in the recording"
+    assert [item["sequence_no"] for item in answer(1, "answer", output={"sent": 1})] == [2, 3]
+    answer(2, "run")
+    assert answer(3, "fallback") == []
+    answers = [ask(city, city) for city in ("Bern", "Bern", "Rome", "Oslo")]
+    assert [item["decision"] for item in answers] == ["overridden", "overridden", "run", "refusal"]
+    assert answers[0]["output"] == {"sent": 1}
+    [tool] = get(server, f"/reruns/{id}")["tools"]
+    assert (tool["overridden"], tool["run"], tool["refusal"]) == (1, 1, 2)
+
+    post(server, f"/api/v1/reruns/{id}/resume", {})
+    assert ask("Bern", "again")["output"] == {"sent": 1}
+    assert ask("Rome", "again-2")["decision"] == "ask"
+    [rome] = get(server, f"/reruns/{id}/questions")["questions"]
+    assert ("which ran before the agent was started again" in rome["text"], rome["may_run"]) == (True, False)
+    body = {"sequence_no": rome["sequence_no"], "action": "run"}
+    assert httpx2.post(server.url + questions, json=body, trust_env=False).status_code == 409
+
+
+def test_operator_is_asked_on_the_terminal(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    log = tmp_path / "executions"
+    program = 'import forkpoint\n@forkpoint.tool\ndef send(to: str) -> str:\n    raise SystemExit("it ran")\n'
+    run = run_of(record(server, TOOL_AGENT, str(log)))
+    GatewaySession(server, "", run).summary()
+    words = [*COMMAND, "rerun", run, "--ask-tool", "send", "--live", "--url", server.url]
+    pid, terminal = pty.fork()
+    if pid == 0:
+        command = [*words, "--", sys.executable, "-c", program + "print(send('Bern'))\n" + TOOL_AGENT, str(log)]
+        names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
+        os.execve(command[0], command, {name: text for name, text in os.environ.items() if not name.startswith(names)})
+    for text in (b"o\n", b'"delivered"\n'):
+        read_until(terminal, b"? " if text == b"o\n" else b"text: ")
+        os.write(terminal, text)
+    output = read_until(terminal, b"Diff: ")
+    os.close(terminal)
+    assert (b"\ndelivered\r\n" in output, b"send: 1 overridden" in output, b"it ran" in output) == (True, True, False)
+    os.waitpid(pid, 0)
+
+
+def read_until(terminal: int, end: bytes) -> bytes:
+    output = b""
+    while end not in output:
+        output += os.read(terminal, 10_000)
+    return output
 
 
 def runs_of(server: Server, app: str) -> list[str]:

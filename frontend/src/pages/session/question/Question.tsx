@@ -14,20 +14,22 @@ const outcomes = (["ok", "error", "timeout", "partial", "denied"] as const).map(
   label: callOutcome[value],
 }));
 
-/** A call that waits for the operator: give a result, run it if allowed, or continue with the fallback. */
+/** A call that waits for the operator: give a result, run it if allowed, or let the policy or the agent go without it. */
 export function Question({ session }: { session: SessionView }): ReactElement | null {
   const { question } = session;
-  return question && <Form key={question.sequence_no} session={session.id} question={question} />;
+  return question && <Form key={question.sequence_no} session={session} question={question} />;
 }
 
-function Form(props: { session: string; question: NonNullable<SessionView["question"]> }): ReactElement {
-  const { question } = props;
+function Form(props: { session: SessionView; question: NonNullable<SessionView["question"]> }): ReactElement {
+  const { session, question } = props;
+  // An agent asks before its call has become a step.
+  const isOfAgent = session.engine === "agent";
   const [text, setText] = useState("");
   const [status, setStatus] = useState<Outcome>("ok");
   const answer = readAnswer(text);
   const send = useMutation({
     mutationFn: (operatorAnswer: Pick<OperatorAnswer, "action" | "output">) =>
-      answerSession(props.session, { sequence_no: question.sequence_no, status, ...operatorAnswer }),
+      answerSession(session.id, { sequence_no: question.sequence_no, status, ...operatorAnswer }),
   });
   const problem = "error" in answer ? answer.error : send.error?.message;
   return (
@@ -35,7 +37,7 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
       <h2 id="question">Your answer is needed</h2>
       <p>{question.text}</p>
       <div className={classes.call}>
-        <b>{question.tool_name}</b> <span className="muted">step {question.sequence_no}</span>
+        <b>{question.tool_name}</b> {!isOfAgent && <span className="muted">step {question.sequence_no}</span>}
         <JsonView value={question.arguments} />
       </div>
       <Textarea
@@ -60,10 +62,10 @@ function Form(props: { session: string; question: NonNullable<SessionView["quest
         <Button
           variant="default"
           disabled={send.isPending}
-          title="The policy's fallback is used"
+          title={isOfAgent ? "The agent ends" : "The policy's fallback is used"}
           onClick={() => send.mutate({ action: "fallback", output: null })}
         >
-          Continue without it
+          {isOfAgent ? "Refuse the call" : "Continue without it"}
         </Button>
         {question.may_run && (
           <Button

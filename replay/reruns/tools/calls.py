@@ -1,6 +1,7 @@
 """Answer the tool calls and searches that a running agent asks about before it makes them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -12,8 +13,11 @@ from replay.core.vocabulary import RerunDecision
 from replay.execution import observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.live.providers.openai_protocol import tool_text
-from replay.models import ReplaySession, Rerun, RerunToolCall
+from replay.models import ReplaySession, Rerun, RerunQuestion, RerunToolCall
+from replay.overrides.policy import ToolRules
 from replay.overrides.profile import ToolOverride
+from replay.questions import services as questions
+from replay.questions.services import AgentCall
 from replay.reruns import forks, recordings
 from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, unchanged
 from replay.reruns.core.playback import rename
@@ -21,9 +25,10 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
+from replay.sessions.schemas import OperatorAnswer
 from replay.tool_review.queries import safety
 from traces.call_index import ignore_lists
-from traces.core.json_access import as_object, text_or_json
+from traces.core.json_access import as_object, as_text, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -45,6 +50,8 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
         if rerun.ended_at is not None:
             raise SessionConflict(f"rerun {rerun.id} has ended")
+        if question.call and (earlier := questions.find(rerun, _agent_call(question, arguments))):
+            return _operator_answer(rerun, earlier)
         calls_before = rerun.tool_calls.filter(attempt=rerun.attempt)
         used_numbers = {no for no in calls_before.values_list("sequence_no", flat=True) if no is not None}
         matcher = _matcher(rerun, question, calls, used_numbers)
@@ -58,6 +65,11 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
             answer, detail = shared_answer
         else:
             answer = _answer_without_recording(rerun, question, result)
+            if rules := _asking_rules(rerun, question):
+                may_run = rules.is_consent or answer.decision is RerunDecision.RUN
+                reason = f"which is not in the recording{_difference(result)}"
+                waiting = questions.ask(rerun, _agent_call(question, arguments), reason, may_run=may_run)
+                return _operator_answer(rerun, waiting)
         no = result.call.no if isinstance(result, Match) else None
         RerunToolCall.objects.create(
             rerun=rerun,
@@ -70,6 +82,18 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         if isinstance(result, Match) and result.renames:
             Rerun.objects.filter(id=rerun.id).update(names=matcher.renaming.pairs())
     return answer
+
+
+def answer_question(rerun: Rerun, operator_answer: OperatorAnswer) -> None:
+    """Store the operator's answer about a call; raise `SessionConflict` if it waits for none, or for another one."""
+    content = operator_answer.model_dump(mode="json")
+    content["output"] = SessionRedaction(rerun.source_run.app).field(StepType.TOOL, "output", content["output"])
+    waiting = {item.sequence_no: item for item in questions.open_questions(rerun)}
+    question = waiting.get(operator_answer.sequence_no)
+    if question is not None and operator_answer.action == "run" and not question.may_run:
+        raise SessionConflict("this call cannot run; answer it, or refuse it", where="/action")
+    if question is None or not questions.answer(rerun, question.sequence_no, content):
+        raise SessionConflict(f"question {operator_answer.sequence_no} does not wait for an answer")
 
 
 def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
@@ -201,6 +225,47 @@ def _answer_without_recording(rerun: Rerun, question: ToolQuestion, divergence: 
         f"It may have side effects: review the tool as safe, or allow it with --allow-tool {question.name}"
     )
     return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _AskingRules:
+    """Why the operator is asked: `is_consent` if where the agent runs, its user lets the operator run the tool."""
+
+    is_consent: bool
+
+
+def _asking_rules(rerun: Rerun, question: ToolQuestion) -> _AskingRules | None:
+    """Return by what the operator is asked about a call; None if not, or if the agent cannot wait."""
+    if not question.call or question.type != StepType.TOOL or question.name in _VALUE_TOOLS:
+        return None
+    if ToolRules(ask=rerun.tools_to_ask).asks(question.name):
+        return _AskingRules(is_consent=True)
+    session = ReplaySession.objects.filter(rerun=rerun).first()
+    if session is not None and ToolRules.model_validate(session.policy["tools"]).asks(question.name):
+        return _AskingRules(is_consent=False)
+    return None
+
+
+def _agent_call(question: ToolQuestion, arguments: JSONValue) -> AgentCall:
+    return AgentCall(id=question.call, name=question.name, arguments=arguments)
+
+
+def _operator_answer(rerun: Rerun, question: RerunQuestion) -> ToolAnswer:
+    """Return what the operator decided; `ask` until then. The call counts once."""
+    if question.answer is None:
+        return ToolAnswer(decision=RerunDecision.ASK, reason=question.text)
+    reply = as_object(question.answer)
+    if reply.get("action") == "run":
+        answer = ToolAnswer(decision=RerunDecision.RUN)
+    elif reply.get("action") == "fallback":
+        answer = ToolAnswer(decision=RerunDecision.REFUSAL, reason=f"the operator refused this call of {question.name}")
+    else:
+        override = ToolOverride(output=reply.get("output"), status=StepStatus(as_text(reply.get("status"))))
+        answer = _override_answer(override)
+    if not question.is_counted:
+        rerun.tool_calls.create(attempt=rerun.attempt, name=question.name, decision=answer.decision)
+        RerunQuestion.objects.filter(id=question.id).update(is_counted=True)
+    return answer
 
 
 def _allowed_answer(rerun: Rerun, name: str) -> ToolAnswer:

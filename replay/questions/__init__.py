@@ -1,0 +1,1 @@
+"""Questions of running agents to their operator: may this call be made, and if not, what does it return?"""

@@ -1,0 +1,1 @@
+"""What becomes of the calls of tools and searches that a running agent asks about."""
