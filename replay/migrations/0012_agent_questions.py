@@ -37,7 +37,7 @@ class Migration(migrations.Migration):
                 ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='replay.rerun')),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('rerun', 'no'), name='rerun_question_number'), models.UniqueConstraint(fields=('rerun', 'attempt', 'call'), name='rerun_question_once')],
+                'constraints': [models.UniqueConstraint(fields=('rerun', 'no'), name='rerun_question_number'), models.UniqueConstraint(fields=('rerun', 'call'), name='rerun_question_once')],
             },
         ),
     ]

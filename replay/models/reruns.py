@@ -121,7 +121,7 @@ class RerunQuestion(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["rerun", "no"], name="rerun_question_number"),
-            models.UniqueConstraint(fields=["rerun", "attempt", "call"], name="rerun_question_once"),
+            models.UniqueConstraint(fields=["rerun", "call"], name="rerun_question_once"),
         )
 
     def __str__(self) -> str:

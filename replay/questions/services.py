@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 
+from replay.core.errors import SessionConflict
 from replay.core.vocabulary import SessionStatus
 from replay.execution import event_log
 from replay.execution.messages import OperatorQuestion
@@ -32,8 +33,11 @@ class AgentCall:
 
 
 def find(rerun: Rerun, call: AgentCall) -> RerunQuestion | None:
-    """Return the question about a call of this start of the agent."""
-    return rerun.questions.filter(attempt=rerun.attempt, call=call.id).first()
+    """Return the question about a call; raise `SessionConflict` if the agent was started again since."""
+    question = rerun.questions.filter(call=call.id).order_by("attempt").last()
+    if question is not None and question.attempt != rerun.attempt:
+        raise SessionConflict(f"the agent of rerun {rerun.id} was started again")
+    return question
 
 
 def ask(rerun: Rerun, call: AgentCall, reason: str, *, may_run: bool) -> RerunQuestion:
@@ -128,9 +132,9 @@ def _earlier_question(rerun: Rerun, call: AgentCall) -> RerunQuestion | None:
     ]
     place = sum(item.attempt == rerun.attempt for item in same_calls)
     for attempt in range(rerun.attempt - 1, 0, -1):
-        answered = [item for item in same_calls if item.attempt == attempt and item.answer is not None]
-        if place < len(answered):
-            return answered[place]
+        candidates = [item for item in same_calls if item.attempt == attempt and item.answer is not None]
+        if place < len(candidates):
+            return candidates[place]
     return None
 
 

@@ -122,7 +122,7 @@ def is_running(pid: int) -> bool:
     return path.exists() and path.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-def test_failed_agent_had_the_limits_of_a_rerun(
+def test_agent_has_the_limits_of_a_rerun(
     server: Server, models: ModelServer, run: str, start_runner: StartRunner, tmp_path: Path
 ) -> None:
     port = models.url.rpartition(":")[2]
@@ -133,8 +133,9 @@ def test_failed_agent_had_the_limits_of_a_rerun(
     assert get(server, f"/replays/{id}")["status"] == "awaiting_operator"
     post(server, f"/replays/{id}/answer", {"sequence_no": question["sequence_no"], "action": "run"})
     session = ended(server, id)
-    assert (session["status"], session["exit_code"]) == ("failed_execution", 1)
-    assert "before its first model call" in session["error"]
+    assert (session["status"], session["exit_code"]) == ("completed_simulated", 1)
+    [step] = get(server, f"/runs/{session['run']}/steps")["steps"]
+    assert (step["name"], step["label"], step["reason"]) == ("send", "simulated", "agent_ran")
     place = f"127.0.0.1:{port}"
     refusal = f"forkpoint: a rerun may not connect to {place}: allow it with --allow-host {place}"
     assert sorted(text.partition(", or")[0] for _, text in printed(server, session["id"])) == [

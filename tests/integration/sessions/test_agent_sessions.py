@@ -105,8 +105,9 @@ def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]
     post(client, f"/replays/{id}/answer", {"sequence_no": 2, "action": "fallback"})
     assert (ask("Rome"), view()) == ("refusal", ("running", "here", None))
     assert ask("Oslo") == "ask"
-    progress.finish(session.id, "here", exit_code=5)
+    progress.finish(session.id, "here", exit_code=1)
     assert view() == ("failed_execution", "", None)
+    assert "exit code 1 before its first model call" in ReplaySession.objects.get().error
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:

@@ -184,6 +184,9 @@ def test_operator_decides_about_calls_that_are_not_recorded(server: Server, run:
     assert (tool["overridden"], tool["run"], tool["refusal"]) == (1, 1, 2)
 
     post(server, f"/api/v1/reruns/{id}/resume", {})
+    old_process = {"type": "tool", "name": "send_letter", "arguments": {"city": "Oslo"}, "call": "Oslo"}
+    address = f"{server.url}/api/v1/reruns/{id}/tools"
+    assert httpx2.post(address, json=old_process, trust_env=False).status_code == 409
     assert ask("Bern", "again")["output"] == {"sent": 1}
     assert ask("Rome", "again-2")["decision"] == "ask"
     [rome] = get(server, f"/reruns/{id}/questions")["questions"]
