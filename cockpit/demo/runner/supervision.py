@@ -77,8 +77,8 @@ class Supervisor:
 
 
 def _environment(address: str, token: str) -> dict[str, str]:
-    inherited = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
-    return {**inherited, "FORKPOINT_URL": address, "FORKPOINT_TOKEN": token}
+    variables = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
+    return {**variables, "FORKPOINT_URL": address, "FORKPOINT_TOKEN": token}
 
 
 def _last_line(lines: Iterable[str]) -> str:

@@ -137,7 +137,7 @@ class Tracefork(Tool):
     @contextmanager
     def _proxy(self, mode: str, *options: str) -> Iterator[int]:
         port = free_port()
-        words = ["proxy", mode, "--tape", self._tape, "--port", str(port), *options]
+        words = ["proxy", mode, "--tape", str(self._tape), "--port", str(port), *options]
         process = start(
             [self._program, *words],
             is_ready=lambda: _listens(port),

@@ -14,9 +14,10 @@ from replay.core.errors import ReplayFailure
 from replay.execution import leases, task_names
 from replay.experiments import scheduler
 from replay.models import Experiment, Proof, ProofProbe, ReplaySession, Rerun, Runner
-from replay.reruns import answers, exchanges, tool_calls
+from replay.reruns import answers, exchanges
 from replay.reruns.answers import CallInFlight, CallRefusal
 from replay.reruns.schemas import ToolQuestion
+from replay.reruns.tools import calls
 from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
 from tests.support.agent_requests import first_request
@@ -136,6 +137,6 @@ def test_probes_of_a_proof_share_live_answers(run: Run) -> None:
     assert answers.resolve(reruns[1].id, request, owner=leases.new_owner()).response is None
     assert answers.resolve(rerun_of(stranger).id, request, owner=leases.new_owner()).response is None
     question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": "A-9"})
-    answer = tool_calls.answer(reruns[1], question)
+    answer = calls.answer(reruns[1], question)
     assert (answer.decision, answer.output, answer.step) == ("cached", "lost", None)
-    assert tool_calls.answer(reruns[1], question).decision == "refusal"
+    assert calls.answer(reruns[1], question).decision == "refusal"
