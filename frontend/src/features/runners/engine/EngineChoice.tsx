@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { Engine, RunnerView } from "@/api/schema";
 import { paths } from "@/app/paths";
-import { RunnerStart } from "../RunnerStart";
+import { RunnerStart } from "@/features/runners/RunnerStart";
 import { runnersWords } from "./wording";
 import classes from "./EngineChoice.module.css";
 
