@@ -35,9 +35,10 @@ CONTROLS: Final = {
     "novel": 36,
     "services": 36,
     "bureaus": 28,
+    "trades": 36,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
-STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus"}
+STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades"}
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}

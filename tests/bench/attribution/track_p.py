@@ -21,6 +21,7 @@ from tests.bench.attribution.programs.novel import NOVEL
 from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program, draw_case
+from tests.bench.attribution.programs.trades import TRADES
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.programs.wild import WILD
 from tests.bench.attribution.truth import Ids
@@ -40,6 +41,7 @@ HELD_OUT_SETS: Final = (
     "novel",
     "services",
     "bureaus",
+    "trades",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -55,6 +57,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "novel": NOVEL,
     "services": SERVICES,
     "bureaus": BUREAUS,
+    "trades": TRADES,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
