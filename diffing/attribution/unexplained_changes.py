@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from diffing.attribution.difference_origins import Origin
 from diffing.compare.comparison import Pair
@@ -10,6 +11,10 @@ from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.word_hunks import hunks
 from traces.core.canonical import digest
+from traces.core.vocabulary import StepType
+
+# Steps that answer from the environment.
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,10 +124,19 @@ def _identity(atom: Atom) -> str:
     if facet is None and atom.is_sampled:
         # A sample may lead to more samples, so all of them are one change.
         return "sampled"
-    if facet is None or facet.part == "output":
-        return f"{atom.pair.place} {facet.kind if facet else ''}"
+    if facet is None:
+        return f"{atom.pair.place} "
+    if facet.part == "output":
+        return f"{_call(atom.pair)} {facet.kind}"
     if facet.kind == WINDOW:
         return f"{WINDOW} {facet.messages[0].op} {atom.pair.step.role}"
     if facet.messages:
         return digest([list(facet.messages[0].key)])
     return digest([facet.kind, facet.base, facet.candidate])
+
+
+def _call(pair: Pair) -> str:
+    """The call of a tool or a search and its answers, which are the same change wherever both runs repeat it."""
+    if pair.sides is None or pair.step.type not in _EXTERNAL or not all(step.signature for step in pair.sides):
+        return str(pair.place)
+    return digest([[step.signature, step.status, step.output_ref] for step in pair.sides])
