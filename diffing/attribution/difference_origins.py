@@ -9,7 +9,6 @@ that no recorded flow explains is certainly exogenous only if no output before i
     step 4  model "specialist"  has another user reply in its request   <- open: the user may have written it anyway
 """
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,14 +17,18 @@ from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
+from diffing.content.facet import DOCUMENTS, Facet
 from diffing.content.message_diff import MessagePair
-from diffing.sequences.word_hunks import Hunk, hunks, is_repeated
+from diffing.sequences.recurrence import distinct_words, distinctive_words, names_field
+from diffing.sequences.text_diff import is_other_text
+from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated
+from traces.core.json_access import text_or_json
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import Documents
 
 _NO_STEP: Final = -1
 _WORLD: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-# Shorter words occur in any two texts.
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d[\d.,:-]*\d")
 
 
 class Origin(StrEnum):
@@ -49,13 +52,14 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Output:
-    """A differing output: the distinctive words of each side alone, and all differing words."""
+    """A differing output: the distinctive words of each side alone, all differing words, and its values."""
 
     pair: Pair
     first: Entry
     base: set[str]
     candidate: set[str]
     hunks: Sequence[Hunk]
+    values: tuple[JSONValue, JSONValue]
 
 
 class Words:
@@ -67,10 +71,11 @@ class Words:
         self._common_words: list[tuple[Pair, set[str]]] = []
         self._equal_outputs: list[Pair] = []
 
-    def add(self, pair: Pair, base: str, candidate: str) -> None:
-        """Add an output with its texts on both sides."""
+    def add(self, pair: Pair, *sides: JSONValue) -> None:
+        """Add an output of both sides."""
+        base, candidate = map(text_or_json, sides)
         base_words, candidate_words = distinct_words(base, candidate)
-        self._common_words.append((pair, _words(base) & _words(candidate)))
+        self._common_words.append((pair, distinctive_words(base) & distinctive_words(candidate)))
         self._outputs.append(
             _Output(
                 pair=pair,
@@ -78,6 +83,7 @@ class Words:
                 base=base_words,
                 candidate=candidate_words,
                 hunks=hunks(base, candidate),
+                values=(sides[0], sides[1]),
             )
         )
 
@@ -117,6 +123,18 @@ class Words:
         """True if some difference of a step's texts equals one between outputs before it."""
         return any(_copies(self._before(pair), base, candidate))
 
+    def explains_part(self, pair: Pair, base: str, candidate: str) -> bool:
+        """True if some difference of a step's texts contains one between outputs before it, or a field that differs.
+
+        Example: the field "quota" moved from 7 to 3, and one side's message has the line "above the quota of 3".
+        """
+        outputs, differences = self._before(pair), hunks(base, candidate)
+        return any(
+            any(is_copy(own, hunk) for own in output.hunks) or names_field(*output.values, hunk.base, hunk.candidate)
+            for output in outputs
+            for hunk in differences
+        )
+
     def explains_with_equal(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if the differing words of one side come from differing outputs, and the other's from any outputs.
 
@@ -140,7 +158,7 @@ class Words:
     @cached_property
     def _equal_words(self) -> list[tuple[Pair, set[str]]]:
         """The words that each output has in both runs; few comparisons of two long runs need them."""
-        return [*self._common_words, *((pair, _words(pair.step.summary)) for pair in self._equal_outputs)]
+        return [*self._common_words, *((pair, distinctive_words(pair.step.summary)) for pair in self._equal_outputs)]
 
     def _equal_words_before(self, pair: Pair) -> set[str]:
         words = (words for output, words in self._equal_words if output.order_key < pair.order_key)
@@ -157,15 +175,18 @@ def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]
     return [any(is_repeated(hunk, output_hunk) for output_hunk in output_hunks) for hunk in hunks(base, candidate)]
 
 
-def distinct_words(base: str, candidate: str) -> tuple[set[str], set[str]]:
-    """The distinctive words of each text that the other does not have."""
-    base_words, candidate_words = _words(base), _words(candidate)
-    return base_words - candidate_words, candidate_words - base_words
+def has_edited_documents(facet: Facet) -> bool:
+    """True if two searches found the same documents, with edited texts: then something else than the query changed.
 
-
-def _words(text: str) -> set[str]:
-    """The distinctive words of a text."""
-    return {*_WORD.findall(text.casefold())}
+    A search may quote other passages of a document for another query. Those are no edits of each other.
+    """
+    if facet.part != "output" or facet.kind != DOCUMENTS:
+        return False
+    before, after = (Documents({"documents": documents}).texts_by_id for documents in (facet.base, facet.candidate))
+    if list(before) != list(after):
+        return False
+    edits = [(text, after[id]) for id, text in before.items() if text != after[id]]
+    return bool(edits) and not any(is_other_text(*texts) for texts in edits)
 
 
 class ChangedOutputs:

@@ -1,13 +1,19 @@
 """Roots: changes that no earlier change explains, and possible reactions to earlier ones. Pure."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
 from diffing.attribution.consumed_places import head, heads, history_ends, input_paths
-from diffing.attribution.difference_origins import ChangedOutputs, FirstCalls, Origin, Words, window_origin
+from diffing.attribution.difference_origins import (
+    ChangedOutputs,
+    FirstCalls,
+    Origin,
+    Words,
+    has_edited_documents,
+    window_origin,
+)
 from diffing.attribution.passages import OutsideTexts
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
@@ -18,7 +24,7 @@ from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import value_changes
-from diffing.sequences.text_diff import normalise, word_diff
+from diffing.sequences.text_diff import is_other_text
 from diffing.sequences.word_hunks import hunks, with_hunks
 from traces.core.json_access import text_or_json
 from traces.core.vocabulary import StepType
@@ -31,9 +37,6 @@ _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 _OPENING: Final = "/messages/0"
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
-# Share of equal characters; below it, code may have chosen between two different prompts.
-_MIN_EQUAL: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +72,7 @@ def roots(
             words.add_equal(pair)
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
-                words.add(pair, text_or_json(facet.base), text_or_json(facet.candidate))
+                words.add(pair, facet.base, facet.candidate)
     for pair in comparison.differing:
         if pair.place in comparison.resampled_places:
             new_atoms: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, is_sampled=True),)
@@ -97,6 +100,7 @@ def roots(
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
                 explains_some=partial(words.explains_some, pair),
+                explains_part=partial(words.explains_part, pair),
                 explains_with_equal=partial(words.explains_with_equal, pair),
                 explains_all=partial(words.explains_all, pair),
                 source_places=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
@@ -177,6 +181,8 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
         )
     elif output_facets and ((pair.overridden and not passed_on) or (not input_facets and not context.is_tainted)):
         yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _order_origin(context))
+    elif output_facets and has_edited_documents(output_facets[0]):
+        yield _answer_atom(pair, output_facets[0], Origin.OPEN)
 
 
 def _input_place(facet: Facet, context: StepContext) -> int | None:
@@ -291,20 +297,10 @@ def _setting_origin(facet: Facet, context: StepContext) -> Origin:
     """Origin of a prompt, a tool list or a model: set with the agent, or chosen by code."""
     if not context.follows_output or (facet.part == "config" and facet.kind != "model"):
         return Origin.EXOGENOUS
-    is_choice = context.is_renamed or (facet.kind == "system prompt" and _is_other_text(facet))
     texts = text_or_json(facet.base), text_or_json(facet.candidate)
+    is_choice = context.is_renamed or (facet.kind == "system prompt" and is_other_text(*texts))
     uses_outputs = context.explains_most(*texts) or context.explains_with_equal(*texts)
     return Origin.DERIVED if is_choice or uses_outputs else Origin.OPEN
-
-
-def _is_other_text(facet: Facet) -> bool:
-    """True if neither prompt is an edit of the other: no common sentence, and few common words."""
-    base, candidate = normalise(str(facet.base or "")), normalise(str(facet.candidate or ""))
-    if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
-        return False
-    spans = word_diff(base, candidate)
-    total = sum(len(span.text) for span in spans)
-    return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _MIN_EQUAL * total
 
 
 def _message_origin(item: MessagePair, context: StepContext) -> Origin | None:
@@ -322,7 +318,10 @@ def _message_origin(item: MessagePair, context: StepContext) -> Origin | None:
         return None if reacts else Origin.EXOGENOUS
     is_composed = item.opening and (context.follows_model or context.is_later_talk)
     reply = item.role in SYSTEM_ROLES or (item.role == "user" and not is_composed)
-    return Origin.OPEN if reply and not context.explains_most(item.base, item.candidate) else Origin.DERIVED
+    texts = item.base, item.candidate
+    return (
+        Origin.DERIVED if not reply or context.explains_most(*texts) or context.explains_part(*texts) else Origin.OPEN
+    )
 
 
 def _is_input(item: MessagePair, context: StepContext) -> bool:

@@ -46,9 +46,10 @@ class StepContext:
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]]
     # Whether a difference equals one between earlier outputs.
     repeats_output: Callable[[Hunk], bool]
-    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, or some;
-    # the last one counts outputs that both runs have, too.
+    # Questions about two texts: whether earlier differing outputs explain all of their differences, most, some, or a
+    # part of one; the last one counts outputs that both runs have, too.
     explains_all: Callable[..., bool]
     explains_most: Callable[[str, str], bool]
     explains_some: Callable[[str, str], bool]
+    explains_part: Callable[[str, str], bool]
     explains_with_equal: Callable[[str, str], bool]

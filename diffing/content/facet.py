@@ -17,6 +17,8 @@ Form = Literal["text", "values", "ranks", "messages"]
 
 # The kind of a facet for messages that one side's context window dropped.
 WINDOW: Final = "context window"
+# The kind of a facet for the documents that a search found.
+DOCUMENTS: Final = "documents"
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _SECTIONS: Final[Mapping[str, SectionName]] = {
     StepType.MODEL: "model",

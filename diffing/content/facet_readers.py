@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.compare.comparison import Pair
-from diffing.content.facet import SYSTEM_ROLES, Facet, FacetKind
+from diffing.content.facet import DOCUMENTS, SYSTEM_ROLES, Facet, FacetKind
 from diffing.content.message_diff import changed_messages, key_of, without_call_ids
 from diffing.content.payload_texts import answer_text, content_text
 from diffing.sequences.json_diff import differ, parse_embedded_json
@@ -18,7 +18,7 @@ from traces.signatures.call_signatures import DEFAULT_IGNORED
 _MESSAGE_PARTS: Final = frozenset({"messages", "tools", "parameters"})
 _QUERY: Final = FacetKind("query", "retrieval", "input", "retrieval", "text")
 _RETRIEVAL_SETTINGS: Final = FacetKind("settings", "retrieval", "config", "retrieval")
-_DOCUMENTS: Final = FacetKind("documents", "retrieval", "output", "retrieval", "ranks")
+_DOCUMENTS: Final = FacetKind(DOCUMENTS, "retrieval", "output", "retrieval", "ranks")
 _SYSTEM_PROMPT: Final = FacetKind("system prompt", "prompt", "input", "prompt", "text")
 _TOOL_SCHEMAS: Final = FacetKind("tool schemas", "prompt", "input", "prompt")
 _PARAMETERS: Final = FacetKind("parameters", "model", "config", "model")

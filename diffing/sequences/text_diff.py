@@ -20,6 +20,9 @@ _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
 _LINE_END_SPACES: Final = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")
 _WORD: Final = re.compile(r"\w")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
+# Share of equal characters; below it, neither text is an edit of the other.
+_MIN_EQUAL: Final = 0.5
 # Characters shown before a difference.
 _LEAD: Final = 20
 
@@ -45,6 +48,16 @@ def normalise(text: str) -> str:
     """Normalise a text for comparison."""
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     return _LINE_END_SPACES.sub("", _INNER_SPACES.sub(" ", text)).rstrip("\n")
+
+
+def is_other_text(base: str, candidate: str) -> bool:
+    """True if neither text is an edit of the other: no common sentence, and few common words."""
+    base, candidate = normalise(base), normalise(candidate)
+    if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
+        return False
+    spans = word_diff(base, candidate)
+    total = sum(len(span.text) for span in spans)
+    return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _MIN_EQUAL * total
 
 
 def word_diff(base: str, candidate: str) -> list[Span]:

@@ -125,6 +125,13 @@ class Documents:
         return [Message(item).text for item in as_objects(member(self.value, "documents"))]
 
     @property
+    def texts_by_id(self) -> dict[str, str]:
+        """The texts of its documents by their ids, in order; empty if not every document has an id of its own."""
+        documents = as_objects(member(self.value, "documents"))
+        texts = {str(item["id"]): Message(item).text for item in documents if item.get("id") not in {None, ""}}
+        return texts if len(texts) == len(documents) else {}
+
+    @property
     def count(self) -> int | None:
         """The number of its documents; None for the output of another step."""
         documents = member(self.value, "documents")

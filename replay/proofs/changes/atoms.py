@@ -10,7 +10,7 @@ from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
 from replay.proofs.core.types import Atom, Atoms
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, has_list, member
+from traces.core.json_access import as_list, as_object, has_list, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 
 _FIELDWISE: Final = ("prompt", "model", "retrieval")
@@ -124,6 +124,8 @@ class Changes:
                 description=part_location(index, len(division.parts)),
                 base=atom.base,
                 candidate=atom.candidate,
+                is_relay=atom.is_relay,
+                texts=((text_or_json(part.base), text_or_json(part.candidate)),),
             )
             for index, part in enumerate(division.parts)
         ]
@@ -132,8 +134,8 @@ class Changes:
         """The overrides with which a replay of a side has exactly these changes."""
         entries = list(self.common)
         for change in self.changes.values():
-            # A relay stays as recorded unless a probe holds it.
-            if not change.atom.testable and change.atom.id not in subset:
+            # A relay stays as recorded unless a probe holds it, or a part of it.
+            if not change.atom.testable and not self._has_any(change, subset):
                 continue
             if change.apply_overrides or change.revert_overrides:
                 is_applied = change.atom.id in subset
@@ -152,7 +154,7 @@ class Changes:
         name = change.atom.id
         if name in subset:
             return change.candidate
-        if name not in self.divisions or not any(atom.startswith(f"{name}/") for atom in subset):
+        if name not in self.divisions or not self._has_any(change, subset):
             return change.base
         base = change.recorded_value if isinstance(change.base, Absent) else change.base
         # A change without a base value is not divided.
@@ -160,6 +162,11 @@ class Changes:
         assert not isinstance(change.candidate, Absent)
         content = self._mixture(name, subset)
         return _with_content(change.candidate if base is change.recorded_value else base, content)
+
+    def _has_any(self, change: Change, subset: Atoms) -> bool:
+        """True if the subset contains a change or a part of it."""
+        name = change.atom.id
+        return name in subset or any(atom.startswith(f"{name}/") for atom in subset)
 
     def _is_recorded(self, change: Change, value: Value, side: str) -> bool:
         """True if the replayed run has this value already, so that it need not be set."""

@@ -5,13 +5,16 @@ be applied and reverted. But a replay of the base can hold it to the candidate's
 neither does anything that works through the relay alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from diffing.attribution.unexplained_changes import Atom as Root
+from diffing.content.message_diff import MessagePair
 from diffing.sentences.atoms.obstacles import Obstacle
-from replay.proofs.changes.atoms import Change
+from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.message_edits import edit_messages
-from replay.proofs.changes.overrides import RunPair, untestable
+from replay.proofs.changes.overrides import RunPair, atom_of, untestable
+from traces.core.json_types import JSONValue
 
 
 def relay(runs: RunPair, root: Root) -> Change:
@@ -19,5 +22,18 @@ def relay(runs: RunPair, root: Root) -> Change:
     change = untestable(root, Obstacle.CODE_MAY_DERIVE)
     if root.facet is None or not root.facet.messages:
         return change
-    edit = edit_messages(runs, root, root.facet.messages)
+    edit = _text_edit(runs, root, root.facet.messages) or edit_messages(runs, root, root.facet.messages)
     return replace(edit, atom=replace(change.atom, is_relay=True)) if edit.atom.testable else change
+
+
+def _text_edit(runs: RunPair, root: Root, messages: Sequence[MessagePair]) -> Change | None:
+    """A message with passages of another change as one text, which can be divided; no probe holds both changes."""
+    item = messages[0]
+    if len(messages) > 1 or not item.passages or item.base_index is None or len(runs.beginnings(root.places)) > 1:
+        return None
+    step = runs.entry_step(root.pair, 0, item.base_index)
+    edits: list[JSONValue] = [
+        {"op": "replace", "index": item.base_index, "content": text} for text in (item.base, item.candidate)
+    ]
+    slot = Slot(match={"step": step}, category="messages")
+    return Change(atom=atom_of(root), on_base=(slot,), base=edits[0], candidate=edits[1])

@@ -27,6 +27,7 @@ class Atom:
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference. `is_relay`: code composed it
     after an output differed, so it is no change of its own, but a probe can hold it to the candidate's recording.
+    `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it alone.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Atom:
     echoes: bool = False
     has_common_origin: bool = False
     is_relay: bool = False
+    texts: tuple[tuple[str, str], ...] = ()
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None

@@ -2,6 +2,13 @@
 
 The key of an answer is its call and the call's ordinal in the run. Calls that differ only in what the app's ignore list
 ignores are the same call. The replayed side answers first, then the other side, then earlier probes.
+
+A search of the other side may have found the same documents as its counterpart, with edited texts. For its query, the
+replayed side has those documents with its own texts: the edit is a change of its own.
+
+    base       search "roof"             found [d1] "grants 25,000 euros"
+    candidate  search "roof, please"     found [d1] "grants 45,000 euros"
+    probe      base, with "roof, please" finds [d1] "grants 25,000 euros"
 """
 
 from collections import Counter
@@ -9,6 +16,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from diffing.attribution.difference_origins import has_edited_documents
+from diffing.attribution.unexplained_changes import Atom as Root
+from replay.proofs.core.types import Side, opposite
 from traces.core.vocabulary import StepStatus
 
 
@@ -35,9 +45,13 @@ def identity(signature: str) -> str:
 
 @dataclass
 class Coupling:
-    """Recordings in the order in which they answer, and how often each call was made so far."""
+    """Recordings in the order in which they answer, and how often each call was made so far.
+
+    `counterparts`: the replayed side's answers to searches that found the same documents on the other side.
+    """
 
     recordings: Sequence[Recording]
+    counterparts: Mapping[tuple[UUID, int], RecordedAnswer] = field(default_factory=dict)
     call_counts: Counter[str] = field(default_factory=Counter)
     reduce: Reduce = identity
 
@@ -48,7 +62,8 @@ class Coupling:
         for recording in self.recordings:
             answers = recording.get(signature, ())
             if len(answers) > turn:
-                return answers[turn]
+                answer = answers[turn]
+                return self.counterparts.get((answer.run, answer.step), answer)
         return None
 
     def is_borrowed(self, signature: str) -> bool:
@@ -63,3 +78,17 @@ class Coupling:
     def count_call(self, signature: str) -> None:
         if signature:
             self.call_counts[self.reduce(signature)] += 1
+
+
+def counterparts(
+    atoms: Sequence[Root], side: Side, runs: Mapping[Side, UUID]
+) -> dict[tuple[UUID, int], RecordedAnswer]:
+    """A side's answers to the searches of the other side that found the same documents, with edited texts."""
+    pairs = [atom.pair for atom in atoms if atom.facet is not None and has_edited_documents(atom.facet)]
+    sides = [pair.sides if side == "base" else pair.sides[::-1] for pair in pairs if pair.sides is not None]
+    return {
+        (runs[opposite(side)], other.sequence_no): RecordedAnswer(
+            run=runs[side], step=own.sequence_no, output_ref=own.output_ref, status=StepStatus(own.status)
+        )
+        for own, other in sides
+    }

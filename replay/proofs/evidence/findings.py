@@ -60,7 +60,7 @@ def findings(ladder: Ladder) -> Findings:
         conclusion=wording.conclusion(context),
         confidence=level.confidence,
         rule=level.rule,
-        primary=[_by_weight(ladder.space, causes) for causes in conclusion.sets],
+        primary=[_members(ladder, conclusion, causes) for causes in conclusion.sets],
         atoms=list(_atoms(ladder, shares, conclusion)),
         probes=list(_probes(ladder)),
         mediators=_mediators(ladder, conclusion),
@@ -218,8 +218,8 @@ def _atoms(ladder: Ladder, shares: Shares, conclusion: Verdict) -> Iterator[Atom
 def _in_order(ladder: Ladder, conclusion: Verdict, *, searched_causes: bool) -> list[Atom]:
     """The changes by what probes and hints suggest, the untestable ones last unless nothing is decided."""
     space = ladder.space
-    if searched_causes and not conclusion.sets:
-        return relays.ranking(space, ladder.case.atoms)
+    if searched_causes and (not conclusion.sets or conclusion.kind == EvidenceVerdict.INCONCLUSIVE):
+        return relays.ranking(space, ladder.case.atoms, ladder.relay_parts)
     own = sorted(space.atoms, key=lambda atom: -leads.weight(space, atom) if searched_causes else 0)
     return [*own, *(atom for atom in ladder.case.atoms if not atom.testable)]
 
@@ -287,6 +287,6 @@ def _by_rank(ladder: Ladder, atoms: Atoms) -> list[str]:
     return sorted(atoms, key=lambda name: (places.get(name, len(places)), name))
 
 
-def _by_weight(space: Space, atoms: Atoms) -> list[str]:
-    members = [atom for atom in space.atoms if atom.id in atoms]
-    return [atom.id for atom in sorted(members, key=lambda atom: -leads.weight(space, atom))]
+def _members(ladder: Ladder, conclusion: Verdict, atoms: Atoms) -> list[str]:
+    """The members of a set, in the order in which the report lists them."""
+    return [atom.id for atom in _in_order(ladder, conclusion, searched_causes=True) if atom.id in atoms]

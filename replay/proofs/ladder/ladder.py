@@ -99,6 +99,7 @@ class Ladder:
     completed_stages: set[StageName] = field(default_factory=set)
     divided_atoms: list[DividedAtom] = field(default_factory=list)
     path_steps: list[PathStep] = field(default_factory=list)
+    relay_parts: dict[str, list[Atom]] = field(default_factory=dict)
     sampled_shares: dict[str, float] | None = None
     # Starts of the unchanged agent, before the search.
     controls: Sequence[Probe] = ()
@@ -312,7 +313,8 @@ class Ladder:
         if single is not None and self.used_new_answer(frozenset({single})):
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
         if not self.cause():
-            yield from relays.hold([atom for atom in self.case.atoms if atom.is_relay])
+            relay_atoms = [atom for atom in self.case.atoms if atom.is_relay]
+            self.relay_parts = yield from relays.hold(self.space, relay_atoms, self.prober.parts)
 
     def used_new_answer(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause needed a live call."""

@@ -53,6 +53,16 @@ def weight(space: Space, atom: Atom) -> float:
     return total + _FAILURE_WEIGHT * atom.fails + _ECHO_WEIGHT * atom.echoes
 
 
+def moved_texts(space: Space, atom: Atom) -> list[tuple[str, str]]:
+    """What a change alone makes of the outputs after which only code knows the next step."""
+    alone = frozenset({atom.id})
+    apply_result = space.result(space.with_required(alone), "base")
+    revert_result = space.result(space.all - space.with_dependents(alone), "candidate")
+    forward = ((stray, (stray.base, stray.text)) for stray in (apply_result.strays if apply_result else ()))
+    back = ((stray, (stray.text, stray.candidate)) for stray in (revert_result.strays if revert_result else ()))
+    return [texts for stray, texts in (*forward, *back) if not stray.is_wording]
+
+
 def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | None, side: Side) -> float:
     if holds is not None:
         return _SETTLED_WEIGHT if holds else -_SETTLED_WEIGHT

@@ -6,27 +6,44 @@
 
 Code composed the message. It may have passed on a change or have been changed itself, so the message stays below every
 change of its own that is still possible, and above those that replays have refuted. A relay that makes no difference is
-refuted as well. The order is no evidence: no level of confidence rests on it.
+refuted as well.
+
+A relay with several parts is held part by part. A part that is enough alone is decisive: a change that recurs there is
+more likely than one that recurs in the other parts only. The order is no evidence: no level of confidence rests on it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
+from diffing.sequences.recurrence import Texts, recurs
 from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from replay.proofs.ladder.search import Steps
 
-# Relays to probe: each costs at most one replay with new answers.
+# Relays to probe: each costs at most one replay with new answers, and each part of one that matters another one.
 _MAX_PROBED: Final = 6
+_MAX_PARTS: Final = 6
+# The weight for a change that recurs in a decisive part, and against one that recurs elsewhere only.
+_RECURRENCE_WEIGHT: Final = 3.0
 _OWN, _RELAY, _NO_CAUSE, _REST = range(4)
+# The parts of the relays that were held part by part.
+Parts = Mapping[str, Sequence[Atom]]
+Divide = Callable[[Atom], Sequence[Atom]]
 
 
-def hold(relays: Sequence[Atom]) -> Steps[None]:
-    """Hold each relay alone to the candidate's recording, in a replay of the base."""
+def hold(space: Space, relays: Sequence[Atom], divide: Divide) -> Steps[dict[str, list[Atom]]]:
+    """Hold each relay alone to the candidate's recording, in a replay of the base; return the parts held as well."""
+    parts: dict[str, list[Atom]] = {}
+    own = [atom for atom in space.atoms if _standing(space, atom) == _OWN]
     for relay in [relay for relay in relays if relay.certificate is None][:_MAX_PROBED]:
         yield ProbeRequest(spec=_spec(relay), purpose="apply")
+        if _is_enough(space.facts, relay) and own:
+            parts[relay.id] = [*divide(relay)]
+            for part in parts[relay.id] if len(parts[relay.id]) <= _MAX_PARTS else ():
+                yield ProbeRequest(spec=_spec(part), purpose="apply")
+    return parts
 
 
 def _is_enough(facts: Facts, relay: Atom) -> bool | None:
@@ -40,15 +57,37 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     return result.outcome == ProbeOutcome.CANDIDATE
 
 
-def ranking(space: Space, atoms: Sequence[Atom]) -> list[Atom]:
+def ranking(space: Space, atoms: Sequence[Atom], parts: Parts) -> list[Atom]:
     """The changes of an undecided proof, the most likely first."""
     own = {atom.id for atom in space.atoms}
+    decisive, other = _passages(space, atoms, parts)
+
+    def weight(atom: Atom) -> float:
+        texts = (*atom.texts, *leads.moved_texts(space, atom))
+        if any(recurs(mine, theirs) for mine in texts for theirs in decisive):
+            return leads.weight(space, atom) + _RECURRENCE_WEIGHT
+        is_elsewhere = any(recurs(mine, theirs) for mine in texts for theirs in other)
+        return leads.weight(space, atom) - _RECURRENCE_WEIGHT * is_elsewhere
 
     def order(atom: Atom) -> tuple[int, float]:
         standing = _standing(space, atom)
-        return standing, -leads.weight(space, atom) if atom.id in own else 0
+        return standing, -weight(atom) if atom.id in own else 0
 
     return sorted([*space.atoms, *(atom for atom in atoms if not atom.testable)], key=order)
+
+
+def _passages(space: Space, atoms: Sequence[Atom], parts: Parts) -> tuple[list[Texts], list[Texts]]:
+    """The texts of the parts of relays that are enough alone, and those of the other parts."""
+    decisive: list[Texts] = []
+    other: list[Texts] = []
+    for relay in [atom for atom in atoms if atom.is_relay and _is_enough(space.facts, atom)]:
+        # A relay without parts is one itself. If no part is enough alone, nothing tells them apart.
+        own = parts.get(relay.id) or [relay]
+        enough = [part for part in own if _is_enough(space.facts, part)]
+        rest = [part for part in own if _is_enough(space.facts, part) is False] if enough else []
+        decisive += [texts for part in enough for texts in part.texts]
+        other += [texts for part in rest for texts in part.texts]
+    return decisive, other
 
 
 def _standing(space: Space, atom: Atom) -> int:

@@ -1,7 +1,7 @@
 """Read recorded runs for counterfactual replays: answers by call, results and outputs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
@@ -61,12 +61,19 @@ class Recordings:
         return self._by_run[run_id]
 
 
-def coupling(runs: Iterable[UUID], *, source: UUID, fork: int, load: Recordings) -> Coupling:
+def coupling(
+    runs: Iterable[UUID],
+    *,
+    source: UUID,
+    fork: int,
+    load: Recordings,
+    counterparts: Mapping[tuple[UUID, int], RecordedAnswer],
+) -> Coupling:
     """The recordings in the order in which they answer; the source's calls before the fork count as made."""
     recordings = [load(run) for run in dict.fromkeys(runs)]
     before = Step.objects.filter(run_id=source, sequence_no__lt=fork).exclude(signature="")
     call_counts = Counter(map(load.signatures, before.values_list("signature", flat=True)))
-    return Coupling(recordings=recordings, call_counts=call_counts, reduce=load.signatures)
+    return Coupling(recordings=recordings, counterparts=counterparts, call_counts=call_counts, reduce=load.signatures)
 
 
 def _recording(run_id: UUID, reduce: Reduce) -> Recording:

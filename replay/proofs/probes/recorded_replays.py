@@ -77,6 +77,7 @@ class RecordedReplays:
                 overrides=OverrideProfile(overrides=[override]),
                 side="candidate",
                 copies=self.subject.copies.links["candidate"],
+                roots=self.subject.examination.reasoning.atoms,
             )
         side = opposite(spec.side) if spec in self._switched_specs else spec.side
         place = self.subject.places[side]
@@ -86,6 +87,7 @@ class RecordedReplays:
             overrides=self.subject.changes.profile(spec.atoms, side),
             side=side,
             copies=self.subject.copies.links[side],
+            roots=self.subject.examination.reasoning.atoms,
         )
 
     def restore_side(self, spec: ProbeSpec, row: ProofProbe) -> None:

@@ -1,9 +1,10 @@
 """How a probe is replayed: which run, from which step, with which overrides and recordings."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.models import DiffReport
 from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.models import Proof, ProofProbe
@@ -11,7 +12,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import Match, Override, OverrideProfile, ToolOverride
 from replay.proofs.core.types import Side
 from replay.proofs.counterfactual.copied_values import Links, dump_links
-from replay.proofs.counterfactual.coupling import Coupling
+from replay.proofs.counterfactual.coupling import Coupling, counterparts
 from replay.proofs.probes import recorded_answers
 from replay.proofs.subject import lineage
 from replay.sessions.schemas import ReplayRequest
@@ -26,7 +27,7 @@ class Setup:
     """The replay of a probe: a run, a fork and overrides.
 
     `side` is the one whose recording answers first. `copies`: links for copied values that only the recordings of both
-    sides together show.
+    sides together show. `roots`: the changes of the two runs.
     """
 
     run: Run
@@ -35,6 +36,7 @@ class Setup:
     side: Side
     copies: Links = field(default_factory=dict)
     engine: Engine = Engine.FOLLOW
+    roots: Sequence[Root] = ()
 
     @property
     def configuration(self) -> str:
@@ -67,6 +69,7 @@ def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -
         source=setup.run.id,
         fork=setup.fork,
         load=load,
+        counterparts=counterparts(setup.roots, setup.side, {"base": base, "candidate": candidate}),
     )
 
 

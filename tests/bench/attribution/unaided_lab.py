@@ -21,9 +21,9 @@ from replay.proofs.changes.atoms import Change, Changes, Slot
 from replay.proofs.changes.certificates import chance
 from replay.proofs.changes.overrides import RunPair
 from replay.proofs.changes.roots import roots
-from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec, opposite
+from replay.proofs.core.types import Allowance, Atom, Atoms, Case, PathStep, ProbeResult, ProbeSpec, Side, opposite
 from replay.proofs.counterfactual.copied_values import Copies, copies, with_links
-from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer
+from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer, counterparts
 from replay.proofs.counterfactual.derivations import Derivations, OtherState
 from replay.proofs.counterfactual.recorded_derivations import derivations
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
@@ -220,7 +220,12 @@ class UnaidedLab:
 
     def _coupling(self, source: Source) -> Coupling:
         other_source = self.bench.candidate if source is self.bench.base else self.bench.base
-        return Coupling(recordings=[self._recording(source), self._recording(other_source)])
+        side: Side = "base" if source is self.bench.base else "candidate"
+        runs: dict[Side, UUID] = {"base": self._id(self.bench.base), "candidate": self._id(self.bench.candidate)}
+        return Coupling(
+            recordings=[self._recording(source), self._recording(other_source)],
+            counterparts=counterparts(self.examination.reasoning.atoms, side, runs),
+        )
 
     def _recording(self, source: Source) -> dict[str, list[RecordedAnswer]]:
         answers: dict[str, list[RecordedAnswer]] = {}

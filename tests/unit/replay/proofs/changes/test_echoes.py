@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from replay.proofs.changes.echoes import number_moves
 from replay.proofs.changes.roots import roots
 from tests.support.comparing import Spec, agent, model, output, reply, system, tool
 from tests.support.comparing import user as user_message
@@ -30,16 +29,6 @@ def test_converted_number_is_an_echo(text: str) -> None:
     changes = roots(examine_runs(climb(4100, 31, before), climb(2300, 44, text)))
     results = {change.atom.id: change.atom.echoes for change in changes if change.atom.category == "tool"}
     assert results == {"result-2": True, "result-3": False}
-
-
-def test_dates_move_by_days() -> None:
-    [(before, after)] = number_moves("due 2026-03-17", "due 2026-04-02")
-    assert after - before == 16
-
-
-def test_many_numbers_have_no_counterparts() -> None:
-    assert number_moves("1 2 3 4 5", "11 12 13 14 15") == []
-    assert number_moves("no date: 2026-99-99", "none") == []
 
 
 def test_number_in_the_final_answer_is_an_echo() -> None:

@@ -290,6 +290,17 @@ def test_own_recorded_answers_come_first_and_once() -> None:
     assert coupling.answer("t") is None
 
 
+def test_side_keeps_its_texts_of_documents_for_the_query_of_the_other_side() -> None:
+    own, other = (
+        RecordedAnswer(run=new_id(), step=2, output_ref=text, status=StepStatus.OK) for text in ("25,000", "45,000")
+    )
+    coupling = Coupling(
+        recordings=[{"roof": [own]}, {"roof, please": [other]}], counterparts={(other.run, other.step): own}
+    )
+    assert coupling.answer("roof, please") == own
+    assert coupling.is_borrowed("roof, please")
+
+
 def test_calls_equal_under_the_ignore_list_match() -> None:
     answer = RecordedAnswer(run=new_id(), step=1, output_ref="1", status=StepStatus.OK)
     coupling = Coupling(recordings=[{"get": [answer]}], reduce=lambda signature: signature.rstrip("0123456789"))

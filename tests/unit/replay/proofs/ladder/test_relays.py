@@ -14,8 +14,8 @@ UNKNOWN = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="no recording sho
 class Replays:
     """A prober with a few known outcomes, by side and changes."""
 
-    def __init__(self, outcomes: Mapping[tuple[str, str], ProbeOutcome]) -> None:
-        self.outcomes = outcomes
+    def __init__(self, outcomes: Mapping[tuple[str, str], ProbeOutcome], *lines: tuple[str, str]) -> None:
+        self.outcomes, self.lines = outcomes, lines
         self.requests: list[ProbeSpec] = []
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
@@ -24,14 +24,17 @@ class Replays:
         return UNKNOWN if outcome is None else ProbeResult(outcome=outcome)
 
     def parts(self, atom: Atom) -> list[Atom]:
-        return []
+        return [
+            Atom(id=f"{atom.id}/{index}", category="upstream", title=atom.title, is_relay=True, texts=(texts,))
+            for index, texts in enumerate(self.lines if atom.is_relay else ())
+        ]
 
     def path_steps(self, cause: Atoms) -> list[PathStep]:
         return []
 
 
-def change(id: str, *, why_not: str = "", is_relay: bool = False) -> Atom:
-    return Atom(id=id, category="upstream", title=id, why_not=why_not, is_relay=is_relay)
+def change(id: str, *texts: tuple[str, str], why_not: str = "", is_relay: bool = False) -> Atom:
+    return Atom(id=id, category="upstream", title=id, texts=texts, why_not=why_not, is_relay=is_relay)
 
 
 CHANCE = change("sample", why_not="nothing was changed here")
@@ -56,3 +59,14 @@ def test_what_code_composed_is_left_alone_once_a_change_is_found() -> None:
     assert (proof.verdict, proof.primary) == ("single", [["own"]])
     assert [atom.id for atom in proof.atoms] == ["own", "other", "sample", "relay-1", "relay-2"]
     assert not any("relay" in name for spec in lab.requests for name in spec.atoms)
+
+
+def test_change_that_recurs_in_the_decisive_line_comes_first() -> None:
+    """Code composed two lines. One is enough alone, and contains what the second change made."""
+    beds, snow = ("beds: 0", "beds: 6"), ("snow: 20 cm", "snow: 50 cm")
+    lab = Replays({("base", "note"): CANDIDATE, ("base", "note/0"): BASE, ("base", "note/1"): CANDIDATE}, beds, snow)
+    note = change("note", why_not="code may derive it", is_relay=True)
+    changes = [change("hut", ('{"beds": 0}', '{"beds": 6}')), change("pass", ('{"snow": 20}', '{"snow": 50}'))]
+    proof = prove(Case(question=QUESTION, atoms=[note, *changes]), lab, Budget())
+    assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
+    assert [atom.id for atom in proof.atoms] == ["pass", "hut", "note"]

@@ -1,0 +1,52 @@
+"""Changes of the environment: of a call that is repeated, of a field that code reports, and of a document."""
+
+import pytest
+
+from diffing.attribution.difference_origins import Origin
+from tests.support.comparing import Spec, agent, model, output, reply, system, tool, user
+from tests.unit.diffing.attribution.test_difference_origins import open_atoms, reason_about
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+
+
+def schedule(quota: int, feedback: str, answer: str) -> list[Spec]:
+    """Code looks into a calendar after each answer, and returns what it finds to the model."""
+    request = [system("Plan."), user("A backup on Tuesday, please.")]
+    calendar = tool("calendar", "", {"day": "Tuesday"}, {"busy_to": 4, "quota": quota})
+    history = [*request, reply("at 2, keep 7"), user(feedback)]
+    return [agent(), model(request, reply("at 2, keep 7")), calendar, model(history, reply(answer)), calendar]
+
+
+def test_same_answer_to_a_repeated_call_is_one_change() -> None:
+    base, candidate = schedule(7, "error: busy until 4", "at 4"), schedule(3, "error: busy until 4", "at 4")
+    atoms = open_atoms(reason_about([*base, output("at 4")], [*candidate, output("at 4, keep 3")]))
+    assert [(atom.category, len(atom.places)) for atom in atoms if atom.pair.step.type == StepType.TOOL] == [
+        ("tool", 2)
+    ]
+
+
+@pytest.mark.parametrize(("line", "origin"), [("above the quota of 3", Origin.DERIVED), ("and hurry", Origin.OPEN)])
+def test_message_that_names_a_changed_field_is_an_effect(line: str, origin: Origin) -> None:
+    base = schedule(7, "error: busy until 4", "at 4")
+    candidate = schedule(3, f"error: busy until 4\n{line}", "at 4, keep 3")
+    result = reason_about([*base, output("at 4")], [*candidate, output("at 4, keep 3")])
+    assert [atom.origin for atom in open_atoms(result) if atom.category == "upstream"] == [origin]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_edit"),
+    [("Birch grants 45,000 euros for a roof.", True), ("Applications close in May, by letter only.", False)],
+)
+def test_edited_document_is_a_change_besides_the_query(text: str, *, is_edit: bool) -> None:
+    """The same document for another query: its text was edited, or the search quotes another passage of it."""
+
+    def search(greeting: str, text: str, answer: str) -> list[Spec]:
+        task = f"{greeting} Who pays for a roof?"
+        found: JSONObject = {"documents": [{"id": "birch", "content": text}]}
+        step = Spec(type=StepType.RETRIEVAL, name="search", parent=1, input={"query": task}, output=found)
+        return [agent(), step, model([system("Answer."), user(f"{task}\n{text}")], reply(answer)), output(answer)]
+
+    base = search("Hello.", "Birch grants 25,000 euros for a roof.", "25,000 euros")
+    atoms = open_atoms(reason_about(base, search("Good day.", text, "Another answer")))
+    documents = [atom.origin for atom in atoms if atom.facet is not None and atom.facet.kind == "documents"]
+    assert documents == [Origin.OPEN] * is_edit
