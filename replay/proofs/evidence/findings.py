@@ -213,6 +213,7 @@ def _atoms(ladder: Ladder, shares: Shares, conclusion: Verdict) -> Iterator[Atom
             yield from with_parts(atom, ladder.space if searched_causes else None)
         else:
             yield _atom(atom, None, shares)
+            yield from (_atom(part, None, shares) for part in ladder.relay_parts.get(atom.id, ()))
 
 
 def _in_order(ladder: Ladder, conclusion: Verdict, *, searched_causes: bool) -> list[Atom]:

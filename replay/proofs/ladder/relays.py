@@ -22,13 +22,13 @@ from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from replay.proofs.ladder.search import Steps
 
-# Relays to probe: each costs at most one replay with new answers, and each part of one that matters another one.
+# Relays to probe, and parts of one that matters: each costs at most one replay with new answers.
 _MAX_PROBED: Final = 6
 _MAX_PARTS: Final = 6
 # The weight for a change that recurs in a decisive part, and against one that recurs elsewhere only.
 _RECURRENCE_WEIGHT: Final = 3.0
 _OWN, _RELAY, _NO_CAUSE, _REST = range(4)
-# The parts of the relays that were held part by part.
+# The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
 Divide = Callable[[Atom], Sequence[Atom]]
 
@@ -36,10 +36,11 @@ Divide = Callable[[Atom], Sequence[Atom]]
 def hold(space: Space, relays: Sequence[Atom], divide: Divide) -> Steps[dict[str, list[Atom]]]:
     """Hold each relay alone to the candidate's recording, in a replay of the base; return the parts held as well."""
     parts: dict[str, list[Atom]] = {}
-    own = [atom for atom in space.atoms if _standing(space, atom) == _OWN]
+    is_open = any(_standing(space, atom) == _OWN for atom in space.atoms)
     for relay in [relay for relay in relays if relay.certificate is None][:_MAX_PROBED]:
         yield ProbeRequest(spec=_spec(relay), purpose="apply")
-        if _is_enough(space.facts, relay) and own:
+        # Every part costs a replay, so only one relay is divided.
+        if is_open and _is_enough(space.facts, relay) and not any(parts.values()):
             parts[relay.id] = [*divide(relay)]
             for part in parts[relay.id] if len(parts[relay.id]) <= _MAX_PARTS else ():
                 yield ProbeRequest(spec=_spec(part), purpose="apply")
@@ -81,8 +82,10 @@ def _passages(space: Space, atoms: Sequence[Atom], parts: Parts) -> tuple[list[T
     decisive: list[Texts] = []
     other: list[Texts] = []
     for relay in [atom for atom in atoms if atom.is_relay and _is_enough(space.facts, atom)]:
+        if relay.id not in parts:
+            continue
         # A relay without parts is one itself. If no part is enough alone, nothing tells them apart.
-        own = parts.get(relay.id) or [relay]
+        own = parts[relay.id] or [relay]
         enough = [part for part in own if _is_enough(space.facts, part)]
         rest = [part for part in own if _is_enough(space.facts, part) is False] if enough else []
         decisive += [texts for part in enough for texts in part.texts]

@@ -25,7 +25,7 @@ class Replays:
 
     def parts(self, atom: Atom) -> list[Atom]:
         return [
-            Atom(id=f"{atom.id}/{index}", category="upstream", title=atom.title, is_relay=True, texts=(texts,))
+            Atom(id=f"{atom.id}/{index}", parent=atom.id, category="upstream", title="", is_relay=True, texts=(texts,))
             for index, texts in enumerate(self.lines if atom.is_relay else ())
         ]
 
@@ -69,4 +69,4 @@ def test_change_that_recurs_in_the_decisive_line_comes_first() -> None:
     changes = [change("hut", ('{"beds": 0}', '{"beds": 6}')), change("pass", ('{"snow": 20}', '{"snow": 50}'))]
     proof = prove(Case(question=QUESTION, atoms=[note, *changes]), lab, Budget())
     assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
-    assert [atom.id for atom in proof.atoms] == ["pass", "hut", "note"]
+    assert [atom.id for atom in proof.atoms] == ["pass", "hut", "note", "note/0", "note/1"]
