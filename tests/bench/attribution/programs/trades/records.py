@@ -109,7 +109,7 @@ _BOOK: Final = Program(
     ),
 )
 
-# ---- phrase book: code looks for each sentence in a memory, only new ones are translations
+# ---- phrase book: code looks for each sentence in a memory, only new ones are sent
 
 _LEXICON: Final = {"Das": "The", "Haus": "house", "ist": "is", "rot": "red", "alt": "old", "Dach": "roof"}
 
@@ -237,7 +237,7 @@ def _lines(*amounts: int) -> list[JSONValue]:
 
 _BANK: Final = Program(
     name="bank lines",
-    group="amounts payments by code",
+    group="amounts matched by code",
     program=_bank,
     final="closer",
     model=model_of({"labeller": _label, "closer": _close}),

@@ -112,7 +112,7 @@ def _bid(request: Request) -> str:
 def _announce(request: Request) -> str:
     name, price = find(r"Winner: (\w+)", request.last, "nobody"), number(r"Price: (\d+)", request.last)
     if name == "nobody":
-        return "The lot is not is_sold."
+        return "The lot is not sold."
     fee = int(request.rule(r"Add (\d+) percent\.", "0"))
     text = f"Sold to {name.capitalize()} for {price + price * fee // 100}."
     return f"{text} Congratulations!" if "Congratulate." in request.system else text
