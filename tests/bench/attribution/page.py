@@ -63,9 +63,9 @@ noise only.
 | wild | twelve in wide use, edited as engineers do, also in code | had read the harness, not the method | yes |
 | patterns | six common shapes of agents | had read the method, not its failures | never |
 | novel | agents with stores, forms and conversions in code | had not looked at any failure | yes |
-| services | five kinds that the others lack, two of them also with noise | the method's, before a look at any failure | yes |
+| services | five kinds that the others lack, two also with noise | the method's, before a look at any failure | yes |
 | bureaus | five kinds that the others lack | the same | for one rule of 24 November, not since |
-| trades | eight kinds that the others lack, one of them also reworded | the method's, after the last rules below | never |
+| trades | eight kinds that the others lack, one also reworded | the method's, after the last rules below | never |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.
