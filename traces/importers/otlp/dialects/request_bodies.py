@@ -53,10 +53,8 @@ class BodyReader:
     """Reads the request bodies of one trace."""
 
     _messages: dict[bytes, list[JSONObject]] = field(default_factory=dict)
-    # Conversations as bytes, with their normalized messages, latest last.
-    _recent: deque[tuple[list[msgspec.Raw], list[JSONObject]]] = field(
-        default_factory=lambda: deque(maxlen=_MOST_RECENT)
-    )
+    # Conversations as bytes without the closing bracket, with their normalized messages, latest last.
+    _recent: deque[tuple[bytes, list[JSONObject]]] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
 
     def body(self, text: JSONValue) -> RequestBody | None:
         """Read a request body with a list of messages; None for any other value."""
@@ -67,10 +65,10 @@ class BodyReader:
             names = [name for name in _CONVERSATIONS if name in fields]
             if len(names) != 1 or _PROMPT in fields or not _has_unique_keys(text, fields):
                 return None
-            conversation = fields.pop(names[0])
-            if bytes(memoryview(conversation)[:1]) != b"[":
+            conversation = bytes(fields.pop(names[0]))
+            if not conversation.startswith(b"["):
                 return None
-            messages = self._normalize(_decode_list(conversation), names[0])
+            messages = self._normalize(conversation, names[0])
             if messages is None:
                 return None
             schemas = _schemas_of(fields)
@@ -83,27 +81,33 @@ class BodyReader:
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
 
-    def _normalize(self, items: list[msgspec.Raw], name: str) -> list[JSONObject] | None:
+    def _normalize(self, conversation: bytes, name: str) -> list[JSONObject] | None:
         """Return the normalized messages; None if the tracer printed some as text."""
         if name == "input":
-            values = [_field_value(bytes(item)) for item in items]
+            values = [_field_value(bytes(item)) for item in _decode_list(conversation)]
             if has_calls(values):
                 return normalize_items(values)
-        start, history = self._history(items)
-        if name == "messages" and any(bytes(memoryview(item)[:1]) == b'"' for item in items[start:]):
+        rest, history = self._history(conversation)
+        items = [bytes(item) for item in _decode_list(rest)]
+        if name == "messages" and any(item.startswith(b'"') for item in items):
             return None
         messages = [*history]
-        for item in items[start:]:
-            messages += self._message(bytes(item))
-        self._recent.append((items, messages))
+        for item in items:
+            messages += self._message(item)
+        self._recent.append((conversation[:-1].rstrip(), messages))
         return messages
 
-    def _history(self, items: list[msgspec.Raw]) -> tuple[int, list[JSONObject]]:
-        """Return the length and the messages of an earlier conversation that this one continues."""
-        for earlier_items, messages in reversed(self._recent):
-            if items[: len(earlier_items)] == earlier_items:
-                return len(earlier_items), messages
-        return 0, []
+    def _history(self, conversation: bytes) -> tuple[bytes, list[JSONObject]]:
+        """Return the messages of an earlier conversation that this one continues, and the list of those after them.
+
+        Lists that begin with the same bytes, up to the comma after an entry, begin with the same entries.
+        """
+        for head, messages in reversed(self._recent):
+            if conversation.startswith(head):
+                rest = conversation[len(head) :].lstrip()
+                if rest.startswith((b",", b"]")):
+                    return b"[" + rest.removeprefix(b","), messages
+        return conversation, []
 
     def _message(self, data: bytes) -> list[JSONObject]:
         messages = self._messages.get(data)

@@ -2,6 +2,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.unit.traces.importers.otlp.test_batches import json_body, json_span, protobuf, span
 from traces.core.recorded_run import RecordedStep
@@ -122,3 +124,30 @@ def test_repeated_messages_are_one_object(separators: tuple[str, str]) -> None:
     assert all(mine is their for mine, their in zip(first.messages, second.messages, strict=False))
     assert all(mine is their for mine, their in zip(second.messages[1:], other.messages, strict=True))
     assert second.fields == {"temperature": 1, "tools": []}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"messages": [{"role": "user"},]}', '{"messages": [{"role": "user"}, , 1]}', '{"messages": [{"role": "user"}}'],
+)
+def test_broken_list_after_its_valid_beginning(text: str) -> None:
+    reader = BodyReader()
+    assert reader.body('{"messages": [{"role": "user"}]}') is not None
+    assert reader.body(text) is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(st.sampled_from([*HISTORY, {"role": "user", "content": "],[, \\\"é"}, 12, {}]), max_size=5),
+            st.sampled_from([(",", ":"), (", ", ": ")]),
+            st.sampled_from(["messages", "input", "contents"]),
+        ),
+        max_size=8,
+    )
+)
+def test_history_does_not_change_what_is_read(requests: list[tuple[list[Any], tuple[str, str], str]]) -> None:
+    reader = BodyReader()
+    for messages, separators, name in requests:
+        text = json.dumps({name: messages, "model": "m"}, separators=separators, ensure_ascii=False)
+        assert reader.body(text) == BodyReader().body(text)
