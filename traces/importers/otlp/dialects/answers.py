@@ -71,11 +71,13 @@ def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
     yield _indexed_messages(attributes, "llm.output_messages")
     if not is_envelope:
         yield attribute(attributes, "output.value")
-    yield json_attribute(attributes, "gen_ai.output.messages")
-    yield _indexed_messages(attributes, "gen_ai.completion")
-    yield json_attribute(attributes, "gen_ai.completion")
+    if attributes.has_prefix("gen_ai."):
+        yield json_attribute(attributes, "gen_ai.output.messages")
+        yield _indexed_messages(attributes, "gen_ai.completion")
+        yield json_attribute(attributes, "gen_ai.completion")
     yield events.answer()
-    yield _vercel_answer(attributes)
+    if attributes.has_prefix("ai."):
+        yield _vercel_answer(attributes)
     yield attribute(attributes, "traceloop.entity.output")
 
 

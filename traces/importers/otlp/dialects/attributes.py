@@ -75,15 +75,21 @@ class Attributes:
             self._bodies[name] = self._reader.bodies.body(self._values.get(name))
         return self._bodies[name]
 
+    def has_prefix(self, prefix: str) -> bool:
+        """Return whether any name begins with a prefix, with one search instead of one for each name."""
+        if not self._joined_names:
+            self._joined_names = "\n".join(["", *self._values])
+        return f"\n{prefix}" in self._joined_names
+
     def has_indexed(self, prefix: str) -> bool:
         """Return whether there are attributes `prefix.0.…`."""
-        return bool(self._copies and prefix == PREFIX) or self._has_prefix(f"{prefix}.")
+        return bool(self._copies and prefix == PREFIX) or self.has_prefix(f"{prefix}.")
 
     def look_indexed(self, prefix: str) -> JSONValue:
         """Return the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
         if prefix == PREFIX:
             self._decode_copies()
-        if not self._has_prefix(f"{prefix}."):
+        if not self.has_prefix(f"{prefix}."):
             return None
         names = [name for name in self._values if name.startswith(prefix + ".")]
         tree: JSONObject = {}
@@ -99,7 +105,7 @@ class Attributes:
 
     def drop(self, *prefixes: str) -> None:
         """Mark attributes as used that only repeat others."""
-        if not any(map(self._has_prefix, prefixes)):
+        if not any(map(self.has_prefix, prefixes)):
             return
         self._used_names.update([name for name in self._values if name.startswith(prefixes)])
 
@@ -117,8 +123,10 @@ class Attributes:
     def drop_answer_copies(self, answer: JSONObject) -> None:
         """Drop the attributes `llm.output_messages.…` if each is a field of the answer."""
         prefix = "llm.output_messages."
+        if not self.has_prefix(prefix):
+            return
         copies = {name: value for name, value in self._values.items() if name.startswith(prefix)}
-        if copies and are_plain_copies(copies, [answer]):
+        if are_plain_copies(copies, [answer]):
             self._values = {name: value for name, value in self._values.items() if name not in copies}
             self._joined_names = ""
 
@@ -132,7 +140,7 @@ class Attributes:
 
     def take_group(self, prefix: str, names: Iterable[str]) -> JSONObject:
         """Take the named attributes under `prefix`, keyed without the prefix."""
-        if not self._has_prefix(prefix):
+        if not self.has_prefix(prefix):
             return {}
         group = {name: self.take(prefix + name) for name in names}
         return {name: value for name, value in group.items() if value is not None}
@@ -147,9 +155,3 @@ class Attributes:
         if additions:
             self._values = {**self._values, **additions}
             self._joined_names = ""
-
-    def _has_prefix(self, prefix: str) -> bool:
-        """Return whether any name begins with a prefix, with one search instead of one for each name."""
-        if not self._joined_names:
-            self._joined_names = "\n".join(["", *self._values])
-        return f"\n{prefix}" in self._joined_names

@@ -118,6 +118,8 @@ def _whole_request(attributes: Attributes) -> RequestBody | None:
 
 def _drop_repeated(attributes: Attributes, messages: list[JSONObject]) -> None:
     """Drop the messages that another convention records, if the request contains all of them."""
+    if not attributes.has_prefix("gen_ai."):
+        return
     records = (
         ("gen_ai.input.messages", attributes.look_json("gen_ai.input.messages")),
         ("gen_ai.prompt.", _indexed_prompt(attributes)),

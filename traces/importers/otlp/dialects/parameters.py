@@ -60,6 +60,7 @@ _DESCRIPTIONS: Final = REQUEST_ATTRIBUTES | {
     "base_url",
     "_type",
 }
+_NOT_PARAMETERS: Final = _DESCRIPTIONS | _STATED_ELSEWHERE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -105,9 +106,8 @@ def split_settings(request: JSONObject) -> Settings:
     for name in _CONFIGURATIONS:
         fields = {**as_object(fields.pop(name, None)), **fields}
     response_format = fields.pop("response_format", None)
-    not_parameters = _DESCRIPTIONS | _STATED_ELSEWHERE
     return Settings(
-        parameters=normalize_parameters({key: value for key, value in fields.items() if key not in not_parameters}),
+        parameters=normalize_parameters({key: value for key, value in fields.items() if key not in _NOT_PARAMETERS}),
         response_format=response_format,
         other={key: value for key, value in request.items() if value is not None and key in _DESCRIPTIONS},
     )

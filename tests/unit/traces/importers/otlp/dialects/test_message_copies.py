@@ -139,7 +139,7 @@ def test_broken_list_after_its_valid_beginning(text: str) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.lists(st.sampled_from([*HISTORY, {"role": "user", "content": "],[, \\\"é"}, 12, {}]), max_size=5),
+            st.lists(st.sampled_from([*HISTORY, {"role": "user", "content": '],[, \\"é'}, 12, {}]), max_size=5),
             st.sampled_from([(",", ":"), (", ", ": ")]),
             st.sampled_from(["messages", "input", "contents"]),
         ),
