@@ -64,12 +64,13 @@ def recordings_in_order(proof: Proof, side: Side, source: UUID, statuses: Collec
 
 def coupling_of(proof: Proof, setup: Setup, load: recorded_answers.Recordings) -> Coupling:
     """The recordings for a replay: its own side's first, then the other side's, then those of earlier probes."""
+    sides: dict[Side, UUID] = {"base": proof.diff.base_id, "candidate": proof.diff.candidate_id}
     return recorded_answers.coupling(
         recordings_in_order(proof, setup.side, setup.run.id, COMPLETED),
         source=setup.run.id,
         fork=setup.fork,
         load=load,
-        counterparts=counterparts(setup.roots, setup.side, {"base": base, "candidate": candidate}),
+        counterparts=counterparts(setup.roots, setup.side, sides),
     )
 
 
