@@ -72,7 +72,7 @@ export function ForkSide(props: Props): ReactElement {
           >
             Replay from step {fork}
           </Button>
-          <span className="muted">{obstacle || "Takes about a second. Nothing leaves this machine."}</span>
+          <span className="muted">{obstacle || "Takes a few seconds. Nothing leaves this machine."}</span>
         </div>
       )}
     </div>
