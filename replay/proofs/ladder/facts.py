@@ -62,6 +62,7 @@ class Space:
     facts: Facts
     atoms: Sequence[Atom]
     one_space: bool = False
+    runs_agent: bool = False
     context: Mapping[Side, Atoms] = field(default_factory=lambda: {"base": NO_ATOMS, "candidate": NO_ATOMS})
     whole: tuple[Atoms, str] | None = None
 
@@ -125,13 +126,16 @@ class Space:
 
     @property
     def is_contradicted(self) -> bool:
-        """True if all changes do not turn one recording into the other, so an untracked change exists."""
+        """True if all changes do not turn one recording into the other, so an untracked change exists.
+
+        A replay that follows the candidate may keep answers that only the candidate recorded: without any change, it
+        need not become the base. An agent does.
+        """
         if not self.one_space:
             return False
-        ends = (
-            (self.result(self.all, "base"), ProbeOutcome.CANDIDATE),
-            (self.result(NO_ATOMS, "candidate"), ProbeOutcome.BASE),
-        )
+        ends = [(self.result(self.all, "base"), ProbeOutcome.CANDIDATE)]
+        if self.runs_agent:
+            ends.append((self.result(NO_ATOMS, "candidate"), ProbeOutcome.BASE))
         return any(result is not None and result.is_settled and result.outcome != end for result, end in ends)
 
     def smallest(self) -> list[Atoms]:

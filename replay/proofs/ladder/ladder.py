@@ -107,7 +107,9 @@ class Ladder:
     def __post_init__(self) -> None:
         self.question = self.case.question
         atoms = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
-        self.space = Space(facts=self.facts, atoms=atoms, one_space=self.case.one_space)
+        self.space = Space(
+            facts=self.facts, atoms=atoms, one_space=self.case.one_space, runs_agent=self.case.runs_agent
+        )
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(
             outcome=ProbeOutcome.CANDIDATE

@@ -134,7 +134,7 @@ def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(serv
     assert (first.returncode, desk.calls(), started.read_text()) == (0, 2, "1"), first.stderr
     run = run_of(first)
     names = [step["name"] for step in GatewaySession(server, "", run).steps(5)]
-    assert names == ["mcp.initialize", "mcp.tools/list", "lookup", "lookup", "model"]
+    assert names == ["mcp.initialize", "mcp.tools/list", "lookup", "lookup", "m1"]
     again = rerun(server, run, agent, "7", "none", python=interpreter)
     assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
     assert (desk.calls(), started.read_text()) == (2, "1")

@@ -103,7 +103,7 @@ def test_sdk_reports_tools_of_an_agent_behind_the_gateway(server: Server, models
     run = run_of(first)
     steps = GatewaySession(server, "", run).steps(9)
     values = ["forkpoint.now", "forkpoint.random", "forkpoint.uuid"]
-    tools = ["model", "get_weather", "get_time", "model", "get_weather", "model"]
+    tools = ["m1", "get_weather", "get_time", "m1", "get_weather", "m1"]
     assert [step["name"] for step in steps] == [*values, *tools]
     ids = [step["call_id"] for step in steps if step["name"].startswith("get_")]
     assert ids == ["call_00", "call_01", "call_10"]
