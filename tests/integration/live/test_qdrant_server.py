@@ -33,7 +33,7 @@ def name() -> str:
 
 @pytest.fixture(scope="module")
 def official() -> Iterator[Any]:
-    # The client imports httpx. A stream of another client that ends in the middle of that import finds half of a module.
+    # The client imports httpx. A stream of another client that ends during that import finds half of a module.
     gc.collect()
     client = qdrant_wire.client(PACKAGES, qdrant_url(), qdrant_key())
     yield client
