@@ -15,7 +15,7 @@ from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS
-from tests.support.gateway_runs import record, run_of
+from tests.support.gateway_runs import get, record, run_of
 from tests.support.patience import patience_s, wait_until
 
 StartRunner = Callable[..., "subprocess.Popen[str]"]
@@ -80,12 +80,6 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
 def online(server: Server) -> list[Any]:
     runners = get(server, "/runners?app=desk")["runners"]
     return [runner for runner in runners if runner["state"] == "online"]
-
-
-def get(server: Server, path: str) -> Any:
-    response = httpx2.get(f"{server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 def post(server: Server, path: str, body: Any = None) -> Any:

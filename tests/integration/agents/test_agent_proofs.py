@@ -11,9 +11,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from tests.integration.agents.conftest import StartRunner, get, online, post
+from tests.integration.agents.conftest import StartRunner, online, post
 from tests.services.server import Server
-from tests.support.gateway_runs import record, run_of
+from tests.support.gateway_runs import get, record, run_of
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, provider_server
 

@@ -8,9 +8,10 @@ import pytest
 
 from forkpoint.confinement.trampoline import enforces_ports
 from tests.clients.model_server import ANSWER, ModelServer
-from tests.integration.agents.conftest import StartRunner, ended, fork, get, online, post, printed
+from tests.integration.agents.conftest import StartRunner, ended, fork, online, post, printed
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_runs import get
 from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
