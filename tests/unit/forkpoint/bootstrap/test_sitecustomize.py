@@ -73,6 +73,13 @@ def test_other_sitecustomize_still_runs(tmp_path: Path) -> None:
 
 def test_packages_beside_the_sdk_stay_hidden(tmp_path: Path) -> None:
     code = "import json, sys; print(json.dumps(sys.path))"
-    plain = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    plain = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     places = json.loads(run_program(tmp_path, code, PYTHONPATH="").stdout)
     assert [place for place in places if not place.endswith("forkpoint/bootstrap/path")] == json.loads(plain.stdout)
