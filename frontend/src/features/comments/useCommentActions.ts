@@ -32,7 +32,13 @@ export function useCommentActions(subject: CommentSubject) {
   const remove = useMutation({
     mutationFn: deleteComment,
     onSuccess: (_, id) => {
-      offerUndo("The comment was deleted.", "The comment was not restored", () => restoreComment(id).finally(refresh));
+      offerUndo("The comment was deleted.", "The comment was not restored", async () => {
+        try {
+          await restoreComment(id);
+        } finally {
+          await refresh();
+        }
+      });
       return refresh();
     },
     onError: (error) => showError("The comment was not deleted", error),

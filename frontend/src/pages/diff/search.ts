@@ -10,7 +10,7 @@ export interface DiffSearch {
   /** The selected pair by step numbers: `5-5`, `7-`, `-8`. */
   pair?: string;
   /** Show texts in one column instead of side by side. */
-  // eslint-disable-next-line names/loose -- part of the address of shared reports
+  // oxlint-disable-next-line project/loose -- part of the address of shared reports
   unified?: true;
   /** Show unchanged steps, too. */
   all?: true;

@@ -10,9 +10,9 @@ export interface RunsSearch {
   source?: string;
   tag?: string;
   label?: string;
-  // eslint-disable-next-line names/loose -- a query parameter of the API
+  // oxlint-disable-next-line project/loose -- a query parameter of the API
   since?: string;
-  // eslint-disable-next-line names/loose -- a query parameter of the API
+  // oxlint-disable-next-line project/loose -- a query parameter of the API
   until?: string;
   min_cost?: number;
   max_cost?: number;

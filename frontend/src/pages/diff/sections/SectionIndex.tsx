@@ -31,7 +31,7 @@ export function SectionIndex({ search, onSearch }: Props): ReactElement {
   useEffect(() => {
     if (search.section) goTo(search.section);
     // Only the address with which the page opens moves the reader.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // oxlint-disable-next-line react/exhaustive-deps
   }, []);
   return (
     <nav className={classes.index} aria-label="Sections">

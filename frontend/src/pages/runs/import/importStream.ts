@@ -17,7 +17,7 @@ export interface ImportState {
 export const idle: ImportState = { phase: "idle", files: 0, progress: null, runs: [], skippedFiles: [], error: "" };
 
 type Line =
-  // eslint-disable-next-line names/loose -- the server's name
+  // oxlint-disable-next-line project/loose -- the server's name
   | { type: "progress"; path: string; done: number; total: number }
   | ({ type: "problem" } & Pick<Problem, "code" | "detail" | "where">)
   | ({ type: "report" } & ImportReport);

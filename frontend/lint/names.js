@@ -66,7 +66,7 @@ function isShorthand(identifier) {
   return target.parent?.type === "Property" && target.parent.shorthand;
 }
 
-const looseName = {
+export const loose = {
   meta: {
     type: "suggestion",
     messages: { loose: "'{{name}}' is not a name: use a noun for what it is or a verb for what it does." },
@@ -90,9 +90,4 @@ const looseName = {
       MethodDefinition: field,
     };
   },
-};
-
-export const names = {
-  plugins: { names: { rules: { loose: looseName } } },
-  rules: { "names/loose": "error" },
 };
