@@ -8,11 +8,6 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     initial = True
-    replaces = [
-        ("cockpit", "0001_access"),
-        ("cockpit", "0002_unique_token_names"),
-        ("cockpit", "0003_sender_role"),
-    ]
 
     operations = [
         migrations.CreateModel(

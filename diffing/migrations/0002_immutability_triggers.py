@@ -27,10 +27,5 @@ RULES = [
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("diffing", "0007_deleted_sources"),
-        ("diffing", "0008_links_to_all_subjects"),
-        ("diffing", "0009_activity"),
-    ]
     dependencies = [("diffing", "0001_tables"), ("traces", "0002_immutability_triggers")]
     operations = [migrations.RunPython(creating(RULES), dropping(RULES))]

@@ -117,10 +117,5 @@ RULES = [*RUNS, *STEPS, *EDGES, *ARTIFACTS, *AUDIT, *LINKS]
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("traces", "0031_sorted_lists"),
-        ("traces", "0032_share_links"),
-        ("traces", "0033_comments"),
-    ]
     dependencies = [("traces", "0001_tables")]
     operations = [migrations.RunPython(creating(RULES), dropping(RULES))]

@@ -122,9 +122,6 @@ def drop_index(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("traces", "0034_tags_and_saved_views"),
-    ]
     dependencies = [("traces", "0002_immutability_triggers")]
     operations = [
         migrations.RunPython(create_triggers, drop_triggers),
