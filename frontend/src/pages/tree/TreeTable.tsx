@@ -27,7 +27,9 @@ interface Props {
 
 /** Levels that a name is indented at most. */
 const MAX_INDENT = 8;
-const FIGURES = ["Similarity", "Checks", "Tokens", "Started"];
+const FIGURES = ["Similarity", "Checks"];
+/** Hidden on tablets, where the others need the width. */
+const FURTHER_FIGURES = ["Tokens", "Started"];
 
 /** One row per run, forks below their source, each with its line over the steps. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
@@ -57,8 +59,12 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
             <th scope="col">Steps 1–{end - 1}</th>
             <th scope="col">Outcome</th>
             <th scope="col">Answer</th>
-            {FIGURES.map((title) => (
-              <th key={title} scope="col" className={list.figure}>
+            {[...FIGURES, ...FURTHER_FIGURES].map((title) => (
+              <th
+                key={title}
+                scope="col"
+                className={FIGURES.includes(title) ? list.figure : `${list.figure} ${classes.further}`}
+              >
                 {title}
               </th>
             ))}
@@ -152,11 +158,11 @@ function Figures({ run }: { run: TreeRun }): ReactElement {
       <td data-label="Checks" className={list.figure}>
         <CheckSummary checks={run.checks} />
       </td>
-      <td data-label="Tokens" className={list.figure}>
+      <td data-label="Tokens" className={`${list.figure} ${classes.further}`}>
         {tokens(run.tokens_in + run.tokens_out)}
         <span className={list.sub}>{money(run.cost_usd)}</span>
       </td>
-      <td data-label="Started" className={list.figure} title={fullTime(run.created_at)}>
+      <td data-label="Started" className={`${list.figure} ${classes.further}`} title={fullTime(run.created_at)}>
         {timeAgo(run.created_at)}
         <span className={list.sub}>{duration(run.latency_ms)}</span>
       </td>
