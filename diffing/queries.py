@@ -1,7 +1,6 @@
 """Queries for runs to compare, reports and evidence."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
@@ -33,7 +32,7 @@ from diffing.schemas.terms import Confidence
 from traces.call_index import ignore_lists
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import Schema
-from traces.core.step_header import STORED_FIELDS, typed_columns
+from traces.core.step_header import STEP_STATUSES, STEP_TYPES
 from traces.errors import NotFound
 from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
@@ -44,16 +43,7 @@ from traces.storage.compression import decompress
 
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
-_COLUMNS: Final = (
-    *STORED_FIELDS,
-    "sequence_no",
-    "parent_no",
-    "label",
-    "reason",
-    "summary",
-    "error",
-    "cost_usd",
-)
+_COLUMNS: Final = tuple(name for name in SideStep._fields if name != "origin")
 
 
 class Conclusion(NamedTuple):
@@ -73,11 +63,10 @@ def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Sid
     rows = bulk.select(
         Step, columns, "WHERE run_id = %s ORDER BY sequence_no", bulk.database_values(Step, ["run"], [run.id])
     )
-    origins = _origins(run)
-    steps = [_step(columns, row, origins) for row in rows]
+    steps = _steps(dict(zip(columns, zip(*rows, strict=True), strict=True)), _origins(run)) if rows else []
     if ignore_list is not None:
         reduced_signatures = ignore_lists.reduced_signatures(ignore_list, (step.signature for step in steps))
-        steps = [replace(step, signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
+        steps = [step._replace(signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
     return Side(
         run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.to_rules(ignore_list)
     )
@@ -298,15 +287,20 @@ def _facts(run: Run) -> RunFacts:
     )
 
 
-def _step(columns: Sequence[str], row: Sequence[Any], origins: Mapping[UUID, UUID]) -> SideStep:
-    fields = typed_columns(columns, row)
-    fields["id"] = fields["origin"] = bulk.uuid_of(fields["id"])
-    if source := fields.pop("source_step", None):
-        source_id = bulk.uuid_of(source)
-        fields["origin"] = origins.get(source_id, source_id)
-    if (cost := fields["cost_usd"]) is not None:
-        fields["cost_usd"] = float(cost)
-    return SideStep(**fields)
+def _steps(columns: dict[str, Sequence[Any]], origins: Mapping[UUID, UUID]) -> list[SideStep]:
+    """The steps of a run from their database columns: converting a column takes a tenth of the time of its values."""
+    ids = origin_ids = bulk.uuids_of(columns["id"])
+    if "source_step" in columns:
+        pairs = zip(ids, bulk.uuids_of(columns["source_step"]), strict=True)
+        origin_ids = [own if source is None else origins.get(source, source) for own, source in pairs]
+    columns |= {
+        "id": ids,
+        "origin": origin_ids,
+        "type": [STEP_TYPES[text] for text in columns["type"]],
+        "status": [STEP_STATUSES[text] for text in columns["status"]],
+        "cost_usd": [None if cost is None else float(cost) for cost in columns["cost_usd"]],
+    }
+    return list(map(SideStep._make, zip(*map(columns.__getitem__, SideStep._fields), strict=True)))
 
 
 def _links(run_id: UUID) -> list[Link]:

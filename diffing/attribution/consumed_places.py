@@ -20,7 +20,7 @@ def input_paths(pair: Pair, flow: Flow, changed: set[int], *, whole: bool = Fals
 
     `whole`: only content that was passed on as a whole.
     """
-    links = [link for link in flow.incoming.get(pair.place, ()) if link.producer in changed]
+    links = [link for link in flow.incoming(pair.place) if link.producer in changed]
     links = [link for link in links if not whole or flow.is_whole(link)]
     base, candidate = ({head(link.path) for link in links if link.side == side} for side in _SIDES)
     return frozenset(base & candidate if pair.sides else base | candidate)
@@ -34,7 +34,7 @@ def head(path: str) -> str:
 def history_ends(pair: Pair, flow: Flow) -> tuple[int, int]:
     """The index, on each side, of the last message of the conversation that the step continues."""
     last_indexes = {"base": -1, "candidate": -1}
-    for link in flow.incoming.get(pair.place, ()):
+    for link in flow.incoming(pair.place):
         index = link.path.removeprefix("/messages/")
         if link.kind is EdgeKind.HISTORY and index.isdecimal():
             last_indexes[link.side] = max(last_indexes[link.side], int(index))

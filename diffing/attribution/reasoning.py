@@ -101,7 +101,7 @@ def _follows_from_call(pair: Pair, flow: Flow) -> bool:
 
     Code alone decides whether a conversation goes on after an answer without calls.
     """
-    links = flow.incoming.get(pair.place, ())
+    links = flow.incoming(pair.place)
     return any(link.kind is EdgeKind.TOOL_CALL_ID for link in links)
 
 
@@ -180,7 +180,7 @@ def _is_untraced_answer(comparison: Comparison, flow: Flow, atom: Atom) -> bool:
     changed_places = [
         place for place in atom.places if comparison.pairs[place].answers_differently and place < final.place
     ]
-    return bool(changed_places) and not any(flow.outgoing.get(place) for place in call_places)
+    return bool(changed_places) and not any(flow.outgoing(place) for place in call_places)
 
 
 def _blame_chance(reasoning: Reasoning, atoms: Sequence[Atom]) -> Reasoning:

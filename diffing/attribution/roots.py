@@ -64,12 +64,11 @@ def roots(
     reactions: list[Reaction] = []
     first_model = next((pair.place for pair in comparison.acting if pair.step.type == StepType.MODEL), None)
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]] = {}
-    words, outside = Words(), OutsideTexts(NO_INPUTS if comparison.derived else inputs)
+    words = Words([pair for pair in comparison.acting if not pair.answers_differently])
+    outside = OutsideTexts(NO_INPUTS if comparison.derived else inputs)
     run_inputs = _run_inputs(comparison, outputs)
     first_calls = FirstCalls(comparison)
     for pair in comparison.acting:
-        if not pair.answers_differently:
-            words.add_equal(pair)
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
                 words.add(pair, facet.base, facet.candidate)
@@ -81,9 +80,9 @@ def roots(
                 is_tainted=pair.place in tainted_places,
                 run_inputs=run_inputs,
                 changed_sources=heads(
-                    travel for travel in flow.incoming.get(pair.place, ()) if travel.producer in changed_places
+                    travel for travel in flow.incoming(pair.place) if travel.producer in changed_places
                 ),
-                all_sources=heads(flow.incoming.get(pair.place, ())),
+                all_sources=heads(flow.incoming(pair.place)),
                 changed_paths=input_paths(pair, flow, changed_places),
                 whole_changed_paths=input_paths(pair, flow, changed_places, whole=True),
                 history_ends=history_ends(pair, flow),
@@ -103,7 +102,7 @@ def roots(
                 explains_part=partial(words.explains_part, pair),
                 explains_with_equal=partial(words.explains_with_equal, pair),
                 explains_all=partial(words.explains_all, pair),
-                source_places=frozenset(travel.producer for travel in flow.incoming.get(pair.place, ())),
+                source_places=frozenset(travel.producer for travel in flow.incoming(pair.place)),
             )
             new_atoms = _own_changes(pair, facets.get(pair.place, ()), context)
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
@@ -117,11 +116,10 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
     if comparison.derived:
         return comparison.run_inputs
     composed_texts, other_texts = set[str](), set[str]()
-    for pair in comparison.pairs:
-        if pair.is_container:
-            is_composed = pair.step.type == StepType.AGENT and outputs.precede(pair)
-            texts = composed_texts if is_composed else other_texts
-            texts.update(step.summary for step in (pair.base, pair.candidate) if step is not None)
+    for pair in comparison.containers:
+        is_composed = pair.step.type == StepType.AGENT and outputs.precede(pair)
+        texts = composed_texts if is_composed else other_texts
+        texts.update(step.summary for step in (pair.base, pair.candidate) if step is not None)
     return comparison.run_inputs - (composed_texts - other_texts)
 
 

@@ -29,7 +29,9 @@ Near-linear in the number of steps. Swapping the runs swaps the result.
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
 from itertools import groupby
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from diffing.compare.run_side import CONTAINERS, SideStep
@@ -84,9 +86,6 @@ class _Alignment:
         self.used_rights: set[int] = set()
         self.moved_lefts: set[int] = set()
 
-        sides = [{(step.type, role) for step in steps if (role := step.role)} for steps in (left, right)]
-        self._common_roles: set[Hashable] = {*(sides[0] & sides[1])}
-
     def run(self) -> list[Match]:
         self._match_lineage()
         parents = self._align_subtrees([(None, None)])
@@ -116,12 +115,12 @@ class _Alignment:
             parents = pending.pop()
             aligned_parents.append(parents)
             self._align_children(*parents)
-            children = self.subtrees[0].children(parents[0])
-            pending += [(child, self.partner[child]) for child in children if self._have_children(child)]
+            containers = self.subtrees[0].containers(parents[0])
+            pending += [(child, self.partner[child]) for child in containers if self._have_children(child)]
         return aligned_parents
 
     def _have_children(self, left: int) -> bool:
-        """True if a step and its partner both contain steps: most steps contain none."""
+        """True if a step and its partner both contain steps."""
         if not self.subtrees[0].children(left):
             return False
         partner = self.partner.get(left)
@@ -137,7 +136,7 @@ class _Alignment:
         left = self.subtrees[0].children(left_parent)
         right = self.subtrees[1].children(right_parent)
         right_set = set(right)
-        fixed_pairs = [(i, self.partner[i]) for i in left if self.partner.get(i) in right_set]
+        fixed_pairs = [(i, j) for i in left if (j := self.partner.get(i)) in right_set]
         for i_part, j_part in stretches(left, right, longest_chain(fixed_pairs)):
             open_left, open_right = self._open_steps(i_part, j_part)
             if open_left and open_right:
@@ -220,13 +219,16 @@ class _Alignment:
         pairs = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
         unique = [(left[i], right[j]) for i, j in pairs]
         chain = longest_chain(unique)
-        in_order = set(chain)
-        for i, j in unique:
-            is_move = (i, j) not in in_order
-            if not is_move or found_by == "signature":
-                self._add(Match(i, j, found_by, confidence, is_move))
-                self._match_requesters(i, j, is_move=is_move)
-        return [part for part in stretches(left, right, chain) if part[0] and part[1]]
+        matches = [Match(i, j, found_by, confidence) for i, j in chain]
+        if len(chain) < len(unique) and found_by == "signature":
+            moves = set(unique).difference(chain)
+            matches = sorted([*matches, *(Match(i, j, found_by, confidence, is_move=True) for i, j in moves)])
+        self._add_all(matches)
+        requested = self.subtrees[0].requesters
+        for match in matches:
+            if match.base in requested:
+                self._match_requesters(match.base, match.candidate, is_move=match.is_move)
+        return stretches(left, right, chain)
 
     def _align_remainder(self, left: list[int], right: list[int]) -> None:
         """Align the steps between anchors: by unique type and name, else by similarity."""
@@ -313,12 +315,24 @@ class _Alignment:
         for i, j in pairs:
             self._add(Match(i, j, found_by, confidence(i, j), is_move=(i, j) not in in_order))
 
+    def _add_all(self, matches: Sequence[Match]) -> None:
+        self.matches += matches
+        self.partner.update((match.base, match.candidate) for match in matches)
+        self.used_rights.update(match.candidate for match in matches)
+        self.moved_lefts.update(match.base for match in matches if match.is_move)
+
     def _add(self, match: Match) -> None:
         self.matches.append(match)
         self.partner[match.base] = match.candidate
         self.used_rights.add(match.candidate)
         if match.is_move:
             self.moved_lefts.add(match.base)
+
+    @cached_property
+    def _common_roles(self) -> set[Hashable]:
+        """The types and names that both runs have."""
+        sides = [{(step.type, role) for step in steps if (role := step.role)} for steps in (self.left, self.right)]
+        return {*(sides[0] & sides[1])}
 
     def _similarity(self, i: int, j: int) -> float:
         kinds = {self._kind(i, False), self._kind(j, True)}
@@ -351,7 +365,8 @@ Key = Callable[[SideStep], Hashable]
 
 def _call_with_answer(step: SideStep) -> Hashable:
     """Key of a call with its answer, without the fields that signatures leave out."""
-    return (call_key(step), step.output_ref) if step.signature or step.input_ref or step.output_ref else None
+    call = step.signature or step.input_ref
+    return (step.type, step.role, call, step.output_ref) if call or step.output_ref else None
 
 
 def _call(step: SideStep) -> Hashable:
@@ -385,11 +400,9 @@ def _sorts_after(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> boo
     """Order two sequences by content, so that alignment always starts from the same side."""
     if len(base) != len(candidate):
         return len(base) > len(candidate)
-    for base_step, candidate_step in zip(base, candidate, strict=True):
-        if (left := _sort_key(base_step)) != (right := _sort_key(candidate_step)):
-            return left > right
-    return False
+    keys = zip(map(_sort_key, base), map(_sort_key, candidate), strict=True)
+    left, right = next(((left, right) for left, right in keys if left != right), ((), ()))
+    return left > right
 
 
-def _sort_key(step: SideStep) -> tuple[str, ...]:
-    return step.type, step.name, step.signature, step.input_ref, step.output_ref, step.summary
+_sort_key: Final = attrgetter("type", "name", "signature", "input_ref", "output_ref", "summary")

@@ -2,13 +2,13 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
 from diffing.compare import alignment
 from diffing.compare.alignment import Match
-from diffing.compare.run_side import CONTAINERS, Side, SideStep
+from diffing.compare.run_side import COMPARABLE, CONTAINERS, Side, SideStep
 from diffing.schemas.sections import FoundBy, Relation
 from diffing.sequences.anchors import unique_pairs
 from traces.core.step_header import step_view
@@ -18,6 +18,8 @@ from traces.core.vocabulary import Reason, StepType
 COST: Final = 0.0001
 # Share of the base's duration; smaller differences are jitter.
 DURATION: Final = 0.10
+# In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
+_MODEL: Final = StepType.MODEL
 _CONTENT: Final = frozenset({"input", "output", "status", "model", "parameters"})
 
 
@@ -118,6 +120,11 @@ class Comparison:
         return [pair for pair in self.pairs if pair.step.type not in CONTAINERS] or self.pairs
 
     @cached_property
+    def containers(self) -> Sequence[Pair]:
+        """The pairs of agents and turns."""
+        return [pair for pair in self.pairs if pair.step.type in CONTAINERS]
+
+    @cached_property
     def differing(self) -> Sequence[Pair]:
         """The acting pairs that differ: few of the pairs of two long runs, and the only ones that explain anything."""
         return [pair for pair in self.acting if pair.differs]
@@ -169,7 +176,7 @@ class Comparison:
         Each of them is paired with the model that requested the same call, or with none.
         """
         sides = (self.base.steps, self.candidate.steps)
-        requests = [[_request(step) for step in steps] for steps in sides]
+        requests = [[step.signature or None if step.type == _MODEL else None for step in steps] for steps in sides]
         place_pairs = [
             (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
             for i, j in unique_pairs(*requests)
@@ -196,10 +203,6 @@ class Comparison:
             return base.source_run is not None
         lines = ({run.id, run.source_run, *run.ancestors} - {None} for run in (base, candidate))
         return bool(set.intersection(*lines))
-
-
-def _request(step: SideStep) -> str | None:
-    return (step.signature or None) if step.type == StepType.MODEL else None
 
 
 def _refine_pair(pair: Pair, fields: Collection[str]) -> Pair:
@@ -237,10 +240,14 @@ def _reading_order(matches: Sequence[Match], base_count: int, candidate_count: i
     at = 0
     for j in range(candidate_count):
         match = by_candidate.get(j)
-        if match and not match.is_move:
-            rows += [(i, None, None) for i in range(at, match.base) if i not in matched_bases]
-            at = max(at, match.base + 1)
-        rows.append((match.base if match else None, j, match))
+        if match is None:
+            rows.append((None, j, None))
+            continue
+        base, _, _, _, is_move = match
+        if base >= at and not is_move:
+            rows += [(i, None, None) for i in range(at, base) if i not in matched_bases]
+            at = base + 1
+        rows.append((base, j, match))
     return rows + [(i, None, None) for i in range(at, base_count) if i not in matched_bases]
 
 
@@ -264,11 +271,14 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
 def _own_name(step: SideStep, partner: SideStep) -> SideStep:
     """Name a model step by its own model: a replay with another model inherits the recorded step's name."""
     is_inherited = step.type == StepType.MODEL and step.name == partner.name == partner.model != step.model
-    return replace(step, name=step.model) if is_inherited and step.model else step
+    return step._replace(name=step.model) if is_inherited and step.model else step
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
+    # Most pairs of two long runs differ in nothing.
+    if base[COMPARABLE] == candidate[COMPARABLE]:
+        return []
     changes = []
     if base.input_ref != candidate.input_ref and _requests_differ(base, candidate):
         changes.append("input")

@@ -1,10 +1,11 @@
 """Data flow: the recorded provenance of both runs, as links between pairs of steps."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator
 from heapq import heappop, heappush
 from typing import Final, Literal, NamedTuple
 
-from diffing.compare.comparison import Comparison
+from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.run_side import Link, Side
 from traces.core.vocabulary import EdgeKind, StepType
 
@@ -26,27 +27,39 @@ class FlowLink(NamedTuple):
 
 
 class Flow:
-    """The links of both runs, by producer and by consumer."""
+    """The links of both runs, by producer and by consumer.
+
+    Links between places are made on demand: few of the pairs of two long runs differ, and only their links are read.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         self._pairs = comparison.pairs
-        self.outgoing: dict[int, list[FlowLink]] = {}
-        self.incoming: dict[int, list[FlowLink]] = {}
-        for travel in _travels(comparison):
-            self.outgoing.setdefault(travel.producer, []).append(travel)
-            self.incoming.setdefault(travel.consumer, []).append(travel)
+        # The candidate first: a path through the newer run reads better.
+        self._sides = _SideFlow(comparison, "candidate"), _SideFlow(comparison, "base")
+        self._outgoing: dict[int, list[FlowLink]] = {}
+        self._incoming: dict[int, list[FlowLink]] = {}
+
+    def outgoing(self, place: int) -> list[FlowLink]:
+        """The links from a pair."""
+        if place not in self._outgoing:
+            self._outgoing[place] = [travel for side in self._sides for travel in side.outgoing(self._pairs[place])]
+        return self._outgoing[place]
+
+    def incoming(self, place: int) -> list[FlowLink]:
+        """The links to a pair."""
+        if place not in self._incoming:
+            self._incoming[place] = [travel for side in self._sides for travel in side.incoming(self._pairs[place])]
+        return self._incoming[place]
 
     def after(self, places: Collection[int]) -> set[int]:
         """Every place that a change at `places` can have reached."""
         return _reachable(
-            places, lambda place: [travel.consumer for travel in self.outgoing.get(place, ()) if self.carries(travel)]
+            places, lambda place: [travel.consumer for travel in self.outgoing(place) if self.carries(travel)]
         )
 
     def before(self, place: int) -> set[int]:
         """The places from which a change can have reached `place`."""
-        return _reachable(
-            [place], lambda at: [travel.producer for travel in self.incoming.get(at, ()) if self.carries(travel)]
-        )
+        return _reachable([place], lambda at: [travel.producer for travel in self.incoming(at) if self.carries(travel)])
 
     def carries(self, travel: FlowLink) -> bool:
         """True if a link can carry a change: a differing answer, or a differing conversation."""
@@ -69,7 +82,7 @@ class Flow:
             if place in settled_places:
                 continue
             settled_places.add(place)
-            for travel in self.outgoing.get(place, ()):
+            for travel in self.outgoing(place):
                 if travel.consumer not in settled_places and self.carries(travel):
                     new_cost = cost + (_HISTORY_COST if travel.kind is EdgeKind.HISTORY else 1)
                     if new_cost < costs.get(travel.consumer, new_cost + 1):
@@ -97,28 +110,49 @@ def _reachable(starts: Collection[int], following: Callable[[int], Collection[in
     return reachable
 
 
-def _travels(comparison: Comparison) -> Iterator[FlowLink]:
-    """All links, those of the candidate first: a path through the newer run reads better."""
-    sides: tuple[tuple[SideName, Side, dict[int, int]], ...] = (
-        ("candidate", comparison.candidate, comparison.places[1]),
-        ("base", comparison.base, comparison.places[0]),
-    )
-    for name, side, places in sides:
+class _SideFlow:
+    """The links of one run, by the sequence numbers of its steps."""
+
+    def __init__(self, comparison: Comparison, name: SideName) -> None:
+        side = comparison.base if name == "base" else comparison.candidate
+        self._name: Final = name
+        self._places = comparison.places[name == "candidate"]
+        self._by_producer: dict[int, list[Link]] = {}
+        self._by_consumer: dict[int, list[Link]] = {}
         for link in (*side.links, *_implied_links(side)):
-            if link.producer in places and link.consumer in places:
+            self._by_producer.setdefault(link.producer, []).append(link)
+            self._by_consumer.setdefault(link.consumer, []).append(link)
+
+    def outgoing(self, pair: Pair) -> Iterator[FlowLink]:
+        return self._travels(self._by_producer, pair)
+
+    def incoming(self, pair: Pair) -> Iterator[FlowLink]:
+        return self._travels(self._by_consumer, pair)
+
+    def _travels(self, links: dict[int, list[Link]], pair: Pair) -> Iterator[FlowLink]:
+        step = pair.base if self._name == "base" else pair.candidate
+        for link in links.get(step.sequence_no, ()) if step else ():
+            if link.producer in self._places and link.consumer in self._places:
                 yield FlowLink(
-                    places[link.producer], places[link.consumer], name, _KINDS[link.kind], link.path, link.evidence
+                    self._places[link.producer],
+                    self._places[link.consumer],
+                    self._name,
+                    _KINDS[link.kind],
+                    link.path,
+                    link.evidence,
                 )
 
 
 def _implied_links(side: Side) -> Iterator[Link]:
     """Link output steps without a recorded source to the last model step before them."""
+    outputs = [step.sequence_no for step in side.steps if step.type == StepType.OUTPUT]
+    if not outputs:
+        return
     linked_consumers = {link.consumer for link in side.links}
-    last_model = None
-    for step in side.steps:
-        if step.type == StepType.OUTPUT and step.sequence_no not in linked_consumers and last_model is not None:
+    models = [step.sequence_no for step in side.steps if step.type == StepType.MODEL]
+    for output in outputs:
+        position = bisect_left(models, output)
+        if output not in linked_consumers and position:
             yield Link(
-                producer=last_model, consumer=step.sequence_no, kind=EdgeKind.TEXT, evidence="the last answer before it"
+                producer=models[position - 1], consumer=output, kind=EdgeKind.TEXT, evidence="the last answer before it"
             )
-        if step.type == StepType.MODEL:
-            last_model = step.sequence_no

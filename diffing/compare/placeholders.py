@@ -27,11 +27,15 @@ def is_placeholder(step: _Step | None) -> bool:
 
 def idle_side(base: _Step | None, candidate: _Step | None) -> str:
     """The side that did not run a paired step; empty if both ran it."""
-    return "candidate" if is_placeholder(candidate) else "base" if is_placeholder(base) else ""
+    if candidate is not None and candidate.reason in _PLACEHOLDER_REASONS:
+        return "candidate"
+    return "base" if base is not None and base.reason in _PLACEHOLDER_REASONS else ""
 
 
 def untested_side(base: _Step | None, candidate: _Step | None) -> str:
     """The side that did not run a step that failed in the other: it neither failed nor passed there."""
     side = idle_side(base, candidate)
-    live_step = {"candidate": base, "base": candidate}.get(side)
+    if not side:
+        return ""
+    live_step = base if side == "candidate" else candidate
     return side if live_step is not None and not is_placeholder(live_step) and live_step.status in FAILED else ""

@@ -1,17 +1,13 @@
 """References to runs and steps in a report."""
 
 from collections.abc import Sequence
-from typing import Final, overload
-
-from pydantic import TypeAdapter
+from typing import overload
 
 from diffing.compare.comparison import Pair
 from diffing.compare.run_side import RunFacts, SideStep
 from diffing.schemas.report import RunRef
 from diffing.schemas.sections import AlignedPair
 from diffing.schemas.terms import StepRef
-
-_PAIRS: Final = TypeAdapter(list[AlignedPair])
 
 
 @overload
@@ -22,7 +18,18 @@ def step_ref(step: None) -> None: ...
 def step_ref(step: SideStep | None) -> StepRef | None: ...
 def step_ref(step: SideStep | None) -> StepRef | None:
     """Reference to one side of a pair."""
-    return StepRef.model_validate(_step_fields(step)) if step else None
+    if step is None:
+        return None
+    return StepRef(
+        step.id,
+        step.sequence_no,
+        step.type,
+        step.display_name,
+        step.summary,
+        step.status,
+        step.label,
+        step.reason,
+    )
 
 
 def run_ref(run: RunFacts) -> RunRef:
@@ -39,31 +46,15 @@ def run_ref(run: RunFacts) -> RunRef:
 
 
 def aligned_pairs(pairs: Sequence[Pair]) -> list[AlignedPair]:
-    """The pairs as the report lists them; validated at once, because there is one per step."""
-    return _PAIRS.validate_python([_pair_fields(pair) for pair in pairs])
-
-
-def _pair_fields(pair: Pair) -> dict[str, object]:
-    return {
-        "base": _step_fields(pair.base),
-        "candidate": _step_fields(pair.candidate),
-        "relation": pair.relation,
-        "found_by": pair.found_by,
-        "confidence": pair.confidence,
-        "changes": pair.changes,
-    }
-
-
-def _step_fields(step: SideStep | None) -> dict[str, object] | None:
-    if step is None:
-        return None
-    return {
-        "id": step.id,
-        "sequence_no": step.sequence_no,
-        "type": step.type,
-        "name": step.display_name,
-        "summary": step.summary,
-        "status": step.status,
-        "label": step.label,
-        "reason": step.reason,
-    }
+    """The pairs as the report lists them."""
+    return [
+        AlignedPair(
+            step_ref(pair.base),
+            step_ref(pair.candidate),
+            pair.relation,
+            pair.found_by,
+            pair.confidence,
+            pair.changes,
+        )
+        for pair in pairs
+    ]

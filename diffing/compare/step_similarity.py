@@ -38,7 +38,10 @@ class Subtrees:
     def __init__(self, steps: Sequence[SideStep]) -> None:
         self._steps = steps
         places = {step.sequence_no: index for index, step in enumerate(steps)}
-        self._parents = [_parent(step, index, places) for index, step in enumerate(steps)]
+        self._parents = [
+            None if step.parent_no is None else _parent(step.parent_no, index, places)
+            for index, step in enumerate(steps)
+        ]
         self._children: dict[int | None, list[int]] = {}
         for index, parent in enumerate(self._parents):
             self._children.setdefault(parent, []).append(index)
@@ -46,6 +49,10 @@ class Subtrees:
 
     def children(self, parent: int | None) -> list[int]:
         return self._children.get(parent, [])
+
+    def containers(self, parent: int | None) -> list[int]:
+        """The children that contain steps."""
+        return [child for child in self.children(parent) if child in self._children]
 
     def features(self, index: int) -> StepFeatures:
         """The features of a step, computed on first use; a model that requested calls is described by them."""
@@ -179,7 +186,7 @@ def _content(steps: Iterable[SideStep]) -> Content:
     return Counter([step.tool_name for step in tools] + [(step.tool_name, step.input_ref) for step in tools])
 
 
-def _parent(step: SideStep, index: int, places: Mapping[int, int]) -> int | None:
+def _parent(number: int, index: int, places: Mapping[int, int]) -> int | None:
     """The index of the parent; a missing or later one is ignored, so the tree has no cycles."""
-    parent = places.get(step.parent_no) if step.parent_no is not None else None
+    parent = places.get(number)
     return parent if parent is not None and parent < index else None

@@ -84,7 +84,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
 
 def _containers_to_load(comparison: Comparison) -> list[Pair]:
     """The first agents and turns with different inputs."""
-    containers = [pair for pair in comparison.pairs if pair.sides and pair.is_container and "input" in pair.changes]
+    containers = [pair for pair in comparison.containers if pair.sides and "input" in pair.changes]
     return containers[:MAX_LOADED]
 
 

@@ -1,10 +1,11 @@
 """What differs between two runs: pairs of steps, and the differences within a pair, by section of the report."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from diffing.schemas.terms import StepRef
 from traces.core.json_types import JSONValue
-from traces.core.schema import Schema
+from traces.core.schema import Schema, schema_item
 
 Relation = Literal["same", "changed", "moved", "added", "removed"]
 FoundBy = Literal["lineage", "signature", "sequence", "similarity", "none"]
@@ -12,7 +13,8 @@ SectionName = Literal["prompt", "retrieval", "tool", "model", "output", "run"]
 Similarity = Literal["identical", "embeddings", "difflib", "jaccard", "empty"]
 
 
-class AlignedPair(Schema):
+@schema_item
+class AlignedPair:
     """Two corresponding steps, or an unpaired one; `changes` names the differing fields.
 
     They are input, output, status, model, parameters, tokens, cost and duration.
@@ -23,7 +25,7 @@ class AlignedPair(Schema):
     relation: Relation
     found_by: FoundBy
     confidence: float
-    changes: list[str]
+    changes: Sequence[str]
 
 
 class TextSpan(Schema):

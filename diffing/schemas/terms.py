@@ -4,14 +4,15 @@ from enum import StrEnum
 from typing import Annotated, Literal
 from uuid import UUID
 
-from traces.core.schema import AS_TEXT, Schema
+from traces.core.schema import AS_TEXT, schema_item
 from traces.core.vocabulary import Label, StepStatus, StepType
 
 Confidence = Literal["high", "medium", "low", "noise"]
 Category = Literal["prompt", "retrieval", "tool", "model", "output", "upstream", "structure"]
 
 
-class StepRef(Schema):
+@schema_item
+class StepRef:
     """One side of a pair, with enough to recognise the step."""
 
     id: UUID

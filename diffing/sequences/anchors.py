@@ -3,15 +3,32 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import islice
+from operator import lt
+from sys import maxsize
+from typing import Final
 
 from rapidfuzz.distance import LCSseq
+
+# An anchor after both lists.
+_END: Final = maxsize
 
 
 def unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Positions of the keys that are unique on both sides, by left position; None is no key."""
-    counts = Counter(left), Counter(right)
-    places = {key: place for place, key in enumerate(right) if key is not None and counts[1][key] == 1}
-    return [(i, places[key]) for i, key in enumerate(left) if key in places and counts[0][key] == 1]
+    places = _unique_places(right)
+    return [(i, j) for key, i in _unique_places(left).items() if (j := places.get(key)) is not None]
+
+
+def _unique_places(keys: Sequence[Hashable]) -> dict[Hashable, int]:
+    """The positions of the keys that occur once, in order."""
+    places = dict(zip(keys, range(len(keys)), strict=True))
+    # Hashing long keys takes most of the time, and the steps of most runs differ.
+    if len(places) < len(keys):
+        counts = Counter(keys)
+        places = {key: place for key, place in places.items() if counts[key] == 1}
+    places.pop(None, None)
+    return places
 
 
 def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -19,12 +36,15 @@ def longest_chain(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
     Patience sorting: each pair goes on the leftmost pile whose top is not lower on the right.
     """
+    rights = [right for _, right in pairs]
+    if all(map(lt, rights, islice(rights, 1, None))):
+        return list(pairs)
     # The right position on top of each pile, and the index of its pair.
     tops: list[int] = []
     owners: list[int] = []
     # For each pair, the pair that was on top of the pile to the left when this one was placed.
     previous: list[int] = []
-    for index, (_, right) in enumerate(pairs):
+    for index, right in enumerate(rights):
         pile = bisect_left(tops, right)
         previous.append(owners[pile - 1] if pile else -1)
         tops[pile : pile + 1] = [right]
@@ -54,17 +74,12 @@ def differing_ranges(left: Sequence[Hashable], right: Sequence[Hashable]) -> Ite
 def stretches(
     left: Sequence[int], right: Sequence[int], anchors: Sequence[tuple[int, int]]
 ) -> list[tuple[list[int], list[int]]]:
-    """The stretches of two ascending index lists between anchors, in order."""
+    """The stretches of two ascending index lists between anchors, in order, that contain steps of both."""
     parts = []
     at_left = at_right = 0
-    for i, j in anchors:
-        end_left = at_left
-        while end_left < len(left) and left[end_left] < i:
-            end_left += 1
-        end_right = at_right
-        while end_right < len(right) and right[end_right] < j:
-            end_right += 1
-        parts.append((list(left[at_left:end_left]), list(right[at_right:end_right])))
+    for i, j in (*anchors, (_END, _END)):
+        end_left, end_right = bisect_left(left, i, at_left), bisect_left(right, j, at_right)
+        if at_left < end_left and at_right < end_right:
+            parts.append((list(left[at_left:end_left]), list(right[at_right:end_right])))
         at_left, at_right = end_left + 1, end_right + 1
-    parts.append((list(left[at_left:]), list(right[at_right:])))
     return parts

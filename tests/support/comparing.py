@@ -1,7 +1,7 @@
 """Runs to compare, without a database: written as steps, turned into what the diff sees of stored ones."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -91,7 +91,7 @@ def diff_of(base: Sequence[Spec], candidate: Sequence[Spec], *, derived: bool = 
     right = side_of(candidate, store, source_run=left.run.id if derived else None)
     if derived:
         steps = [
-            replace(step, origin=left.steps[index].id) if index < len(left.steps) else step
+            step._replace(origin=left.steps[index].id) if index < len(left.steps) else step
             for index, step in enumerate(right.steps)
         ]
         right = Side(run=right.run, steps=steps, links=right.links)

@@ -1,8 +1,11 @@
 """Base classes of the REST schemas. Pure."""
 
-from typing import Any, Final, Literal
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeVar, dataclass_transform
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+
+T = TypeVar("T")
 
 
 class Schema(BaseModel):
@@ -17,6 +20,17 @@ class Schema(BaseModel):
         # A process needs few of the hundreds of schemas.
         defer_build=True,
     )
+
+
+@dataclass_transform(frozen_default=True)
+def schema_item(item: type[T]) -> type[T]:
+    """Create a schema as a dataclass, for lists of thousands of items that this process builds.
+
+    Building one takes a tenth of the time of validating a model. It is read and written as JSON like a `Schema`, and
+    mypy treats it as frozen, which at run time would triple that time.
+    """
+    item.__pydantic_config__ = ConfigDict(extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)  # type: ignore[attr-defined]  # read by pydantic
+    return dataclass(unsafe_hash=True)(item)
 
 
 class _TextSerialization:

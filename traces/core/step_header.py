@@ -64,8 +64,8 @@ class StoredHeader(StepHeader):
 STORED_FIELDS: Final = tuple(field.name for field in fields(StoredHeader))
 _HEADER: Final = tuple(field.name for field in fields(StepHeader))
 _values: Final = attrgetter(*_HEADER)
-_TYPES: Final = {str(member): member for member in StepType}
-_STATUSES: Final = {str(member): member for member in StepStatus}
+STEP_TYPES: Final = {str(member): member for member in StepType}
+STEP_STATUSES: Final = {str(member): member for member in StepStatus}
 
 
 def header_of(step: Any) -> dict[str, Any]:
@@ -76,5 +76,5 @@ def header_of(step: Any) -> dict[str, Any]:
 def typed_columns(names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
     """Return a database row by column name, with its type and status as enum members."""
     columns = dict(zip(names, row, strict=True))
-    columns["type"], columns["status"] = _TYPES[columns["type"]], _STATUSES[columns["status"]]
+    columns["type"], columns["status"] = STEP_TYPES[columns["type"]], STEP_STATUSES[columns["status"]]
     return columns

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import orjson
 from django.db import connection, models
+from pydantic import TypeAdapter
 
 from traces.core.storable_text import storable
 from traces.models.digests import DigestField, digest_key
@@ -22,6 +23,7 @@ from traces.models.digests import DigestField, digest_key
 CHUNK: Final = 900
 # Fewer rows are not worth a COPY.
 _COPY_FROM: Final = 20
+_UUIDS: Final = TypeAdapter(list[UUID | None])
 # Rows per executemany or COPY.
 _BATCH: Final = 1_000
 Row = Sequence[Any]
@@ -46,10 +48,10 @@ def select(model: type[models.Model], columns: Sequence[str], ending: str, value
     return rows
 
 
-def uuid_of(value: UUID | str) -> UUID:
-    """Return an id that was read by `select`: SQLite stores text."""
-    # Half the time of `UUID(value)`, which also reads other notations.
-    return value if isinstance(value, UUID) else UUID(int=int(value, 16))
+def uuids_of(values: Sequence[UUID | str | None]) -> list[UUID | None]:
+    """Return ids that were read by `select`: SQLite stores text."""
+    # A sixth of the time of `UUID(value)`.
+    return _UUIDS.validate_python(values)
 
 
 def insert(

@@ -78,7 +78,7 @@ def _reachable(examination: Examination, places: Collection[int]) -> set[int]:
     reachable = set(places)
     queue = list(places)
     while queue:
-        for travel in examination.flow.outgoing.get(queue.pop(), ()):
+        for travel in examination.flow.outgoing(queue.pop()):
             if travel.consumer not in reachable:
                 reachable.add(travel.consumer)
                 queue.append(travel.consumer)

@@ -60,8 +60,8 @@ class RunPair:
     def previous_steps(self) -> dict[str, dict[int, int]]:
         """By side: for each model step that continues a conversation, the step that it continues."""
         previous: dict[str, dict[int, int]] = {"base": {}, "candidate": {}}
-        for travels in self.examination.flow.incoming.values():
-            for travel in travels:
+        for pair in self.pairs:
+            for travel in self.examination.flow.incoming(pair.place):
                 if travel.kind is EdgeKind.HISTORY:
                     ends = [self.pairs[place] for place in (travel.consumer, travel.producer)]
                     steps = [pair.base if travel.side == "base" else pair.candidate for pair in ends]
@@ -100,7 +100,7 @@ class RunPair:
         continuations = {
             travel.consumer
             for place in places
-            for travel in self.examination.flow.incoming.get(place, ())
+            for travel in self.examination.flow.incoming(place)
             if travel.kind is EdgeKind.HISTORY and travel.producer in members
         }
         return [place for place in places if place not in continuations]

@@ -69,7 +69,7 @@ def _group(runs: RunPair, root: Root) -> _Group:
     group = _Group(roots=[root], members=set(root.places), side=side)
     queue = list(root.places)
     while queue:
-        for travel in runs.examination.flow.outgoing.get(queue.pop(), ()):
+        for travel in runs.examination.flow.outgoing(queue.pop()):
             if runs.pairs[travel.consumer].sides is not None:
                 group.uses.setdefault(travel.consumer, []).append(travel)
             elif travel.consumer not in group.members:
@@ -154,7 +154,7 @@ def _has_other_source(runs: RunPair, place: int, path: str, members: Collection[
     whole = not path or runs.pairs[place].step.type is not StepType.MODEL
     return any(
         travel.producer not in members and flow.carries(travel) and (whole or _message(travel.path) == path)
-        for travel in flow.incoming.get(place, ())
+        for travel in flow.incoming(place)
     )
 
 

@@ -62,7 +62,7 @@ def derivations(
 
 def _takes_values(pair: Pair, flow: Flow) -> bool:
     """Return whether code put values of an earlier step into an input that differs."""
-    travels = flow.incoming.get(pair.place, ())
+    travels = flow.incoming(pair.place)
     return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
 
 
@@ -74,7 +74,7 @@ def _is_explained(comparison: Comparison, pair: Pair, flow: Flow, load: Callable
     """
     if pair.sides is None or pair.step.type == StepType.MODEL:
         return True
-    travels = [travel for travel in flow.incoming.get(pair.place, ()) if flow.carries(travel)]
+    travels = [travel for travel in flow.incoming(pair.place) if flow.carries(travel)]
     sources = [comparison.pairs[place] for place in {travel.producer for travel in travels}]
     values = [hunk for source in sources for hunk in _hunks(source.step.type, _output_refs(source), load)]
     own = _hunks(StepType.TOOL, (pair.sides[0].input_ref, pair.sides[1].input_ref), load)
@@ -105,7 +105,7 @@ def _unused_outputs(comparison: Comparison, flow: Flow) -> list[Output]:
         if pair.step.type == StepType.MODEL
         and pair.sides is not None
         and not pair.answers_differently
-        and not flow.outgoing.get(pair.place)
+        and not flow.outgoing(pair.place)
     ]
 
 
@@ -160,7 +160,7 @@ def _is_passed_on(comparison: Comparison, pair: Pair, flow: Flow, load: Callable
     """Return whether both runs show that code passes on all that differs in a result of a tool or a search."""
     if pair.sides is None or pair.step.type not in _EXTERNAL or pair.sides[0].status != pair.sides[1].status:
         return False
-    travels = flow.outgoing.get(pair.place, ())
+    travels = flow.outgoing(pair.place)
     texts = [text_of(pair.step.type, load(step.output_ref)) for step in pair.sides]
     for index, side in enumerate(_SIDES):
         consumers = [comparison.pairs[travel.consumer] for travel in travels if travel.side == side]
@@ -177,7 +177,7 @@ def _failures(comparison: Comparison, flow: Flow) -> list[Product]:
     products: list[Product] = []
     for pair in comparison.acting:
         failing = [side for side, step in zip(_SIDES, pair.sides or (), strict=False) if step.status in FAILED]
-        users = {travel.side for travel in flow.outgoing.get(pair.place, ())}
+        users = {travel.side for travel in flow.outgoing(pair.place)}
         if pair.sides and pair.step.type in _EXTERNAL and len(failing) == 1 and failing[0] not in users:
             base, candidate = pair.sides
             products.append(Product(due=(base.sequence_no + 1, candidate.sequence_no + 1)))

@@ -38,7 +38,7 @@ def _side(change: Case, store: Store) -> Side:
         else value
         for name, value in change.items()
     }
-    step: SideStep = replace(side.steps[1], signature="", **columns)
+    step: SideStep = side.steps[1]._replace(signature="", **columns)
     return replace(side, steps=[side.steps[0], step])
 
 
@@ -46,7 +46,7 @@ def _report(case: Case) -> DiffReport:
     store = Store()
     base, candidate = _side(case["base"], store), _side(case["candidate"], store)
     steps = [
-        replace(step, origin=base_step.origin) for step, base_step in zip(candidate.steps, base.steps, strict=True)
+        step._replace(origin=base_step.origin) for step, base_step in zip(candidate.steps, base.steps, strict=True)
     ]
     return report_of(base, replace(candidate, steps=steps, run=replace(candidate.run, source_run=base.run.id)), store)
 

@@ -112,7 +112,7 @@ def test_call_in_another_turn_is_a_move() -> None:
 def test_lineage_precedes_similarity() -> None:
     base = steps_of(lookups(1, 2))
     candidate = steps_of(lookups(2, 1))
-    derived = [replace(step, origin=base[index].origin) for index, step in enumerate(candidate)]
+    derived = [step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
     assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)] == [
         (0, 0, "lineage"),
         (1, 1, "lineage"),
@@ -123,7 +123,7 @@ def test_lineage_precedes_similarity() -> None:
 def test_added_steps_align_between_inherited_ones() -> None:
     base = steps_of(lookups(1, 2, 3))
     candidate = steps_of(lookups(1, 8, 3))
-    derived = [step if index == 2 else replace(step, origin=base[index].origin) for index, step in enumerate(candidate)]
+    derived = [step if index == 2 else step._replace(origin=base[index].origin) for index, step in enumerate(candidate)]
     assert [(m.base, m.candidate, m.found_by) for m in align(base, derived)][2] == (2, 2, "sequence")
 
 
@@ -186,7 +186,7 @@ def test_swapped_runs_swap_the_alignment(base: Sequence[SideStep], candidate: Se
 @given(runs())
 @settings(max_examples=40, deadline=None)
 def test_run_aligns_with_itself(base: Sequence[SideStep]) -> None:
-    copy = [replace(step, id=new_id(), origin=new_id()) for step in base]
+    copy = [step._replace(id=new_id(), origin=new_id()) for step in base]
     assert [(m.base, m.candidate) for m in align(base, copy)] == [(n, n) for n in range(len(base))]
 
 
@@ -215,8 +215,7 @@ def test_conversation_edits_are_recovered() -> None:
 def test_long_runs_align_in_near_linear_time(count: int) -> None:
     base = steps_of([Spec(type=StepType.AGENT, name="agent")])
     flat = [base[0]] + [
-        replace(
-            base[0],
+        base[0]._replace(
             id=new_id(),
             origin=new_id(),
             sequence_no=n + 2,
@@ -231,9 +230,9 @@ def test_long_runs_align_in_near_linear_time(count: int) -> None:
         for n in range(count)
     ]
     changed = [
-        replace(step, id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
+        step._replace(id=new_id(), origin=new_id(), input_ref=f"{step.input_ref}x", signature=f"{step.signature}x")
         if step.sequence_no % 3 == 0
-        else replace(step, id=new_id(), origin=new_id())
+        else step._replace(id=new_id(), origin=new_id())
         for step in flat
     ]
     matches = align(flat, changed)

@@ -118,8 +118,7 @@ def _do(draw: st.DrawFn, talk: Talk, kind: str, name: str) -> None:
 def ignoring(side: Side, run: Sequence[Spec]) -> Side:
     """A side with signatures under an app's ignore list."""
     steps = [
-        replace(
-            step,
+        step._replace(
             signature=IGNORE_RULES.signature(
                 type=StepType(step.type),
                 name=step.name,
@@ -148,7 +147,7 @@ def both_sides(base: Sequence[Spec], candidate: Sequence[Spec], store: Store, *,
     right = side_of(candidate, store, source_run=left.run.id if is_fork else None)
     if is_fork:
         alike = zip(right.steps, left.steps, strict=False)
-        steps = [replace(mine, origin=source.id) if mine.type == source.type else mine for mine, source in alike]
+        steps = [mine._replace(origin=source.id) if mine.type == source.type else mine for mine, source in alike]
         right = replace(right, steps=[*steps, *right.steps[len(steps) :]])
     return left, right
 
@@ -166,7 +165,7 @@ def test_swapped_runs_swap_the_report(base: list[Spec], candidate: list[Spec], *
 def test_run_equals_itself(run: list[Spec]) -> None:
     store = Store()
     side = side_of(run, store)
-    copies = [replace(step, id=new_id(), origin=new_id()) for step in side.steps]
+    copies = [step._replace(id=new_id(), origin=new_id()) for step in side.steps]
     assert is_empty(report_of(side, side, store))
     assert is_empty(report_of(side, replace(side, steps=copies), store))
 

@@ -115,7 +115,7 @@ def test_configuration_score() -> None:
 
 
 def with_times(side: Side, duration: float, cost: float) -> Side:
-    return replace(side, steps=[replace(step, duration_ms=duration, cost_usd=cost) for step in side.steps])
+    return replace(side, steps=[step._replace(duration_ms=duration, cost_usd=cost) for step in side.steps])
 
 
 def test_small_time_and_cost_differences_are_ignored() -> None:

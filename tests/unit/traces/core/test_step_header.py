@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from diffing.compare.run_side import SideStep
 from replay.core.graph import Node
 from replay.langfuse.core import events
 from traces.core.recorded_run import RecordedStep
@@ -52,7 +51,7 @@ def test_stored_columns_exist_in_database() -> None:
     assert StoredHeader(**typed_columns(STORED_FIELDS, row)).signature == "signature"
 
 
-@pytest.mark.parametrize("view", [Node, RecordedStep, StepRow, SideStep, step_outputs.StepFacts, events.StepFacts])
+@pytest.mark.parametrize("view", [Node, RecordedStep, StepRow, step_outputs.StepFacts, events.StepFacts])
 def test_views_extend_the_header_with_slots(view: type[StepHeader]) -> None:
     assert issubclass(view, StepHeader)
     assert "__dict__" not in dir(view)
