@@ -41,6 +41,8 @@ from diffing.sequences import gap_alignment
 from diffing.sequences.anchors import longest_chain, stretches, unique_pairs
 from traces.core.vocabulary import StepType
 
+# In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
+_MODEL: Final = StepType.MODEL
 # From this many calls of one model in a row, the same order on both sides is evidence.
 _MIN_PARALLEL: Final = 3
 # Shorter answers, such as labels and votes, do not identify a step.
@@ -330,9 +332,10 @@ class _Alignment:
 
     @cached_property
     def _common_roles(self) -> set[Hashable]:
-        """The types and names that both runs have."""
-        sides = [{(step.type, role) for step in steps if (role := step.role)} for steps in (self.left, self.right)]
-        return {*(sides[0] & sides[1])}
+        """The names of models that both runs have, as kinds."""
+        models = [[step for step in steps if step.type == _MODEL] for steps in (self.left, self.right)]
+        left, right = ({(step.type, role) for step in steps if (role := step.role)} for steps in models)
+        return {*(left & right)}
 
     def _similarity(self, i: int, j: int) -> float:
         kinds = {self._kind(i, False), self._kind(j, True)}

@@ -1,6 +1,7 @@
 """Comparison of two runs: paired steps, and the differences that are visible without their payloads."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,6 @@ from diffing.compare import alignment
 from diffing.compare.alignment import Match
 from diffing.compare.run_side import COMPARABLE, CONTAINERS, Side, SideStep
 from diffing.schemas.sections import FoundBy, Relation
-from diffing.sequences.anchors import unique_pairs
 from traces.core.step_header import step_view
 from traces.core.vocabulary import Reason, StepType
 
@@ -175,14 +175,24 @@ class Comparison:
 
         Each of them is paired with the model that requested the same call, or with none.
         """
-        sides = (self.base.steps, self.candidate.steps)
-        requests = [[step.signature or None if step.type == _MODEL else None for step in steps] for steps in sides]
-        place_pairs = [
-            (self.places[0][sides[0][i].sequence_no], self.places[1][sides[1][j].sequence_no])
-            for i, j in unique_pairs(*requests)
-            if sides[0][i].output_ref != sides[1][j].output_ref
+        # Most models are paired with the same request, and need no look at the whole runs.
+        open_pairs = [
+            pair
+            for pair in self.of_type(StepType.MODEL)
+            if pair.sides is None or pair.sides[0].signature != pair.sides[1].signature
         ]
-        return frozenset(place for pair in place_pairs if pair[0] != pair[1] for place in pair)
+        bases = {pair.base.signature: pair for pair in open_pairs if pair.base and pair.base.signature}
+        candidates = {pair.candidate.signature: pair for pair in open_pairs if pair.candidate}
+        requests = bases.keys() & candidates.keys()
+        if not requests:
+            return frozenset()
+        counts = [
+            Counter(step.signature for step in side.steps if step.type == _MODEL and step.signature in requests)
+            for side in (self.base, self.candidate)
+        ]
+        unique_requests = {request for request in requests if counts[0][request] == counts[1][request] == 1}
+        pairs = [(bases[request], candidates[request]) for request in unique_requests]
+        return frozenset(pair.place for sides in pairs if _answer_differently(*sides) for pair in sides)
 
     @cached_property
     def run_inputs(self) -> frozenset[str]:
@@ -203,6 +213,11 @@ class Comparison:
             return base.source_run is not None
         lines = ({run.id, run.source_run, *run.ancestors} - {None} for run in (base, candidate))
         return bool(set.intersection(*lines))
+
+
+def _answer_differently(pair: Pair, other: Pair) -> bool:
+    """True if the base of one pair and the candidate of another have different answers."""
+    return pair.base is not None and other.candidate is not None and pair.base.output_ref != other.candidate.output_ref
 
 
 def _refine_pair(pair: Pair, fields: Collection[str]) -> Pair:

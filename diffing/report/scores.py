@@ -97,11 +97,11 @@ class Interaction:
 
 def interactions(comparison: Comparison) -> list[Interaction]:
     """The turns with an answer; if there are none, the final answer alone."""
-    last = _last_answers(comparison.base), _last_answers(comparison.candidate)
-    turns = [_interaction(pair, *last) for pair in comparison.of_type(StepType.TURN)]
-    answered_turns = [turn for turn in turns if turn.base or turn.candidate]
+    turns = comparison.of_type(StepType.TURN)
     final = comparison.final
-    return answered_turns or ([_interaction(final, *last)] if final else [])
+    answers = _answers(comparison, [*turns, *([final] if final else [])])
+    answered_turns = [turn for pair in turns if (turn := answers[pair.place]).base or turn.candidate]
+    return answered_turns or ([answers[final.place]] if final else [])
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
@@ -152,6 +152,16 @@ def _calls(side: Side) -> list[SideStep]:
 def _semantic_hits(comparison: Comparison, exact: Mapping[object, int]) -> int:
     pairs = (pair.sides for pair in comparison.pairs if pair.sides)
     return sum(step.reason == _SEMANTIC and call_key(step) not in exact for _, step in pairs)
+
+
+def _answers(comparison: Comparison, pairs: Sequence[Pair]) -> dict[int, Interaction]:
+    """The answers of steps, by place: their own, or those of the last models under them."""
+    steps = [step for pair in pairs for step in (pair.base, pair.candidate) if step is not None]
+    has_own_answers = all(step.output_ref for step in steps)
+    base, candidate = (
+        {} if has_own_answers else _last_answers(side) for side in (comparison.base, comparison.candidate)
+    )
+    return {pair.place: _interaction(pair, base, candidate) for pair in pairs}
 
 
 def _interaction(pair: Pair, base_last: Mapping[int, str], candidate_last: Mapping[int, str]) -> Interaction:
