@@ -1,6 +1,6 @@
 """Index of answered tool calls by their rigid part, so that a new call is compared with few others."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -26,6 +26,8 @@ _COLUMNS: Final = ("run", "sequence_no", "key", "length", "texts")
 # Candidates per lookup.
 _MAX_CANDIDATES: Final = 20_000
 _MAX_PLACES: Final = 5
+# Similarities that texts of other lengths do not reach. Each leaves twice as many lengths as the one before.
+_BOUNDS: Final = (0.99, 0.98, 0.96, 0.92)
 # Like the line break a white-space character, which normalized texts do not contain.
 _SEPARATOR: Final = "\x1e"
 _BREAK: Final = "\n"
@@ -100,19 +102,27 @@ def insert_under(app: str, ignoring: IgnoreRules, runs: Collection[UUID]) -> Non
         bulk.insert(ToolCall, _COLUMNS, rows)
 
 
-def similar_texts(query: CallQuery, threshold: float, *, run: UUID | None = None) -> list[str]:
-    """Return the texts of calls with an equal rigid part whose similarity may reach `threshold`, of one run or of all.
+def similar_texts(query: CallQuery, threshold: float, *, run: UUID | None = None) -> Iterator[tuple[list[str], float]]:
+    """Yield the texts of calls with an equal rigid part whose similarity may reach `threshold`, of one run or of all.
 
-    The texts of a call are one text, made by `join_texts`.
+    Lists of texts come by length, the most similar lengths first, each with the similarity that no text of a later
+    list reaches: a caller that has found a better one need not read on. The texts of a call are one text, made by
+    `join_texts`.
     """
-    shortest, longest = _lengths(query, threshold)
-    return _texts(query, shortest, min(longest, MAX_TEXT), run)
+    remaining, shortest, longest = _MAX_CANDIDATES, 0, -1
+    for bound in (*(bound for bound in _BOUNDS if bound > threshold), threshold):
+        low, high = _lengths(query, bound)
+        high = min(high, MAX_TEXT)
+        lengths = [(low, shortest - 1), (longest + 1, high)] if longest >= 0 else [(low, high)]
+        texts = [text for ends in lengths for text in _texts(query, *ends, run, remaining)]
+        remaining, shortest, longest = remaining - len(texts), low, high
+        yield texts, bound
 
 
 def similar_marks(query: CallQuery, threshold: float) -> list[str]:
     """Return the marks of calls whose texts are too long to be stored, made by `mark`."""
     shortest, longest = _lengths(query, threshold)
-    return _texts(query, max(shortest, MAX_TEXT + 1), longest, None) if longest > MAX_TEXT else []
+    return _texts(query, max(shortest, MAX_TEXT + 1), longest, None, _MAX_CANDIDATES)
 
 
 def mark(query: CallQuery) -> str:
@@ -126,10 +136,13 @@ def _lengths(query: CallQuery, threshold: float) -> tuple[int, int]:
     return int(query.length * share), min(int(query.length / share) + 1, _MAX_LENGTH) if share else _MAX_LENGTH
 
 
-def _texts(query: CallQuery, shortest: int, longest: int, run: UUID | None) -> list[str]:
+def _texts(query: CallQuery, shortest: int, longest: int, run: UUID | None, limit: int) -> list[str]:
+    if shortest > longest or limit <= 0:
+        return []
     parameters: list[Any] = [query.key, shortest, longest]
     if run is not None:
         parameters.append(run.hex if connection.vendor == "sqlite" else run)
+    parameters.append(limit)
     with connection.cursor() as cursor:
         cursor.execute(_statement(one_run=run is not None), parameters)
         (texts,) = cursor.fetchone()
@@ -166,7 +179,7 @@ def _statement(*, one_run: bool) -> str:
     condition = " AND run_id = %s" if one_run else ""
     return (
         f"SELECT {texts} FROM (SELECT texts FROM {table} "
-        f"WHERE key = %s AND length BETWEEN %s AND %s{condition} LIMIT {_MAX_CANDIDATES}) AS matches"
+        f"WHERE key = %s AND length BETWEEN %s AND %s{condition} LIMIT %s) AS matches"
     )
 
 

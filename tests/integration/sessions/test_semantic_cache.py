@@ -11,6 +11,7 @@ from traces.core.vocabulary import StepStatus
 from traces.models import Run
 from traces.models import ToolCall as ToolCallRow
 from traces.runs.services import record, retention
+from traces.signatures.call_shapes import shape_of
 from traces.signatures.ignore_rules import IgnoreRule
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -46,6 +47,26 @@ def test_most_similar_then_newest_call_answers() -> None:
     assert hit is not None
     assert (hit.output, hit.location["run"], hit.location["step"]) == ("newer", str(newest.id), 4)
     assert hit.location["similarity"] == pytest.approx(0.9841, abs=1e-3)
+
+
+def test_more_similar_text_of_another_length_answers() -> None:
+    source = record_call("a", {"query": "something else altogether"}, "no")
+    record_call("b", {"query": "what occurred to my lost parcel in Bern"}, "of the same length")
+    record_call("c", {"query": "what happened to my lost parcel in Bern please"}, "of another length")
+    hit = answer(source, "what happened to my lost parcel in Bern", threshold=0.8)
+    assert hit is not None
+    assert hit[0] == "of another length"
+
+
+def test_texts_of_similar_lengths_are_read_first() -> None:
+    def text(length: int) -> str:
+        return ("word " * 50)[:length]
+
+    for length in (112, 99, 107, 201, 101, 71, 96):
+        record_call(str(length), {"query": text(length)}, "an answer")
+    query = tool_calls.CallQuery(app="desk", shape=shape_of("search_policy", {"query": text(99)}))
+    lists = [sorted(map(len, texts)) for texts, _ in tool_calls.similar_texts(query, 0.85)]
+    assert lists == [[99, 101], [96], [107], [112], []]
 
 
 @pytest.mark.parametrize(
