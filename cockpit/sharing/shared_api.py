@@ -30,6 +30,7 @@ from traces.http.responses import PROBLEMS, query
 from traces.http.search_words import words_of
 from traces.models import Run, Step
 from traces.runs import queries as runs
+from traces.runs.step_list import MAX_STEPS, step_list
 from traces.runs.usage import usage
 from traces.schemas import EdgeList, RunDetail, RunUsage, StepDetail, StepList
 from traces.sharing import links
@@ -116,16 +117,16 @@ class SharedStepsView(SharedView):
             TICKET,
             query("q", "Words; a step matches if all occur in it."),
             query("after", "Only steps after this sequence number."),
-            query("limit", f"Steps per page; at most {runs.MAX_STEPS}."),
+            query("limit", f"Steps per page; at most {MAX_STEPS}."),
         ],
         responses={200: StepList, **PROBLEMS},
     )
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """List the steps of the run, without payloads."""
         run = _check_run(request, token, id)
-        after, limit = page_of(request.query_params, maximum=runs.MAX_STEPS)
+        after, limit = page_of(request.query_params, maximum=MAX_STEPS)
         words = words_of(request.query_params.get("q", ""))
-        steps, rest = runs.step_summaries(run, after=after, limit=limit, words=words)
+        steps, rest = step_list(run, after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 
 

@@ -17,6 +17,7 @@ from traces.http.search_words import words_of
 from traces.models import Run
 from traces.runs import queries
 from traces.runs.presenters import StepDict
+from traces.runs.step_list import MAX_STEPS, step_list
 from traces.schemas import EdgeList, RunDetail, StepDetail, StepList
 from traces.storage import artifacts
 
@@ -41,15 +42,15 @@ class StepListView(APIView):
                 "Content that later requests repeat is found only in the first step that contains it.",
             ),
             query("after", "Only steps after this sequence number."),
-            query("limit", f"Steps per page; at most {queries.MAX_STEPS}."),
+            query("limit", f"Steps per page; at most {MAX_STEPS}."),
         ],
         responses={200: StepList, **PROBLEMS},
     )
     def get(self, request: Request, id: str) -> Response:
         """List compact steps in sequence order, without payloads."""
-        after, limit = page_of(request.query_params, maximum=queries.MAX_STEPS)
+        after, limit = page_of(request.query_params, maximum=MAX_STEPS)
         words = words_of(request.query_params.get("q", ""))
-        steps, rest = queries.step_summaries(queries.find_run(id), after=after, limit=limit, words=words)
+        steps, rest = step_list(queries.find_run(id), after=after, limit=limit, words=words)
         return Response({"steps": steps, "next": rest})
 
 

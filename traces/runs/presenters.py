@@ -1,19 +1,17 @@
 """Convert stored rows to REST responses."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
 import orjson
-from django.db.models import FloatField, QuerySet, TextField
-from django.db.models.functions import Cast
 
 from traces.captions.queries import Captions
 from traces.core.json_access import list_or_single
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
-from traces.models import Run, Step
+from traces.models import Run
 from traces.schemas import RunSummary
 
 # Plain columns come first, those used to compute other fields last.
@@ -36,7 +34,6 @@ _PLAIN: Final = (
     "source_step",
 )
 STEP_COLUMNS: Final = (*_PLAIN, "parent_no", "started_at", "cost_usd")
-_SUMMARY_COLUMNS: Final = tuple(name for name in _PLAIN if name not in {"id", "source_step"})
 StepDict = dict[str, Any]
 _TAGS: Final = ("tags", "tag.tags")
 
@@ -93,7 +90,7 @@ def label_counts(run: Run) -> LabelCounts:
 
 
 def step_dicts(rows: Iterable[Sequence[Any]], started_at: datetime | None) -> list[StepDict]:
-    """Convert rows of `STEP_COLUMNS` to the shape of `StepSummary`; dicts, because there can be ten thousand."""
+    """Convert rows of `STEP_COLUMNS` to the shape of `StepSummary`."""
     width = len(_PLAIN)
     steps = []
     for row in rows:
@@ -103,42 +100,6 @@ def step_dicts(rows: Iterable[Sequence[Any]], started_at: datetime | None) -> li
         step["cost_usd"] = number(cost)
         steps.append(step)
     return steps
-
-
-def step_summary_dicts(query: QuerySet[Step], started_at: datetime | None) -> list[StepDict]:
-    """Return the steps of a query in the shape of `StepSummary`.
-
-    The database converts ids, times and costs to text and numbers: creating Python objects only to serialize them
-    would take most of the time.
-    """
-    texts = {
-        "id_text": Cast("id", TextField()),
-        "source_text": Cast("source_step", TextField()),
-        "time_text": Cast("started_at", TextField()),
-        "cost": Cast("cost_usd", FloatField()),
-    }
-    rows = query.annotate(**texts).values_list(*_SUMMARY_COLUMNS, *texts, "parent_no")
-    width = len(_SUMMARY_COLUMNS)
-    steps = []
-    for row in rows:
-        step = dict(zip(_SUMMARY_COLUMNS, row, strict=False))
-        key, source, time, step["cost_usd"], step["parent"] = row[width:]
-        step["id"] = _add_dashes(key)
-        step["source_step"] = _add_dashes(source) if source else None
-        step["offset_ms"] = offset(_time(time), started_at) if time else None
-        steps.append(step)
-    return steps
-
-
-def _add_dashes(key: str) -> str:
-    """Return a UUID with dashes; SQLite stores it without."""
-    return key if "-" in key else f"{key[:8]}-{key[8:12]}-{key[12:16]}-{key[16:20]}-{key[20:]}"
-
-
-def _time(text: str) -> datetime:
-    """Parse a time as the database formats it: in UTC, which only PostgreSQL states."""
-    time = datetime.fromisoformat(text)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def offset(time: datetime | None, start: datetime | None) -> float | None:

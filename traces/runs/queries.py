@@ -16,13 +16,11 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions
 from traces.runs.deleted_runs import check_visible, missing, visible_runs
-from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts, step_summary_dicts
+from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts
 from traces.schemas import RunDetail, RunRevision
 from traces.search import step_search
 from traces.storage import artifacts, bulk, integrity
 
-# Steps per response.
-MAX_STEPS: Final = 20_000
 # Consumers per response; a step has a few dozen edges at most.
 MAX_EDGES_INTO: Final = 2_000
 _MAX_MATCHES: Final = 5
@@ -144,11 +142,12 @@ def run_detail(run: Run) -> RunDetail:
     original = originals.original_of(run)
     derived = [*newest_forks, *originals.replays_of(run)[:_MAX_DERIVED]]
     captions = captions_of([run, *derived])
-    newest = revisions.newest_continuation(run)
+    own_revisions = _revisions(run)
+    newest = revisions.newest_continuation(run) if own_revisions else None
     return RunDetail.model_construct(
         **dict(run_summary(run, captions)),
         metadata=run.metadata,
-        revisions=_revisions(run),
+        revisions=own_revisions,
         latest=newest.id if newest else None,
         source_run_name=source.name if source else None,
         source_deleted_at=source_deletion.at if source_deletion else None,
@@ -168,23 +167,6 @@ def _revisions(run: Run) -> list[RunRevision]:
         for id, number, supersedes, steps, created_at in rows.values_list(*columns)
     ]
     return runs if len(runs) > 1 else []
-
-
-def step_summaries(
-    run: Run, *, after: int = 0, limit: int = MAX_STEPS, words: Sequence[str] = ()
-) -> tuple[list[StepDict], int | None]:
-    """Return a page of steps in the shape of `StepSummary`, and the `after` of the next page.
-
-    With `words`, only the steps that `step_search` finds.
-    """
-    rows = Step.objects.filter(run_id=run.id, sequence_no__gt=after).order_by("sequence_no")
-    if words:
-        matches = step_search.find_steps(run.id, words)
-        summaries = [step for step in step_summary_dicts(rows, run.started_at) if step["sequence_no"] in matches]
-    else:
-        summaries = step_summary_dicts(rows[: limit + 1], run.started_at)
-    page = summaries[:limit]
-    return page, page[-1]["sequence_no"] if len(summaries) > limit else None
 
 
 def step_by_id(ref: str) -> Step:
