@@ -1,13 +1,14 @@
 """Queries for runs to compare, reports and evidence."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from diffing.compare.run_side import Link, RunFacts, Side, SideStep
+from diffing.compare.run_side import NO_LINKS, Link, LinkReader, RunFacts, Side, SideStep
 from diffing.errors import ReportDeleted
 from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.brief import brief
@@ -43,6 +44,8 @@ from traces.storage.compression import decompress
 
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
+# Steps whose links are selected from those of a run.
+_MOST_SELECTED: Final = 1_000
 _COLUMNS: Final = tuple(name for name in SideStep._fields if name != "origin")
 
 
@@ -68,7 +71,10 @@ def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Sid
         reduced_signatures = ignore_lists.reduced_signatures(ignore_list, (step.signature for step in steps))
         steps = [step._replace(signature=reduced_signatures.get(step.signature, step.signature)) for step in steps]
     return Side(
-        run=_facts(run), steps=steps, links=_links(run.id) if links else (), ignoring=ignore_lists.to_rules(ignore_list)
+        run=_facts(run),
+        steps=steps,
+        links=_link_reader(run.id) if links else NO_LINKS,
+        ignoring=ignore_lists.to_rules(ignore_list),
     )
 
 
@@ -303,10 +309,21 @@ def _steps(columns: dict[str, Sequence[Any]], origins: Mapping[UUID, UUID]) -> l
     return list(map(SideStep._make, zip(*map(columns.__getitem__, SideStep._fields), strict=True)))
 
 
-def _links(run_id: UUID) -> list[Link]:
+def _link_reader(run_id: UUID) -> LinkReader:
     stored_provenance.ensure(run_id)
+    return partial(_links, run_id)
+
+
+def _links(run_id: UUID, numbers: Collection[int]) -> list[Link]:
+    if not numbers:
+        return []
+    condition = ""
+    # Above that, reading all links takes less time than looking for some.
+    if len(numbers) <= _MOST_SELECTED:
+        places = ", ".join(f"{number:d}" for number in numbers)
+        condition = f"AND (consumer_no IN ({places}) OR producer_no IN ({places}))"
     columns = ("producer_no", "consumer_no", "kind", "consumer_path", "evidence")
-    ending = "WHERE run_id = %s ORDER BY consumer_no, producer_no"
+    ending = f"WHERE run_id = %s {condition} ORDER BY consumer_no, producer_no"
     return list(map(Link._make, bulk.select(Edge, columns, ending, bulk.database_values(Edge, ["run"], [run_id]))))
 
 

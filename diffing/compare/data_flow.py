@@ -1,17 +1,19 @@
 """Data flow: the recorded provenance of both runs, as links between pairs of steps."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Final, Literal, NamedTuple
 
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.run_side import Link, Side
+from diffing.compare.run_side import Link, SideStep
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
 # A link by history is less specific than two links that name the content that was passed on.
 _HISTORY_COST: Final = 3
+# In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
+_OUTPUT: Final = StepType.OUTPUT
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
@@ -27,9 +29,9 @@ class FlowLink(NamedTuple):
 
 
 class Flow:
-    """The links of both runs, by producer and by consumer.
+    """The links of both runs, by producer and by consumer, read as needed.
 
-    Links between places are made on demand: few of the pairs of two long runs differ, and only their links are read.
+    Most reasoning needs those of the differing pairs and of the answers, which are few in two long runs.
     """
 
     def __init__(self, comparison: Comparison) -> None:
@@ -53,13 +55,15 @@ class Flow:
 
     def after(self, places: Collection[int]) -> set[int]:
         """Every place that a change at `places` can have reached."""
-        return _reachable(
-            places, lambda place: [travel.consumer for travel in self.outgoing(place) if self.carries(travel)]
-        )
+        return _reachable(places, lambda place: [travel.consumer for travel in self._carriers(place)])
 
     def before(self, place: int) -> set[int]:
         """The places from which a change can have reached `place`."""
         return _reachable([place], lambda at: [travel.producer for travel in self.incoming(at) if self.carries(travel)])
+
+    def _carriers(self, place: int) -> list[FlowLink]:
+        """The links from a pair that can carry a change."""
+        return [travel for travel in self.outgoing(place) if self.carries(travel)] if self._pairs[place].differs else []
 
     def carries(self, travel: FlowLink) -> bool:
         """True if a link can carry a change: a differing answer, or a differing conversation."""
@@ -82,8 +86,8 @@ class Flow:
             if place in settled_places:
                 continue
             settled_places.add(place)
-            for travel in self.outgoing(place):
-                if travel.consumer not in settled_places and self.carries(travel):
+            for travel in self._carriers(place):
+                if travel.consumer not in settled_places:
                     new_cost = cost + (_HISTORY_COST if travel.kind is EdgeKind.HISTORY else 1)
                     if new_cost < costs.get(travel.consumer, new_cost + 1):
                         costs[travel.consumer] = new_cost
@@ -114,23 +118,42 @@ class _SideFlow:
     """The links of one run, by the sequence numbers of its steps."""
 
     def __init__(self, comparison: Comparison, name: SideName) -> None:
-        side = comparison.base if name == "base" else comparison.candidate
+        self._side = comparison.base if name == "base" else comparison.candidate
         self._name: Final = name
         self._places = comparison.places[name == "candidate"]
         self._by_producer: dict[int, list[Link]] = {}
         self._by_consumer: dict[int, list[Link]] = {}
-        for link in (*side.links, *_implied_links(side)):
+        self._numbers: Collection[int] = ()
+        pairs = [pair for pair in comparison.pairs if pair.differs or pair is comparison.final]
+        numbers = {step.sequence_no for pair in pairs if (step := self._step(pair))}
+        self._read(numbers.union(step.sequence_no for step in self._side.steps if step.type == _OUTPUT))
+
+    def _step(self, pair: Pair) -> SideStep | None:
+        return pair.base if self._name == "base" else pair.candidate
+
+    def _read(self, numbers: Collection[int]) -> None:
+        """Read the links from and to these steps, in place of those that were read before."""
+        self._numbers, self._by_producer, self._by_consumer = numbers, {}, {}
+        links = self._side.links(numbers)
+        for link in (*links, *_implied_links(self._side.steps, links)):
             self._by_producer.setdefault(link.producer, []).append(link)
             self._by_consumer.setdefault(link.consumer, []).append(link)
 
     def outgoing(self, pair: Pair) -> Iterator[FlowLink]:
+        self._ensure(pair)
         return self._travels(self._by_producer, pair)
 
     def incoming(self, pair: Pair) -> Iterator[FlowLink]:
+        self._ensure(pair)
         return self._travels(self._by_consumer, pair)
 
+    def _ensure(self, pair: Pair) -> None:
+        """Read all links if those of a pair are not read."""
+        if (step := self._step(pair)) and step.sequence_no not in self._numbers:
+            self._read(self._places.keys())
+
     def _travels(self, links: dict[int, list[Link]], pair: Pair) -> Iterator[FlowLink]:
-        step = pair.base if self._name == "base" else pair.candidate
+        step = self._step(pair)
         for link in links.get(step.sequence_no, ()) if step else ():
             if link.producer in self._places and link.consumer in self._places:
                 yield FlowLink(
@@ -143,13 +166,13 @@ class _SideFlow:
                 )
 
 
-def _implied_links(side: Side) -> Iterator[Link]:
+def _implied_links(steps: Sequence[SideStep], links: Sequence[Link]) -> Iterator[Link]:
     """Link output steps without a recorded source to the last model step before them."""
-    outputs = [step.sequence_no for step in side.steps if step.type == StepType.OUTPUT]
+    outputs = [step.sequence_no for step in steps if step.type == _OUTPUT]
     if not outputs:
         return
-    linked_consumers = {link.consumer for link in side.links}
-    models = [step.sequence_no for step in side.steps if step.type == StepType.MODEL]
+    linked_consumers = {link.consumer for link in links}
+    models = [step.sequence_no for step in steps if step.type == StepType.MODEL]
     for output in outputs:
         position = bisect_left(models, output)
         if output not in linked_consumers and position:

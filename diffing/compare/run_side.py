@@ -1,6 +1,6 @@
 """One side of a comparison: a run and its steps without payloads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -79,6 +79,18 @@ class Link(NamedTuple):
     evidence: str = ""
 
 
+# Reads the links from and to these steps, in the order of consumers and producers: few steps of two long runs differ.
+LinkReader = Callable[[Collection[int]], Sequence[Link]]
+
+
+def reader_of(links: Sequence[Link]) -> LinkReader:
+    """A reader of links in memory."""
+    return lambda numbers: [link for link in links if link.producer in numbers or link.consumer in numbers]
+
+
+NO_LINKS: Final = reader_of(())
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """Facts about a run as a whole."""
@@ -111,5 +123,5 @@ class Side:
 
     run: RunFacts
     steps: Sequence[SideStep]
-    links: Sequence[Link] = ()
+    links: LinkReader = NO_LINKS
     ignoring: IgnoreRules = NO_RULES

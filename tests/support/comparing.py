@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from diffing.compare.alignment import align
-from diffing.compare.run_side import Link, RunFacts, Side, SideStep
+from diffing.compare.run_side import Link, RunFacts, Side, SideStep, reader_of
 from diffing.content.similarity import Lexical
 from diffing.report.build import build_report
 from diffing.schemas.report import DiffOptions, DiffReport
@@ -68,7 +68,7 @@ def side_of(specs: Sequence[Spec], store: Store, *, source_run: UUID | None = No
     ).edges
     links = [Link(edge.producer, edge.consumer, edge.kind, edge.consumer_path, edge.evidence) for edge in edges]
     run = RunFacts(id=new_id(), name="run", app="app", status="completed", source="import", source_run=source_run)
-    return Side(run=run, steps=steps, links=links)
+    return Side(run=run, steps=steps, links=reader_of(links))
 
 
 def report_of(base: Side, candidate: Side, store: Store) -> DiffReport:

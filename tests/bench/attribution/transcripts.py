@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from diffing.compare.run_side import Link as SideLink
-from diffing.compare.run_side import RunFacts, Side, SideStep
+from diffing.compare.run_side import RunFacts, Side, SideStep, reader_of
 from tests.support.comparing import Store
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
@@ -134,7 +134,7 @@ def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -
     facts = RunFacts(
         id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source, metadata=run.metadata
     )
-    return Side(run=facts, steps=steps, links=_links(run, numbers) if links else ())
+    return Side(run=facts, steps=steps, links=reader_of(_links(run, numbers) if links else ()))
 
 
 def _links(run: RecordedRun, numbers: dict[str, int]) -> list[SideLink]:
