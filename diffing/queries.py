@@ -34,6 +34,7 @@ from traces.call_index import ignore_lists
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import Schema
 from traces.core.step_header import STEP_STATUSES, STEP_TYPES
+from traces.core.vocabulary import Label
 from traces.errors import NotFound
 from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
@@ -44,6 +45,7 @@ from traces.storage.compression import decompress
 
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
+_LABELS: Final = {str(label): label for label in Label}
 # Steps whose links are selected from those of a run.
 _MOST_SELECTED: Final = 1_000
 _COLUMNS: Final = tuple(name for name in SideStep._fields if name != "origin")
@@ -304,6 +306,7 @@ def _steps(columns: dict[str, Sequence[Any]], origins: Mapping[UUID, UUID]) -> l
         "origin": origin_ids,
         "type": [STEP_TYPES[text] for text in columns["type"]],
         "status": [STEP_STATUSES[text] for text in columns["status"]],
+        "label": [_LABELS[text] for text in columns["label"]],
         "cost_usd": [None if cost is None else float(cost) for cost in columns["cost_usd"]],
     }
     return list(map(SideStep._make, zip(*map(columns.__getitem__, SideStep._fields), strict=True)))

@@ -226,9 +226,9 @@ class _Alignment:
             moves = set(unique).difference(chain)
             matches = sorted([*matches, *(Match(i, j, found_by, confidence, is_move=True) for i, j in moves)])
         self._add_all(matches)
-        requested = self.subtrees[0].requesters
+        requesters = self.subtrees[0].requesters
         for match in matches:
-            if match.base in requested:
+            if match.base in requesters:
                 self._match_requesters(match.base, match.candidate, is_move=match.is_move)
         return stretches(left, right, chain)
 

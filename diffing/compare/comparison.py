@@ -270,6 +270,8 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
     i, j, match = row
     left = base[i] if i is not None else None
     right = candidate[j] if j is not None else None
+    if match and left and right and left[COMPARABLE] == right[COMPARABLE]:
+        return _equal_pair(place, left, right, match)
     if left and right and left.model != right.model:
         left, right = _own_name(left, right), _own_name(right, left)
     return pair_of(
@@ -283,6 +285,24 @@ def _pair(place: int, row: Row, base: Sequence[SideStep], candidate: Sequence[Si
     )
 
 
+def _equal_pair(place: int, base: SideStep, candidate: SideStep, match: Match) -> Pair:
+    """A pair without changes, as most pairs of two long runs are: `pair_of` with nothing to derive."""
+    return Pair(
+        place=place,
+        base=base,
+        candidate=candidate,
+        found_by=match.found_by,
+        confidence=match.confidence,
+        is_move=match.is_move,
+        changes=(),
+        step=candidate,
+        sides=(base, candidate),
+        differs=False,
+        answers_differently=False,
+        relation="moved" if match.is_move else "same",
+    )
+
+
 def _own_name(step: SideStep, partner: SideStep) -> SideStep:
     """Name a model step by its own model: a replay with another model inherits the recorded step's name."""
     is_inherited = step.type == StepType.MODEL and step.name == partner.name == partner.model != step.model
@@ -291,9 +311,6 @@ def _own_name(step: SideStep, partner: SideStep) -> SideStep:
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
     """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
-    # Most pairs of two long runs differ in nothing.
-    if base[COMPARABLE] == candidate[COMPARABLE]:
-        return []
     changes = []
     if base.input_ref != candidate.input_ref and _requests_differ(base, candidate):
         changes.append("input")

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 # Steps that contain other steps and repeat their outputs.
@@ -42,7 +42,7 @@ class SideStep(NamedTuple):
     tool_name: str
     call_id: str
     signature: str
-    label: str
+    label: Label
     reason: str
     summary: str
     error: str

@@ -27,6 +27,7 @@ IMPORTED_SCORES: Final = "imported_scores"
 # Compared answers; loading more texts for one number is not worth the cost.
 INTERACTIONS: Final = 500
 # In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
+_TOOL: Final = StepType.TOOL
 _SEMANTIC: Final = Reason.CACHE_SEMANTIC
 _OUTPUT_WEIGHT: Final = 0.7
 _TOOL_WEIGHT: Final = 0.3
@@ -146,7 +147,7 @@ def deltas(comparison: Comparison) -> Deltas:
 
 
 def _calls(side: Side) -> list[SideStep]:
-    return [step for step in side.steps if step.type == StepType.TOOL]
+    return [step for step in side.steps if step.type == _TOOL]
 
 
 def _semantic_hits(comparison: Comparison, exact: Mapping[object, int]) -> int:

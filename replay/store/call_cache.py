@@ -119,10 +119,10 @@ _Match = tuple[float, tuple[UUID, int]]
 def _short_matches(query: tool_calls.CallQuery, threshold: float, run: UUID | None) -> list[_Match]:
     """Find the most similar of the calls whose arguments are indexed as text, and all steps that made it."""
     own_texts, best = tool_calls.join_texts(query.shape), None
-    for texts, later_bound in tool_calls.similar_texts(query, threshold, run=run):
+    for texts, ceiling in tool_calls.similar_texts(query, threshold, run=run):
         match = tool_matching.most_alike(own_texts, texts, threshold)
         best = max(filter(None, (best, match)), key=itemgetter(1), default=None)
-        if best is not None and best[1] >= later_bound:
+        if best is not None and best[1] >= ceiling:
             break
     return [] if best is None else [(best[1], place) for place in tool_calls.places(query, best[0], run=run)]
 

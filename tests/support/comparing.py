@@ -12,7 +12,7 @@ from diffing.report.build import build_report
 from diffing.schemas.report import DiffOptions, DiffReport
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.payloads.splitter import Splitter, split
 from traces.payloads.step_summaries import summarize
 from traces.provenance.edges import find_provenance
@@ -188,7 +188,7 @@ def _step(number: int, step: Spec, store: Store) -> SideStep:
         type=step.type,
         name=step.name,
         status=StepStatus(step.status),
-        label="live",
+        label=Label.LIVE,
         reason=step.reason,
         signature=signature(type=step.type, name=step.name, input=step.input, model=step.model, tool_name=tool_name),
         input_ref=store.save(step.input),

@@ -27,7 +27,7 @@ _COLUMNS: Final = ("run", "sequence_no", "key", "length", "texts")
 _MAX_CANDIDATES: Final = 20_000
 _MAX_PLACES: Final = 5
 # Similarities that texts of other lengths do not reach. Each leaves twice as many lengths as the one before.
-_BOUNDS: Final = (0.99, 0.98, 0.96, 0.92)
+_CEILINGS: Final = (0.99, 0.98, 0.96, 0.92)
 # Like the line break a white-space character, which normalized texts do not contain.
 _SEPARATOR: Final = "\x1e"
 _BREAK: Final = "\n"
@@ -110,13 +110,12 @@ def similar_texts(query: CallQuery, threshold: float, *, run: UUID | None = None
     `join_texts`.
     """
     remaining, shortest, longest = _MAX_CANDIDATES, 0, -1
-    for bound in (*(bound for bound in _BOUNDS if bound > threshold), threshold):
-        low, high = _lengths(query, bound)
-        high = min(high, MAX_TEXT)
+    for ceiling in (*(ceiling for ceiling in _CEILINGS if ceiling > threshold), threshold):
+        low, high = _lengths(query, ceiling)
         lengths = [(low, shortest - 1), (longest + 1, high)] if longest >= 0 else [(low, high)]
-        texts = [text for ends in lengths for text in _texts(query, *ends, run, remaining)]
+        texts = [text for first, last in lengths for text in _texts(query, first, min(last, MAX_TEXT), run, remaining)]
         remaining, shortest, longest = remaining - len(texts), low, high
-        yield texts, bound
+        yield texts, ceiling
 
 
 def similar_marks(query: CallQuery, threshold: float) -> list[str]:

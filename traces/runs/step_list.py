@@ -77,32 +77,31 @@ def _array(rows: Sequence[bulk.Row], started_at: datetime | None) -> orjson.Frag
     if not rows:
         return orjson.Fragment("[]")
     _, fields, keys, source_keys, times, durations, costs = zip(*rows, strict=True)
-    ids, sources = bulk.uuids_of(keys), bulk.uuids_of(source_keys)
-    items = [_item(*row, started_at) for row in zip(fields, ids, sources, times, durations, costs, strict=True)]
+    offsets = (None if time is None else offset(_time(time), started_at) for time in times)
+    columns = fields, bulk.uuids_of(keys), bulk.uuids_of(source_keys), offsets, durations, costs
+    items = list(map(_item, *columns))
     return orjson.Fragment(f"[{','.join(items)}]")
 
 
 def _item(
     fields: str,
-    id: UUID,
+    id: UUID | None,
     source: UUID | None,
-    time: str | None,
+    offset_ms: float | None,
     duration_ms: float | None,
     cost: float | None,
-    started_at: datetime | None,
 ) -> str:
     """A step as JSON: the plain fields, and those that the database would write differently."""
-    start = None if time is None else _time(time)
-    others = orjson.dumps(
+    own_fields = orjson.dumps(
         {
             "id": id,
             "source_step": source,
-            "offset_ms": offset(start, started_at),
+            "offset_ms": offset_ms,
             "duration_ms": duration_ms,
             "cost_usd": cost,
         }
     )
-    return f"{fields[:-1]},{others[1:].decode()}"
+    return f"{fields[:-1]},{own_fields[1:].decode()}"
 
 
 def _time(text: str) -> datetime:

@@ -14,6 +14,7 @@ from tests.support.comparing import Store
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import Label
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.payloads.splitter import Splitter
@@ -155,7 +156,7 @@ def _step(step: RecordedStep, numbers: dict[str, int], splitter: Splitter) -> Si
         type=step.type,
         name=step.name,
         status=step.status,
-        label="live",
+        label=Label.LIVE,
         reason="",
         signature=signature(
             type=step.type,

@@ -58,15 +58,24 @@ def test_more_similar_text_of_another_length_answers() -> None:
     assert hit[0] == "of another length"
 
 
-def test_texts_of_similar_lengths_are_read_first() -> None:
-    def text(length: int) -> str:
-        return ("word " * 50)[:length]
+def text(length: int) -> str:
+    return ("word " * 500)[:length]
 
+
+def test_texts_of_similar_lengths_are_read_first() -> None:
     for length in (112, 99, 107, 201, 101, 71, 96):
         record_call(str(length), {"query": text(length)}, "an answer")
     query = tool_calls.CallQuery(app="desk", shape=shape_of("search_policy", {"query": text(99)}))
     lists = [sorted(map(len, texts)) for texts, _ in tool_calls.similar_texts(query, 0.85)]
     assert lists == [[99, 101], [96], [107], [112], []]
+
+
+def test_sketches_are_not_read_as_texts() -> None:
+    record_call("a", {"query": text(tool_calls.MAX_TEXT - 54)}, "stored as text")
+    record_call("b", {"query": text(tool_calls.MAX_TEXT + 301)}, "stored as a sketch")
+    query = tool_calls.CallQuery(app="desk", shape=shape_of("search_policy", {"query": text(2401)}))
+    lists = tool_calls.similar_texts(query, 0.85)
+    assert [len(item) for texts, _ in lists for item in texts] == [tool_calls.MAX_TEXT - 54]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from diffing.schemas.sections import MessageChange, Section, SectionItem, Sectio
 from diffing.schemas.terms import StepRef
 from traces.comments.schemas import DiffPlace
 from traces.core.ids import new_id
+from traces.core.vocabulary import Label, StepStatus, StepType
 
 TEXT: Final = TextDiff(
     spans=[
@@ -25,7 +26,14 @@ TEXT: Final = TextDiff(
 
 def step(number: int) -> StepRef:
     return StepRef(
-        id=new_id(), sequence_no=number, type="tool", name="", summary="", status="ok", label="live", reason=""
+        id=new_id(),
+        sequence_no=number,
+        type=StepType.TOOL,
+        name="",
+        summary="",
+        status=StepStatus.OK,
+        label=Label.LIVE,
+        reason="",
     )
 
 

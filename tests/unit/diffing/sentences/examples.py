@@ -62,8 +62,8 @@ from diffing.sentences.verdicts import (
     Verdict,
 )
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.core.vocabulary import Reason as StepReason
-from traces.core.vocabulary import StepStatus, StepType
 
 PROMPT = "Adding “Amounts are in cents.” to the system prompt"
 MODEL = "Switching the model from m1 to m2"
@@ -162,7 +162,7 @@ def step(
         type=type,
         name=name,
         status=status,
-        label="live",
+        label=Label.LIVE,
         reason=reason,
         signature="",
         input_ref="",
