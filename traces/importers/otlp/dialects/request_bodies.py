@@ -1,12 +1,13 @@
 """Request bodies in a trace's attributes: messages that repeat are parsed and normalized once.
 
-Every model request of an agent repeats the history. A body is therefore cut into its messages as bytes, and the bytes
-of each message are looked up among those of earlier requests. Equal messages become one object, which lets the store
-recognize them by identity.
+Every model request of an agent repeats the history, and most requests of a program differ only in their messages. Of a
+body with the frame of an earlier one, only the messages after the history are parsed. Any other body is cut into its
+messages as bytes, and the bytes of each message are looked up among those of earlier requests. Equal messages become one
+object, which lets the store recognize them by identity.
 """
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -30,7 +31,11 @@ _SHORT: Final = 1_000
 _MOST_VALUES: Final = 2_000
 # Lists of tools are longer, and fewer.
 _MOST_TOOL_LISTS: Final = 100
-_CONVERSATIONS: Final = ("messages", "contents", "input")
+# Frames of a process, and the characters of one.
+_MOST_FRAMES: Final = 8
+_LONGEST_FRAME: Final = 64 * 1024
+_ITEMS: Final = "input"
+_CONVERSATIONS: Final = ("messages", "contents", _ITEMS)
 _PROMPT: Final = "prompt"
 _TOOLS: Final = ("tools", "functions")
 _decode_object: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
@@ -48,6 +53,24 @@ class RequestBody:
     tool_settings: JSONObject = field(default_factory=dict)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Frame:
+    """A body without its messages, as text: up to the bracket before them, and from the bracket after them."""
+
+    head: str
+    tail: str
+    name: str
+    body: RequestBody
+
+    def fits(self, text: str) -> bool:
+        is_long_enough = len(self.head) + len(self.tail) <= len(text)
+        return is_long_enough and text.startswith(self.head) and text.endswith(self.tail)
+
+
+# Latest first; replaced as a whole, because several threads read traces.
+_frames: tuple[_Frame, ...] = ()
+
+
 @dataclass(kw_only=True, slots=True)
 class BodyReader:
     """Reads the request bodies of one trace."""
@@ -55,46 +78,87 @@ class BodyReader:
     _messages: dict[bytes, list[JSONObject]] = field(default_factory=dict)
     # Conversations as bytes without the closing bracket, with their normalized messages, latest last.
     _recent: deque[tuple[bytes, list[JSONObject]]] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+    # Texts up to their last message, with their normalized messages, latest last.
+    _histories: deque[tuple[str, list[JSONObject]]] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
+    # Of the last body that had no known frame.
+    _last_fields: dict[str, bytes] = field(default_factory=dict)
 
     def body(self, text: JSONValue) -> RequestBody | None:
         """Read a request body with a list of messages; None for any other value."""
         if not isinstance(text, str) or not text.startswith("{"):
             return None
         try:
-            fields = _decode_object(text)
-            names = [name for name in _CONVERSATIONS if name in fields]
-            if len(names) != 1 or _PROMPT in fields or not _has_unique_keys(text, fields):
-                return None
-            conversation = bytes(fields.pop(names[0]))
-            if not conversation.startswith(b"["):
-                return None
-            messages = self._normalize(conversation, names[0])
-            if messages is None:
-                return None
-            schemas = _schemas_of(fields)
-            return RequestBody(
-                messages=messages,
-                tools=_normalize_tools(schemas),
-                tool_settings=_tool_settings(schemas),
-                fields={name: _field_value(bytes(raw)) for name, raw in fields.items()},
-            )
+            for frame in _frames:
+                if frame.fits(text) and (messages := self._framed_messages(text, frame)) is not None:
+                    return replace(frame.body, messages=messages)
+            return self._whole_body(text)
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
 
+    def _framed_messages(self, text: str, frame: _Frame) -> list[JSONObject] | None:
+        """Return the messages between the ends of a frame; None if there is no list of them.
+
+        Texts that begin with the same characters, up to the comma after a message, begin with the same messages.
+        """
+        start, end = len(frame.head), len(text) - len(frame.tail)
+        history: list[JSONObject] = []
+        for known, messages in reversed(self._histories):
+            if len(known) <= end and text.startswith(known):
+                start, history = len(known), messages
+                break
+        try:
+            # After a history, a comma must follow.
+            items = _decode_list(f"[null{text[start:end]}]")[1:] if history else _decode_list(f"[{text[start:end]}]")
+        except (msgspec.DecodeError, UnicodeEncodeError):
+            return None
+        result = self._extend(history, items, frame.name)
+        if result:
+            self._histories.append((text[:end].rstrip(), result))
+        return result
+
+    def _whole_body(self, text: str) -> RequestBody | None:
+        fields = _decode_object(text)
+        names = [name for name in _CONVERSATIONS if name in fields]
+        if len(names) != 1 or _PROMPT in fields or not _has_unique_keys(text, fields):
+            return None
+        conversation = bytes(fields.pop(names[0]))
+        if not conversation.startswith(b"["):
+            return None
+        messages = self._normalize(conversation, names[0])
+        if messages is None:
+            return None
+        schemas = _schemas_of(fields)
+        field_bytes = {name: bytes(raw) for name, raw in fields.items()}
+        body = RequestBody(
+            messages=messages,
+            tools=_normalize_tools(schemas),
+            tool_settings=_tool_settings(schemas),
+            fields={name: _field_value(data) for name, data in field_bytes.items()},
+        )
+        if field_bytes == self._last_fields:
+            _add_frame(text, conversation.decode(), names[0], body)
+        self._last_fields = field_bytes
+        return body
+
     def _normalize(self, conversation: bytes, name: str) -> list[JSONObject] | None:
         """Return the normalized messages; None if the tracer printed some as text."""
-        if name == "input":
+        if name == _ITEMS:
             values = [_field_value(bytes(item)) for item in _decode_list(conversation)]
             if has_calls(values):
                 return normalize_items(values)
         rest, history = self._history(conversation)
-        items = [bytes(item) for item in _decode_list(rest)]
-        if name == "messages" and any(item.startswith(b'"') for item in items):
-            return None
+        messages = self._extend(history, _decode_list(rest), name)
+        if messages is not None:
+            self._recent.append((conversation[:-1].rstrip(), messages))
+        return messages
+
+    def _extend(self, history: list[JSONObject], items: list[msgspec.Raw], name: str) -> list[JSONObject] | None:
+        """Return the messages of a history and of the items after it; None if the tracer printed some as text."""
         messages = [*history]
-        for item in items:
-            messages += self._message(item)
-        self._recent.append((conversation[:-1].rstrip(), messages))
+        for data in map(bytes, items):
+            if name == "messages" and data.startswith(b'"'):
+                return None
+            messages += self._message(data)
         return messages
 
     def _history(self, conversation: bytes) -> tuple[bytes, list[JSONObject]]:
@@ -116,6 +180,23 @@ class BodyReader:
                 self._messages.clear()
             messages = self._messages[data] = normalize_messages(json_value(data))
         return messages
+
+
+def _add_frame(text: str, conversation: str, name: str, body: RequestBody) -> None:
+    """Remember the frame of a body, if its conversation can be found in it."""
+    global _frames  # noqa: PLW0603 - as a cache
+    start = text.find(conversation)
+    head, tail = text[: start + 1], text[start + len(conversation) - 1 :]
+    if name == _ITEMS or len(head) + len(tail) > _LONGEST_FRAME:
+        return
+    try:
+        probe = _decode_object(f"{head}0{tail}")
+    except msgspec.DecodeError:
+        return
+    # The same text may be an earlier field, too.
+    if bytes(probe.get(name, b"")) == b"[0]":
+        frame = _Frame(head=head, tail=tail, name=name, body=replace(body, messages=[]))
+        _frames = (frame, *_frames[: _MOST_FRAMES - 1])
 
 
 def parse(text: JSONValue) -> JSONValue:

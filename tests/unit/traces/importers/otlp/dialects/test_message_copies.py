@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from tests.unit.traces.importers.otlp.test_batches import json_body, json_span, protobuf, span
 from traces.core.recorded_run import RecordedStep
+from traces.importers.common.messages import normalize_messages
 from traces.importers.otlp.assembly import assemble
 from traces.importers.otlp.batches import read_spans
+from traces.importers.otlp.dialects import request_bodies
 from traces.importers.otlp.dialects.request_bodies import BodyReader
 
 HISTORY: list[Any] = [
@@ -151,3 +153,40 @@ def test_history_does_not_change_what_is_read(requests: list[tuple[list[Any], tu
     for messages, separators, name in requests:
         text = json.dumps({name: messages, "model": "m"}, separators=separators, ensure_ascii=False)
         assert reader.body(text) == BodyReader().body(text)
+
+
+@pytest.fixture
+def no_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_bodies, "_frames", ())
+
+
+@pytest.mark.usefixtures("no_frames")
+@pytest.mark.parametrize(
+    ("before", "after"), [({"model": "m"}, {"temperature": 1}), ({}, {}), ({"ids": HISTORY[:1]}, {"user": HISTORY[:1]})]
+)
+def test_bodies_that_differ_only_in_their_messages(before: dict[str, Any], after: dict[str, Any]) -> None:
+    reader = BodyReader()
+    lists: list[Any] = [HISTORY[:1], HISTORY[:1], HISTORY[:2], HISTORY, [], HISTORY[1:]]
+    for messages in lists:
+        body = reader.body(json.dumps({**before, "messages": messages, **after}))
+        assert body is not None
+        assert body.messages == normalize_messages(messages)
+        assert body.fields == {**before, **after}
+    assert len(request_bodies._frames) == 1
+    longest = reader.body(json.dumps({**before, "messages": HISTORY, **after}))
+    again = reader.body(json.dumps({**before, "messages": [*HISTORY, {"role": "user", "content": "?"}], **after}))
+    assert longest is not None
+    assert again is not None
+    assert all(mine is their for mine, their in zip(longest.messages, again.messages, strict=False))
+
+
+@pytest.mark.usefixtures("no_frames")
+@pytest.mark.parametrize("end", [",", ".5", "2", "e1", "] ", ",,{}", ', "printed"', ',{"role":"user","role":"user"}'])
+def test_messages_that_only_begin_like_the_history(end: str) -> None:
+    reader = BodyReader()
+    for _ in range(3):
+        assert reader.body('{"messages": [1], "model": "m"}') is not None
+    text = f'{{"messages": [1{end}], "model": "m"}}'
+    assert (
+        reader.body(text) == BodyReader()._whole_body(text) if end in (".5", "2", "e1") else reader.body(text) is None
+    )
