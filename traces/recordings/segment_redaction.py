@@ -21,7 +21,7 @@ from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 from traces.core.json_access import as_object, as_string
 from traces.core.json_types import JSONValue
 from traces.importers.otlp.batches import is_json, read_spans
-from traces.importers.otlp.envelopes import field_ends
+from traces.importers.otlp.envelopes import record_ends
 from traces.importers.otlp.raw_spans import Signal
 from traces.redaction.markers import FAILURE_MARKER, MARKER_BYTES
 from traces.redaction.raw_responses import drop_raw_response
@@ -70,9 +70,9 @@ def marker_kinds(data: bytes) -> set[str]:
 
 
 def _ends(data: bytes) -> list[int]:
-    """Return where each record ends: a line of JSON, or a group of a request in protobuf."""
+    """Return where each record ends: a line of JSON, or a record of a request in protobuf."""
     if not is_json(data):
-        return field_ends(data)
+        return record_ends(data)
     sizes = (len(line) + 1 for line in data.split(b"\n"))
     return [*accumulate(sizes)]
 
@@ -84,9 +84,12 @@ def _is_suspicious(contents: bytes, redactor: Redactor) -> bool:
 
 def _rewrite(data: bytes, redactor: Redactor) -> bytes:
     """Redact the records that are suspicious; most are not."""
-    ends = _ends(data)
-    records = [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    redact = _line if is_json(data) else partial(_request, _REQUESTS[read_spans(data).signal])
+    if is_json(data):
+        ends = _ends(data)
+        records, redact = [data[start:end] for start, end in zip([0, *ends], ends, strict=False)], _line
+    else:
+        batch = read_spans(data)
+        records, redact = [span.data for span in batch.spans], partial(_request, _REQUESTS[batch.signal])
     return b"".join(redact(record, redactor) if _is_suspicious(record, redactor) else record for record in records)
 
 

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 from traces.importers.otlp.assembly import FORMAT
 from traces.importers.otlp.batches import is_json, read_spans
+from traces.importers.otlp.envelopes import protobuf_envelope
 from traces.importers.otlp.raw_spans import RawSpan, Rejection, Signal
 from traces.recordings.arrivals import NewSegment
 
@@ -27,18 +30,30 @@ def split(body: bytes, signal: Signal) -> Split:
     traces: dict[str, list[RawSpan]] = {}
     for record in batch.spans:
         traces.setdefault(record.trace_id, []).append(record)
-    # Requests in protobuf can be joined: lists of the same field are one list. Those in JSON are one per line.
-    separator = b"\n" if is_json(body) else b""
+    join = _join_lines if is_json(body) else _join_groups
     segments = [
         NewSegment(
             external_id=trace_id,
             format=FORMAT,
-            data=separator.join(record.data for record in records),
+            data=join(records),
             has_ended=any(record.is_root and record.has_ended for record in records),
         )
         for trace_id, records in traces.items()
     ]
     return Split(segments=segments, rejections=len(batch.rejections), reasons=_describe(batch.rejections))
+
+
+def _join_lines(records: Iterable[RawSpan]) -> bytes:
+    return b"\n".join(record.data for record in records)
+
+
+def _join_groups(records: Iterable[RawSpan]) -> bytes:
+    """Join records in protobuf; those in a row have one copy of their resource and scope.
+
+    Requests in protobuf can be joined: lists of the same field are one list.
+    """
+    groups = groupby(records, attrgetter("resource", "scope"))
+    return b"".join(protobuf_envelope(*names, [record.record for record in group]) for names, group in groups)
 
 
 def _describe(rejections: Iterable[Rejection]) -> str:

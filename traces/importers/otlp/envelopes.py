@@ -1,15 +1,23 @@
-"""Requests with one record, as bytes: a record with copies of its resource and scope."""
+"""Requests as bytes: records with a copy of their resource and scope."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+# The tag of a second field with a length: the groups by scope, and the records.
+_SECOND: Final = 0x12
 
 
-def protobuf_envelope(resource: bytes, scope: bytes, record: bytes) -> bytes:
+def protobuf_envelope(resource: bytes, scope: bytes, records: Sequence[bytes]) -> bytes:
     """Return the request in protobuf."""
-    scope_head, record_head = b"\n" + _varint(len(scope)), b"\x12" + _varint(len(record))
-    scope_size = len(scope_head) + len(scope) + len(record_head) + len(record)
+    scope_head = b"\n" + _varint(len(scope))
+    heads = [b"\x12" + _varint(len(record)) for record in records]
+    scope_size = len(scope_head) + len(scope) + sum(map(len, heads)) + sum(map(len, records))
     resource_head, scopes_head = b"\n" + _varint(len(resource)), b"\x12" + _varint(scope_size)
     group_size = len(resource_head) + len(resource) + len(scopes_head) + scope_size
-    return b"".join(
-        (b"\n", _varint(group_size), resource_head, resource, scopes_head, scope_head, scope, record_head, record)
-    )
+    pieces = [b"\n", _varint(group_size), resource_head, resource, scopes_head, scope_head, scope]
+    for head, record in zip(heads, records, strict=True):
+        pieces += (head, record)
+    return b"".join(pieces)
 
 
 def json_envelope(names: tuple[str, str, str], resource: bytes, scope: bytes, record: bytes) -> bytes:
@@ -25,20 +33,31 @@ def json_envelope(names: tuple[str, str, str], resource: bytes, scope: bytes, re
     )
 
 
-def field_ends(message: bytes) -> list[int]:
-    """Return where each field of a message ends; all of its fields have a length, such as the groups of a request."""
-    ends: list[int] = []
-    position, size = 0, len(message)
-    while position < size:
+def record_ends(request: bytes) -> list[int]:
+    """Return where each record of a request ends: in a group by scope, in a group by resource."""
+    return [
+        end
+        for _, scopes_start, scopes_end in _fields(request, 0, len(request))
+        for tag, start, end_of_scopes in _fields(request, scopes_start, scopes_end)
+        if tag == _SECOND
+        for inner_tag, _, end in _fields(request, start, end_of_scopes)
+        if inner_tag == _SECOND
+    ]
+
+
+def _fields(message: bytes, position: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the tag of each field and where its contents are; all of them have a length, such as groups and records."""
+    while position < end:
+        tag = message[position]
         length = shift = 0
         position += 1
-        while position < size and message[position] & 0x80:
+        while position < end and message[position] & 0x80:
             length |= (message[position] & 0x7F) << shift
             position, shift = position + 1, shift + 7
-        length |= (message[position] if position < size else 0) << shift
-        position = min(position + 1 + length, size)
-        ends.append(position)
-    return ends
+        length |= (message[position] if position < end else 0) << shift
+        start = min(position + 1, end)
+        position = min(start + length, end)
+        yield tag, start, position
 
 
 def _varint(number: int) -> bytes:

@@ -55,7 +55,7 @@ class RawSpan:
         """An OTLP request with only this record."""
         if self.is_json:
             return json_envelope(FIELDS[self.signal], self.resource, self.scope, self.record)
-        return protobuf_envelope(self.resource, self.scope, self.record)
+        return protobuf_envelope(self.resource, self.scope, [self.record])
 
     @property
     def has_ended(self) -> bool:

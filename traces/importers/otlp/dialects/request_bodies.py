@@ -2,8 +2,8 @@
 
 Every model request of an agent repeats the history, and most requests of a program differ only in their messages. Of a
 body with the frame of an earlier one, only the messages after the history are parsed. Any other body is cut into its
-messages as bytes, and the bytes of each message are looked up among those of earlier requests. Equal messages become one
-object, which lets the store recognize them by identity.
+messages as bytes, and the bytes of each message are looked up among those of earlier requests. Equal messages become
+one object, which lets the store recognize them by identity.
 """
 
 from collections import deque

@@ -1,19 +1,30 @@
-"""Encoded requests: where their groups end."""
+"""Encoded requests: records with one copy of their resource and scope, and where they end."""
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from traces.importers.otlp.envelopes import field_ends, protobuf_envelope
+from traces.importers.otlp.envelopes import protobuf_envelope, record_ends
 
 
-def test_groups_of_joined_requests() -> None:
-    sizes = (1, 200, 70_000)
-    requests = [protobuf_envelope(b"", b"", b"x" * 2 + bytes([1]) * size) for size in sizes]
-    data = b"".join(requests)
-    ends = field_ends(data)
-    assert [data[start:end] for start, end in zip([0, *ends], ends, strict=False)] == requests
-    assert field_ends(ExportTraceServiceRequest().SerializeToString()) == []
+def test_records_of_joined_requests() -> None:
+    records = [b"x" * 2 + bytes([1]) * size for size in (1, 200, 70_000)]
+    data = protobuf_envelope(b"", b"", records[:2]) + protobuf_envelope(b"\n\0", b"\n\1s", records[2:])
+    assert [data[end - len(record) : end] for record, end in zip(records, record_ends(data), strict=True)] == records
+    assert record_ends(ExportTraceServiceRequest().SerializeToString()) == []
+
+
+def test_records_have_one_copy_of_their_resource_and_scope() -> None:
+    request = ExportTraceServiceRequest()
+    group = request.resource_spans.add()
+    group.resource.attributes.add(key="service.name").value.string_value = "desk"
+    scope = group.scope_spans.add()
+    scope.scope.name = "test"
+    scope.spans.add(name="first")
+    scope.spans.add(name="second")
+    records = [span.SerializeToString() for span in scope.spans]
+    data = protobuf_envelope(group.resource.SerializeToString(), scope.scope.SerializeToString(), records)
+    assert ExportTraceServiceRequest.FromString(data) == request
 
 
 def test_length_beyond_the_end_ends_with_the_data() -> None:
-    assert field_ends(b"\n\xff\xff\xff\x7fab") == [7]
-    assert field_ends(b"\n\xff") == [2]
+    assert record_ends(b"\n\xff\xff\xff\x7f\x12\x04\x12\xff\x7fab") == [11]
+    assert record_ends(b"\n\xff") == []
