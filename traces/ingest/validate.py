@@ -126,6 +126,8 @@ def _check_texts(view: object, lengths: dict[str, int], title: str, pointer: str
 
 
 def _check_text(text: str, title: str, pointer: str) -> None:
+    if text.isascii():
+        return
     try:
         text.encode()
     except UnicodeEncodeError as error:

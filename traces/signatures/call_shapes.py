@@ -17,7 +17,6 @@ from traces.core.json_types import JSONValue
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 # The default precision of 28 digits would make two long ids equal.
 _EVERY_DIGIT: Final = Context(prec=64)
-_TOKEN: Final = re.compile(r"\S+")
 _ASCII_IDENTIFIER: Final = re.compile("[0-9@/_]")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 _NEGATIONS: Final = frozenset(
@@ -158,10 +157,12 @@ def fixed_tokens(text: str) -> Iterable[str]:
 
     Their order counts: in a payment, the order of the accounts decides who pays whom.
     """
-    for match in _TOKEN.finditer(text):
-        token = match.group().strip(_TRIM)
+    # Every call of a tool is indexed by them, and most texts are ASCII.
+    is_identifier = _ASCII_IDENTIFIER.search if text.isascii() else _is_identifier
+    for item in text.split():
+        token = item.strip(_TRIM)
         word = token.replace("\u2019", "'")
-        if word in _FIXED_WORDS or word.endswith("n't") or _is_identifier(token):
+        if word in _FIXED_WORDS or is_identifier(token) or word.endswith("n't"):
             yield word
 
 
