@@ -80,6 +80,9 @@ class Settings:
         )
 
 
+_NO_SETTINGS: Final = Settings(parameters={}, other={})
+
+
 def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     """Return the settings in the attributes, without the fields that `body`, the request itself, states."""
     fields: JSONObject = {}
@@ -102,6 +105,8 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
 
 def split_settings(request: JSONObject) -> Settings:
     """Separate the parameters of a request from what only describes it or its response."""
+    if not request:
+        return _NO_SETTINGS
     fields = shaping_fields(request)
     for name in _CONFIGURATIONS:
         fields = {**as_object(fields.pop(name, None)), **fields}
