@@ -72,6 +72,8 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
 
 def _merge(main: RecordedRun, parts: Sequence[RecordedRun]) -> RecordedRun:
     """Add the judgements of other parts to the run."""
+    if not parts:
+        return main
     judgements = [judgement for run in parts for judgement in run.judgements]
     retractions = [judgement for run in parts for judgement in run.retractions]
     keys = [step.key for step in main.steps]

@@ -221,10 +221,10 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     """Build the columns of a recorded run."""
     tags = tuple(tag.replace("\x00", "\ufffd") for tag in run.tags)
     name = step_summaries.one_line(run.name, 300) or run.external_id
-    run = replace(run, name=name, tags=tags, metadata=_metadata(run))
     sums = ingest_rows.totals(step_rows)
     start, end = run.started_at or sums.first_start, run.ended_at or sums.last_end
-    content = ingest_rows.run_content(replace(run, started_at=start, ended_at=end))
+    run = replace(run, name=name, tags=tags, metadata=_metadata(run), started_at=start, ended_at=end)
+    content = ingest_rows.run_content(run)
     return {
         "id": new_id(),
         "external_id": run.external_id,

@@ -312,7 +312,9 @@ def _fits(step: RecordedStep) -> bool:
 
 def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[str]) -> tuple[RecordedJudgement, ...]:
     """Shorten judgements to the store's widths; a judgement of a missing step becomes a note on the run."""
-    keys = {_short_key(key) for key in step_keys}
+    judgements = tuple(judgements)
+    # Most runs arrive without any.
+    keys = {_short_key(key) for key in step_keys} if judgements else set()
     result = []
     for judgement in judgements:
         step = None if judgement.step is None else _short_key(judgement.step)
