@@ -106,6 +106,12 @@ RESULT: Final[JSONObject] = {"role": "tool", "content": "3 copies", "tool_call_i
 ANSWER: Final[JSONObject] = {"role": "assistant", "content": "Yes, three copies."}
 
 
+def trace_run(*bodies: bytes) -> RecordedRun:
+    """Return the run of the only trace in these OTLP requests."""
+    (run,) = registry.get_importer("otlp").states([Source(name="spans", data=body) for body in bodies])
+    return run
+
+
 def source(name: str) -> Source:
     return Source(name=name, data=(FOLDER / name).read_bytes())
 

@@ -1,13 +1,14 @@
 """The stages of an OTLP import, each with the CPU time that it takes."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from traces.core.gc_pause import without_pauses
 from traces.core.recorded_run import RecordedRun
-from traces.importers.otlp.assembly import assemble
+from traces.importers.files.source import Source
+from traces.importers.otlp import spans as otlp
 from traces.importers.otlp.batches import read_spans
 from traces.importers.otlp.raw_spans import RawSpan
 from traces.ingest.prepare import prepare
@@ -50,9 +51,13 @@ def import_all(bodies: Iterable[bytes], stages: Stages) -> None:
             complete += [traces.pop(span.trace_id) for span in spans if span.is_root]
         start = time.process_time()
         with without_pauses():
-            runs = [assemble(parts) for parts in complete]
+            runs = [run for parts in complete for run in otlp.parse([_source(parts)])]
         stages.add("steps", start)
         _store(runs, stages)
+
+
+def _source(parts: Sequence[RawSpan]) -> Source:
+    return Source(name="trace", data=b"".join(part.data for part in parts))
 
 
 def _batches(bodies: Iterable[bytes]) -> Iterator[list[bytes]]:

@@ -1,12 +1,9 @@
 """Runs of traces: from records in any order to a recorded run."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
-
-from google.protobuf.message import DecodeError
 
 from traces.core.json_access import as_list, as_text, first_member
 from traces.core.json_types import JSONObject
@@ -20,12 +17,10 @@ from traces.importers.common.run_builder import (
     sort_causally,
 )
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import json_value, parse_embedded
-from traces.importers.otlp import protobuf, wire
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
-from traces.importers.otlp.raw_spans import RawSpan, Signal
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 
 FORMAT: Final = "otlp"
@@ -57,48 +52,31 @@ _NO_LOGS: Final[list[SpanEvent]] = []
 
 @dataclass(kw_only=True)
 class Trace:
-    """The records of a trace: spans by id, in the form in which they came, and the log records of each span."""
+    """The records of a trace: spans by id, and the log records of each span."""
 
     trace_id: str
-    spans: dict[str, RawSpan | WireSpan] = field(default_factory=dict)
+    spans: dict[str, WireSpan] = field(default_factory=dict)
     logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
     resource: JSONObject = field(default_factory=dict)
     # Of spans whose contents cannot be read; the run contains them without their contents.
     problems: list[BadFile] = field(default_factory=list)
     _log_records: set[bytes] = field(default_factory=set)
 
-    def add(self, record: RawSpan | WireSpan | WireLog) -> None:
+    def add(self, record: WireSpan | WireLog) -> None:
         """Add a record. If a span occurs twice, the last occurrence counts, unless only the earlier one has ended."""
-        if isinstance(record, WireLog):
-            self.resource |= record.resource
-            self.logs.setdefault(record.span_id, []).append(record.event)
-        elif isinstance(record, RawSpan) and record.signal is Signal.LOGS:
-            if record.record not in self._log_records:
-                self._log_records.add(record.record)
-                self.add(decode_log(record))
-        else:
+        if isinstance(record, WireSpan):
             earlier = self.spans.get(record.span_id)
             if earlier is None or record.has_ended or not earlier.has_ended:
                 self.spans[record.span_id] = record
-
-
-def assemble(parts: Iterable[RawSpan]) -> RecordedRun:
-    """Build the run of one trace from its records, in any order; a record that occurs twice counts once.
-
-    Raises `BadFile` if there is no record, or if the parents of the spans form a cycle.
-    """
-    trace: Trace | None = None
-    for part in parts:
-        trace = trace or Trace(trace_id=part.trace_id)
-        trace.add(part)
-    if trace is None:
-        raise BadFile("there is no span")
-    return build_trace(trace)
+        elif not record.record or record.record not in self._log_records:
+            self._log_records.add(record.record)
+            self.resource |= record.resource
+            self.logs.setdefault(record.span_id, []).append(record.event)
 
 
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace. Raises `BadFile` if the parents of its spans form a cycle."""
-    spans = decode_spans(trace.spans.values())
+    spans = [*trace.spans.values()]
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.
     spans.sort(key=_start_order)
@@ -119,42 +97,6 @@ def _start_order(span: WireSpan) -> tuple[int, str]:
     """Return a key that sorts times of one kind: numbers by their number of digits."""
     start = as_text(span.start)
     return len(start), start
-
-
-def decode_spans(records: Iterable[RawSpan | WireSpan]) -> list[WireSpan]:
-    """Decode spans with all of their attributes."""
-    spans: list[WireSpan] = []
-    known_copies: list[bytes] = []
-    for record in records:
-        span = record if isinstance(record, WireSpan) else _decode_span(record, known_copies)
-        known_copies = span.message_copies or known_copies
-        spans.append(span)
-    return spans
-
-
-def _decode_span(record: RawSpan, known_copies: list[bytes]) -> WireSpan:
-    location = f"span {record.span_id}"
-    if record.is_json:
-        span = next(wire.read_request(json_value(record.data), location))
-        assert isinstance(span, WireSpan)
-        return span
-    resource = protobuf.resource_attributes(record.resource)
-    try:
-        return protobuf.span(record.record, resource, record.scope, location, known_copies)
-    except DecodeError:
-        return protobuf.undecoded_span(record.record, location)
-
-
-def decode_log(record: RawSpan) -> WireLog:
-    """Decode a log record."""
-    if record.is_json:
-        log = next(wire.read_request(json_value(record.data), f"span {record.span_id}"))
-        assert isinstance(log, WireLog)
-        return log
-    try:
-        return protobuf.log(record.record, protobuf.resource_attributes(record.resource))
-    except DecodeError:
-        return protobuf.undecoded_log(record.record)
 
 
 def _build_step(span: WireSpan, trace: Trace, tool_names: frozenset[str], reader: TraceReader) -> RecordedStep:

@@ -2,12 +2,12 @@
 
 Reading a request is cheap, because the attributes stay encoded. The `data` of a record is itself an OTLP request, with
 a copy of its resource and scope, in the encoding in which it came: it can be stored and sent alone.
-`traces.importers.otlp.assembly` builds the run of a trace from such records.
+`traces.importers.otlp.spans` decodes such requests and builds the runs of their traces.
 """
 
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp.json_requests import read_json
-from traces.importers.otlp.protobuf_requests import read_protobuf
+from traces.importers.otlp.protobuf_requests import DecodedRequest, decode_protobuf, read_protobuf
 from traces.importers.otlp.raw_spans import Signal, SpanBatch
 
 
@@ -34,3 +34,14 @@ def find_request(data: bytes) -> SpanBatch | None:
     except BadFile:
         return None
     return batch if batch.spans or batch.unrelated_logs else None
+
+
+def decode_request(data: bytes) -> DecodedRequest | None:
+    """Decode a file as a request in protobuf; None as for `find_request`."""
+    if data[:1] != b"\n":
+        return None
+    try:
+        request = decode_protobuf(data)
+    except BadFile:
+        return None
+    return request if request.records or request.unrelated_logs else None

@@ -24,6 +24,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.otlp.raw_spans import check_ids, check_time
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 
 # In an attribute, the name follows a tag and its length.
@@ -116,20 +117,21 @@ def resource_attributes(resource: bytes) -> JSONObject:
     return _attributes(Resource.FromString(resource).attributes)
 
 
-def span(record: bytes, resource: JSONObject, scope: bytes, location: str, known_copies: list[bytes]) -> WireSpan:
+def span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[bytes]) -> WireSpan:
     """Decode a span. `known_copies` are the message copies of an earlier one, which requests of an agent repeat."""
     body = _SpanBody.FromString(record)
+    check_ids(body.trace_id, body.span_id, body.parent_id)
     failed, message = _status(body.status)
     attributes, copies = _divide(list(body.attributes), known_copies)
     scope_name = _scope_name(scope)
     return WireSpan(
         trace_id=body.trace_id.hex(),
         span_id=body.span_id.hex(),
-        location=location,
+        location=f"span {body.span_id.hex()}",
         parent_id=_id(body.parent_id),
         name=text(body.name),
-        start=body.start,
-        end=body.end,
+        start=check_time(body.start),
+        end=check_time(body.end),
         attributes=dict([_short_attribute(data) if len(data) <= _SHORT else attribute(data) for data in attributes]),
         message_copies=copies,
         events=tuple(map(_event, body.events)),
@@ -159,6 +161,7 @@ def _is_copy(attribute: bytes) -> bool:
 def log(record: bytes, resource: JSONObject) -> WireLog:
     """Decode a log record."""
     log_body = LogBody.FromString(record)
+    check_ids(log_body.trace_id, log_body.span_id, b"")
     attributes = dict(map(attribute, log_body.attributes))
     content = _value(AnyValue.FromString(log_body.body))
     payload = content if isinstance(content, dict) else {"body": content} if content is not None else {}
@@ -167,9 +170,10 @@ def log(record: bytes, resource: JSONObject) -> WireLog:
         trace_id=log_body.trace_id.hex(),
         span_id=log_body.span_id.hex(),
         resource=resource,
+        record=record,
         event=SpanEvent(
             name=name if isinstance(name, str) else "",
-            time=log_body.time or log_body.observed_time or None,
+            time=check_time(log_body.time or log_body.observed_time) or None,
             body={**attributes, **payload},
         ),
     )
@@ -201,17 +205,18 @@ def _status(data: bytes) -> tuple[bool, str]:
     return status.code == Status.STATUS_CODE_ERROR, status.message
 
 
-def undecoded_span(record: bytes, location: str) -> WireSpan:
+def undecoded_span(record: bytes) -> WireSpan:
     """Return a span whose contents cannot be decoded: they become one attribute."""
     head = SpanHead.FromString(record)
+    check_ids(head.trace_id, head.span_id, head.parent_id)
     return WireSpan(
         trace_id=head.trace_id.hex(),
         span_id=head.span_id.hex(),
-        location=location,
+        location=f"span {head.span_id.hex()}",
         parent_id=_id(head.parent_id),
         name=text(head.name),
-        start=head.start,
-        end=head.end,
+        start=check_time(head.start),
+        end=check_time(head.end),
         attributes=_raw_attribute(record),
     )
 
@@ -219,8 +224,9 @@ def undecoded_span(record: bytes, location: str) -> WireSpan:
 def undecoded_log(record: bytes) -> WireLog:
     """Return a log record whose contents cannot be decoded: they become one field of its body."""
     head = LogBody.FromString(record)
+    check_ids(head.trace_id, head.span_id, b"")
     event = SpanEvent(name="", time=head.time or None, body=_raw_attribute(record))
-    return WireLog(trace_id=head.trace_id.hex(), span_id=head.span_id.hex(), event=event)
+    return WireLog(trace_id=head.trace_id.hex(), span_id=head.span_id.hex(), event=event, record=record)
 
 
 def _raw_attribute(record: bytes) -> JSONObject:

@@ -1,16 +1,19 @@
-"""Reading of export requests in protobuf as independent records."""
+"""Reading of export requests in protobuf: as independent records, or as spans and log records with plain attributes."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from traces.core.json_types import JSONObject
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.raw_spans import (
     FIELDS,
     TRACE_ID,
     RawSpan,
+    Rejection,
     Signal,
     SpanBatch,
     UnusableRecord,
@@ -18,14 +21,21 @@ from traces.importers.otlp.raw_spans import (
     check_time,
     resource_names,
 )
+from traces.importers.otlp.wire import WireLog, WireSpan
+
+
+@dataclass(kw_only=True, slots=True)
+class DecodedRequest:
+    """The decoded records of a request. Log records without a span are only counted, as in `SpanBatch`."""
+
+    records: list[WireSpan | WireLog] = field(default_factory=list)
+    rejections: list[Rejection] = field(default_factory=list)
+    unrelated_logs: int = 0
 
 
 def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
     """Read a request. Raises `BadFile` for other bytes."""
-    try:
-        request = protobuf.Request.FromString(body)
-    except DecodeError as error:
-        raise BadFile("the body is neither an OTLP request in protobuf nor JSON", "byte 0") from error
+    request = _parse(body)
     signal = signal or _signal_of(request)
     batch = SpanBatch(signal=signal)
     read = _span_of if signal is Signal.TRACES else _log_of
@@ -40,6 +50,55 @@ def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
         except UnusableRecord as problem:
             batch.reject(location, str(problem))
     return batch
+
+
+def decode_protobuf(body: bytes) -> DecodedRequest:
+    """Read and decode a request of spans or log records. Raises `BadFile` for other bytes."""
+    request = _parse(body)
+    signal = _signal_of(request)
+    result = DecodedRequest()
+    known_copies: list[bytes] = []
+    for location, resource, scope, record in _records(request, signal):
+        try:
+            attributes = protobuf.resource_attributes(resource)
+            if signal is Signal.TRACES:
+                span = _decode_span(record, attributes, scope, known_copies)
+                known_copies = span.message_copies or known_copies
+                result.records.append(span)
+            elif (log := _decode_log(record, attributes)) is not None:
+                result.records.append(log)
+            else:
+                result.unrelated_logs += 1
+        except DecodeError as problem:
+            result.rejections.append(Rejection(location=location, reason=f"it cannot be decoded: {problem}"))
+        except UnusableRecord as problem:
+            result.rejections.append(Rejection(location=location, reason=str(problem)))
+    return result
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return protobuf.Request.FromString(body)
+    except DecodeError as error:
+        raise BadFile("the body is neither an OTLP request in protobuf nor JSON", "byte 0") from error
+
+
+def _decode_span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[bytes]) -> WireSpan:
+    try:
+        return protobuf.span(record, resource, scope, known_copies)
+    except DecodeError:
+        return protobuf.undecoded_span(record)
+
+
+def _decode_log(record: bytes, resource: JSONObject) -> WireLog | None:
+    """Decode a log record; None if it belongs to no span."""
+    head = protobuf.LogBody.FromString(record)
+    if not any(head.trace_id) or not any(head.span_id):
+        return None
+    try:
+        return protobuf.log(record, resource)
+    except DecodeError:
+        return protobuf.undecoded_log(record)
 
 
 def _signal_of(request: Any) -> Signal:

@@ -9,10 +9,9 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Record, Source, parse_records
 from traces.importers.otlp import span_documents
 from traces.importers.otlp.assembly import Trace, build_trace
-from traces.importers.otlp.batches import find_request
+from traces.importers.otlp.batches import decode_request, find_request
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_span_step
-from traces.importers.otlp.raw_spans import RawSpan
 from traces.importers.otlp.wire import WireLog, WireSpan, is_otlp_request, read_request
 
 
@@ -30,14 +29,17 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces that have spans or logs in a file."""
+    # The ids of a request are read without its contents.
+    if (batch := find_request(source.data)) is not None:
+        return {span.trace_id for span in batch.spans}
     return {record.trace_id for record in _records(source)}
 
 
-def _records(source: Source) -> Iterator[RawSpan | WireSpan | WireLog]:
+def _records(source: Source) -> Iterator[WireSpan | WireLog]:
     """Yield the spans and logs of a file; what cannot be read adds a problem to the file."""
-    if (batch := find_request(source.data)) is not None:
-        source.problems.extend(BadFile(problem.reason, problem.location) for problem in batch.rejections)
-        return iter(batch.spans)
+    if (request := decode_request(source.data)) is not None:
+        source.problems.extend(BadFile(problem.reason, problem.location) for problem in request.rejections)
+        return iter(request.records)
     if documents := list(span_documents.find_documents(source.data)):
         source.problems.extend(document for document in documents if isinstance(document, BadFile))
         source.documents = [document for document in documents if isinstance(document, Record)]

@@ -61,6 +61,8 @@ class WireLog:
     span_id: str
     event: SpanEvent
     resource: JSONObject = field(default_factory=dict)
+    # As it came in protobuf: a record that occurs twice counts once.
+    record: bytes = b""
 
 
 def is_otlp_request(value: JSONValue) -> bool:

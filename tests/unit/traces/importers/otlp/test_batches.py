@@ -6,12 +6,12 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.support import importing_fixtures as fixtures
+from tests.support.importing_fixtures import trace_run
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.otlp.assembly import assemble
 from traces.importers.otlp.batches import find_request, is_json, read_spans
 from traces.importers.otlp.raw_spans import RawSpan, Signal
 
@@ -128,9 +128,9 @@ def test_records_are_requests_of_their_own() -> None:
 
 @pytest.mark.parametrize("name", ["otlp_genai.json", "otlp_openinference.json", "otlp_langfuse.json"])
 def test_assembly_equals_file_import(name: str) -> None:
-    parts = read_spans(fixtures.source(name).data).spans
-    assert assemble(parts) == fixtures.run(name)
-    assert assemble([*reversed(parts), *parts]) == fixtures.run(name)
+    parts = [span.data for span in read_spans(fixtures.source(name).data).spans]
+    assert trace_run(*parts) == fixtures.run(name)
+    assert trace_run(*reversed(parts), *parts) == fixtures.run(name)
 
 
 def test_logs_join_spans_in_any_order() -> None:
@@ -138,7 +138,17 @@ def test_logs_join_spans_in_any_order() -> None:
     logs = read_spans(fixtures.source("otlp_events_logs.json").data)
     assert logs.signal is Signal.LOGS
     together = fixtures.run("otlp_events_traces.json", "otlp_events_logs.json")
-    assert assemble([*logs.spans, *traces, *logs.spans]) == together
+    assert trace_run(*(record.data for record in (*logs.spans, *traces))) == together
+
+
+def test_log_that_arrives_twice_counts_once() -> None:
+    request = ExportLogsServiceRequest()
+    record = request.resource_logs.add().scope_logs.add().log_records.add(event_name="gen_ai.choice")
+    record.trace_id, record.span_id = bytes.fromhex(TRACE), (1).to_bytes(8, "big")
+    record.attributes.add(key="gen_ai.system").value.string_value = "openai"
+    log = request.SerializeToString()
+    traces = protobuf(span(1))
+    assert trace_run(log, traces, log) == trace_run(traces, log)
 
 
 def test_log_without_span_is_counted() -> None:
@@ -155,15 +165,15 @@ def test_log_without_span_is_counted() -> None:
 
 
 def test_ended_occurrence_of_span_counts() -> None:
-    ended = read_spans(protobuf(span(1, attributes={"a": "1"}))).spans
-    open_span = read_spans(protobuf(span(1, end_time_unix_nano=0))).spans
-    (step,) = assemble([*ended, *open_span]).steps
+    ended = protobuf(span(1, attributes={"a": "1"}))
+    open_span = protobuf(span(1, end_time_unix_nano=0))
+    (step,) = trace_run(ended, open_span).steps
     assert step.attributes == {"a": "1", "scope": "test"}
 
 
 def test_span_with_invalid_count_stays_with_its_attributes() -> None:
     attributes = {"openinference.span.kind": "LLM", "llm.token_count.prompt": "-1", "input.value": "hello"}
-    (step,) = assemble(read_spans(protobuf(span(1, attributes=attributes))).spans).steps
+    (step,) = trace_run(protobuf(span(1, attributes=attributes))).steps
     assert (step.type, step.status) == (StepType.AGENT, StepStatus.OK)
     assert attributes.items() <= step.attributes.items()
     assert "-1 is not a token count" in str(step.attributes["unreadable"])
@@ -180,7 +190,7 @@ def test_span_in_file_with_invalid_count_stays() -> None:
 
 def test_text_that_is_not_utf8_is_read() -> None:
     body = protobuf(span(1, attributes={"input.value": "before ABCD after"})).replace(b"ABCD", b"\xff\xfe\xfd\xfc")
-    (step,) = assemble(read_spans(body).spans).steps
+    (step,) = trace_run(body).steps
     assert step.input == {"task": "before \ufffd\ufffd\ufffd\ufffd after"}
 
 
@@ -189,6 +199,6 @@ def test_event_that_cannot_be_decoded_stays_as_bytes() -> None:
     request = ExportTraceServiceRequest()
     item = request.resource_spans.add().scope_spans.add().spans.add(**values)
     item.events.add(name="ABCD")
-    (step,) = assemble(read_spans(request.SerializeToString().replace(b"ABCD", b"\xff\xfe\xfd\xfc")).spans).steps
+    (step,) = trace_run(request.SerializeToString().replace(b"ABCD", b"\xff\xfe\xfd\xfc")).steps
     assert step.name == "span 1"
     assert step.attributes["undecoded"]

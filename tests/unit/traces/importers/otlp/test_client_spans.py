@@ -3,10 +3,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.importing_fixtures import trace_run
 from tests.unit.traces.importers.otlp.test_batches import json_body, json_span
 from traces.core.recorded_run import RecordedRun
-from traces.importers.otlp.assembly import assemble
-from traces.importers.otlp.batches import read_spans
 
 CHAT = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "claude-opus-5"}
 USER = {"role": "user", "parts": [{"type": "text", "content": "Hi"}]}
@@ -23,7 +22,7 @@ def span(number: int, scope: str, attributes: dict[str, str], *, parent: int = 1
 def run_of(*spans: Any) -> RecordedRun:
     body = json.loads(json_body())
     body["resourceSpans"][0]["scopeSpans"] = [{"scope": {"name": scope}, "spans": [value]} for scope, value in spans]
-    return assemble(read_spans(json.dumps(body).encode()).spans)
+    return trace_run(json.dumps(body).encode())
 
 
 ROOT = span(1, "app", {}, parent=0)

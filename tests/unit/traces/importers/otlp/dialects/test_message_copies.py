@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.importing_fixtures import trace_run
 from tests.unit.traces.importers.otlp.test_batches import json_body, json_span, protobuf, span
 from traces.core.recorded_run import RecordedStep
 from traces.importers.common.messages import normalize_messages
-from traces.importers.otlp.assembly import assemble
-from traces.importers.otlp.batches import read_spans
 from traces.importers.otlp.dialects import request_bodies
 from traces.importers.otlp.dialects.request_bodies import BodyReader
 
@@ -51,7 +50,7 @@ def steps(encoding: str, *spans: dict[str, str]) -> tuple[RecordedStep, ...]:
                 for number, values in enumerate(spans, 1)
             )
         )
-    return assemble(read_spans(body).spans).steps
+    return trace_run(body).steps
 
 
 @pytest.mark.parametrize("encoding", ["protobuf", "json"])

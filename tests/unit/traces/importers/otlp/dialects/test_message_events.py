@@ -1,10 +1,9 @@
 import json
 from typing import Any
 
+from tests.support.importing_fixtures import trace_run
 from tests.unit.traces.importers.otlp.test_batches import json_body, json_span
 from traces.core.recorded_run import RecordedStep
-from traces.importers.otlp.assembly import assemble
-from traces.importers.otlp.batches import read_spans
 
 PARTS = [{"type": "text", "content": "Hi"}]
 INPUT = [{"role": "user", "parts": PARTS}]
@@ -29,7 +28,7 @@ def step_of(attributes: dict[str, Any], *events: tuple[str, dict[str, Any]], sco
     span = json_span(1, attributes=pairs({"gen_ai.operation.name": "chat", **attributes}), events=span_events)
     body = json.loads(json_body(span))
     body["resourceSpans"][0]["scopeSpans"][0]["scope"] = {"name": scope}
-    (step,) = assemble(read_spans(json.dumps(body).encode()).spans).steps
+    (step,) = trace_run(json.dumps(body).encode()).steps
     return step
 
 

@@ -3,18 +3,17 @@ from typing import Any
 
 import pytest
 
+from tests.support.importing_fixtures import trace_run
 from tests.unit.traces.importers.otlp.test_batches import protobuf, span
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.otlp.assembly import assemble
-from traces.importers.otlp.batches import read_spans
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 PROPERTIES = {"id": {"title": "Id", "type": "string"}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
 
 
 def run_of(*spans: dict[str, str]) -> RecordedRun:
-    return assemble(read_spans(protobuf(*(span(no, attributes=item) for no, item in enumerate(spans, 1)))).spans)
+    return trace_run(protobuf(*(span(no, attributes=item) for no, item in enumerate(spans, 1))))
 
 
 def step_of(attributes: dict[str, str]) -> RecordedStep:
