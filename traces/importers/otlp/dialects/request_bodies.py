@@ -102,9 +102,9 @@ class BodyReader:
         """
         start, end = len(frame.head), len(text) - len(frame.tail)
         history: list[JSONObject] = []
-        for known, messages in reversed(self._histories):
-            if len(known) <= end and text.startswith(known):
-                start, history = len(known), messages
+        for beginning, messages in reversed(self._histories):
+            if len(beginning) <= end and text.startswith(beginning):
+                start, history = len(beginning), messages
                 break
         try:
             # After a history, a comma must follow.
