@@ -43,7 +43,8 @@ class Reach:
             return None
         links = self._implicit_results.links(node.no)
         upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
-        linked_steps = {link.producer for link in links if self._is_unplaced(link)}
+        changes = self._state.changes
+        linked_steps = {link.producer for link in links if link.producer in changes and self._is_unplaced(link)}
         steps, items = self._unexplained_sources(node)
         steps |= linked_steps
         if not steps and not upstream_steps:
@@ -61,9 +62,9 @@ class Reach:
         }
 
     def _is_unplaced(self, link: Link) -> bool:
-        """True if a link carries a change, but its new content in the input is unknown."""
-        change = self._state.changes.get(link.producer)
-        if change is None or link.producer_path.startswith(_CALLS):
+        """True if the new content of a changed step in the input is unknown."""
+        change = self._state.changes[link.producer]
+        if link.producer_path.startswith(_CALLS):
             # A placeholder is assumed to request the recorded calls.
             return False
         return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
@@ -72,9 +73,9 @@ class Reach:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
         items: list[UnexplainedContent] = []
-        for item in sorted(node.unexplained, key=lambda item: -item.first_step):
-            if item.first_step <= self._state.changed_numbers[0]:
-                break
+        first_change = self._state.changed_numbers[0]
+        later_items = [item for item in node.unexplained if item.first_step > first_change]
+        for item in sorted(later_items, key=lambda item: -item.first_step):
             if sources := self._sources(node, item):
                 steps.update(sources)
                 items.append(item)
@@ -122,13 +123,14 @@ def explanation(assumption: JSONObject) -> str:
     """Explain an assumption in one sentence."""
     details = as_object(assumption["assumed"])
     steps, upstream_steps, items = details["steps"], details["through"], details["content"]
-    numbers = [int(str(no)) for no in (*as_list(steps), *as_list(upstream_steps))]
-    source_text = f"{step_list(sorted(set(numbers)))} may have contributed to its input"
+    source_text = step_list(int(str(no)) for no in (*as_list(steps), *as_list(upstream_steps)))
     first = next(iter(as_list(items)), None)
     if isinstance(first, dict):
-        location = first["path"] or "its input"
-        return f"Assumed unaffected: {source_text}; the origin of {location} is unknown ({first['snippet']})"
-    return f"Assumed unaffected because its input comes from steps that are: {step_list(sorted(set(numbers)))}"
+        return (
+            f"Assumed unaffected: {source_text} may have contributed to its input; "
+            f"the origin of {first['path'] or 'its input'} is unknown ({first['snippet']})"
+        )
+    return f"Assumed unaffected because its input comes from steps that are: {source_text}"
 
 
 def _began_before_end(start: datetime | None, producer: Node) -> bool:

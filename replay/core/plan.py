@@ -1,15 +1,21 @@
 """Plan of a replay, as shown by the REST API and the command line. Pure."""
 
+from dataclasses import field
 from typing import Literal
 
 from replay.core.vocabulary import Engine
 from traces.core.schema import LabelCounts, Schema
+from traces.core.step_header import step_view
 from traces.core.vocabulary import Label, StepType
 
 PlanAction = Literal["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"]
 
 
-class PlannedStep(Schema):
+# Not a model of pydantic, which takes ten times as long to create: a plan has as many of them as the run has steps.
+@step_view
+class PlannedStep:
+    __pydantic_config__ = Schema.model_config
+
     sequence_no: int
     type: StepType
     name: str
@@ -25,7 +31,7 @@ class PlannedStep(Schema):
     cost_usd: float | None
     note: str
     # Indices of input messages that a person typed after a changed answer.
-    typed: list[int] = []
+    typed: list[int] = field(default_factory=list)
 
 
 class Determinism(Schema):

@@ -110,11 +110,11 @@ def step_list(numbers: Iterable[int], *, count: int | None = None) -> str:
     """
     distinct = set(numbers)
     total = len(distinct) if count is None else count
-    ranges = list(islice(_ranges(distinct), _MAX_ITEMS))
-    if not ranges:
+    if not distinct:
         return "no steps"
     if total == 1:
-        return f"step {ranges[0][0]}"
+        return f"step {min(distinct)}"
+    ranges = list(islice(_ranges(distinct), _MAX_ITEMS))
     ranges_text = [_range(first, last) for first, last in ranges]
     if (rest := total - sum(last - first + 1 for first, last in ranges)) > 0:
         return f"steps {', '.join(ranges_text)} and {rest} more"

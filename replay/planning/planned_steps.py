@@ -47,8 +47,7 @@ def planned_steps(
 
 
 def _reused_step(node: Node) -> PlannedStep:
-    # Built without validation: a plan has as many of these as the run has steps.
-    return PlannedStep.model_construct(
+    return PlannedStep(
         sequence_no=node.no,
         type=node.type,
         name=node.name,
@@ -63,7 +62,7 @@ def _reused_step(node: Node) -> PlannedStep:
 
 
 def _assumed_step(node: Node, note: str) -> PlannedStep:
-    return PlannedStep.model_construct(
+    return PlannedStep(
         sequence_no=node.no,
         type=node.type,
         name=node.name,
@@ -96,7 +95,7 @@ def lost_step(node: Node) -> PlannedStep:
 def _resolved_step(node: Node, event: StepResolved, cost: float | None, *, brief: bool) -> PlannedStep:
     answer, call = event.answer, event.call
     because = [] if brief else [no for no in call.because if no != node.no]
-    return PlannedStep.model_construct(
+    return PlannedStep(
         sequence_no=node.no,
         type=node.type,
         name=node.name,

@@ -293,7 +293,7 @@ def _with_costs(shared_outlook: Outlook, serving_models: Mapping[int, tuple[str,
     if not changed:
         return shared_outlook
     steps = [
-        step.model_copy(update={"cost_usd": changed[step.sequence_no]}) if step.sequence_no in changed else step
+        replace(step, cost_usd=changed[step.sequence_no]) if step.sequence_no in changed else step
         for step in shared_outlook.steps or ()
     ]
     return replace(shared_outlook, costs=costs, steps=steps)

@@ -5865,10 +5865,7 @@ export interface components {
             cost_usd: number | null;
             /** Note */
             note: string;
-            /**
-             * Typed
-             * @default []
-             */
+            /** Typed */
             typed: number[];
         };
         /**
