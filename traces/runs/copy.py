@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -140,7 +140,7 @@ def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
             continue
         is_same = producer in lineage.unchanged and consumer in lineage.same_input
         if producer is not None and (edge.kind is EdgeKind.LINK or is_same):
-            source_edges.append(replace(edge, producer=producer, consumer=consumer))
+            source_edges.append(_with_numbers(edge, producer=producer, consumer=consumer))
         else:
             stale.add(consumer)
             producers.update(() if producer is None else (producer,))
@@ -188,14 +188,23 @@ def _source_content(run: Run, lineage: _Lineage) -> dict[int, tuple[UnexplainedC
     if run.source_run_id is None:
         return content
     rows = Step.objects.filter(run_id=run.source_run_id, unexplained__isnull=False)
-    for number, items in rows.values_list("sequence_no", "unexplained").iterator(2000):
+    for number, items in bulk.rows_of(rows.values_list("sequence_no", "unexplained")):
         no = lineage.numbers.get(number)
         if no is not None and no in lineage.same_input:
             content[no] = tuple(
-                replace(item, first_step=min(no, lineage.numbers.get(item.first_step, no)))
-                for item in from_json(items or ())
+                _with_numbers(item, first_step=min(no, lineage.numbers.get(item.first_step, no)))
+                for item in from_json(bulk.json_of(items) or ())
             )
     return content
+
+
+_Fact = TypeVar("_Fact", EdgeFact, UnexplainedContent)
+
+
+def _with_numbers(fact: _Fact, **numbers: Any) -> _Fact:
+    """Return a fact with other step numbers. In most copies the numbers are those of the source."""
+    is_same = all(getattr(fact, name) == number for name, number in numbers.items())
+    return fact if is_same else replace(fact, **numbers)
 
 
 def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
@@ -203,7 +212,8 @@ def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
     if run.source_run_id is None:
         return _Lineage()
     columns = ("id", "sequence_no", "input_ref", "output_ref")
-    source = {key: rest for key, *rest in Step.objects.filter(run_id=run.source_run_id).values_list(*columns)}
+    rows = bulk.rows_of(Step.objects.filter(run_id=run.source_run_id).values_list(*columns))
+    source = {bulk.uuid_of(key): rest for key, *rest in rows}
     numbers: dict[int, int] = {}
     unchanged: set[int] = set()
     same_input: set[int] = set()
@@ -222,10 +232,8 @@ def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
 def _source_edges(run: Run) -> Iterator[EdgeFact]:
     if run.source_run_id is None:
         return
-    columns = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
-    for producer, consumer, kind, consumer_path, producer_path, evidence in Edge.objects.filter(
-        run_id=run.source_run_id
-    ).values_list(*columns):
+    rows = bulk.rows_of(Edge.objects.filter(run_id=run.source_run_id).values_list(*_EDGE))
+    for producer, consumer, kind, consumer_path, producer_path, evidence in rows:
         yield EdgeFact(
             producer=producer,
             consumer=consumer,
