@@ -1,6 +1,7 @@
 """Execution graph of a run from the fork on: its steps and the links between them. Pure data."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -85,8 +86,9 @@ class Link:
 class Graph:
     """Steps from the fork on, in order. Earlier steps are unchanged by definition and mostly not loaded.
 
-    `open` are the containers that are open at the fork, in order. `earlier_calls` are the tool calls before the fork
-    inside these containers. `earlier` are the model steps whose conversations continue after the fork, with the closed
+    `open` are the containers that are open at the fork, in order. `load_earlier_calls` loads the tool calls before the
+    fork inside these containers: only a replay that leaves the recording needs them. `earlier` are the model steps
+    whose conversations continue after the fork, with the closed
     containers around both. `witnesses` are other runs of the app.
     """
 
@@ -94,13 +96,23 @@ class Graph:
     nodes: tuple[Node, ...]
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
     open: tuple[Node, ...] = ()
-    earlier_calls: tuple[Node, ...] = ()
+    load_earlier_calls: Callable[[], tuple[Node, ...]] = tuple
     earlier: tuple[Node, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
     @cached_property
     def by_no(self) -> dict[int, Node]:
-        return {node.no: node for node in (*self.earlier, *self.open, *self.earlier_calls, *self.nodes)}
+        """Loaded steps; `find` finds the earlier calls, too."""
+        return {node.no: node for node in (*self.earlier, *self.open, *self.nodes)}
+
+    @cached_property
+    def earlier_calls(self) -> dict[int, Node]:
+        """Tool calls before the fork inside the containers that are open at it, in order."""
+        return {node.no: node for node in self.load_earlier_calls()}
+
+    def find(self, no: int) -> Node | None:
+        node = self.by_no.get(no)
+        return self.earlier_calls.get(no) if node is None and no < self.fork else node
 
     @cached_property
     def by_kind(self) -> dict[tuple[StepType, str, str], list[Node]]:
@@ -221,8 +233,9 @@ class Graph:
 def with_ordinals(graph: Graph, links: Sequence[Link]) -> Sequence[Link]:
     """Links with their `nth` set where several producers put the same output into one place."""
     groups: dict[tuple[str, str], list[int]] = {}
+    counts = Counter(link.consumer_path for link in links)
     for link in links:
-        producer = graph.by_no.get(link.producer)
+        producer = graph.find(link.producer) if counts[link.consumer_path] > 1 else None
         if producer is not None and producer.output_ref:
             groups.setdefault((link.consumer_path, producer.output_ref), []).append(link.producer)
     ordinals = {

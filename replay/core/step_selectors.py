@@ -2,6 +2,7 @@
 
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 from typing import Final
 
 from replay.core.graph import Graph, Node
@@ -24,7 +25,8 @@ class StepsByName:
 
     @cached_property
     def _earlier(self) -> dict[str, int]:
-        return {ref: node.no for node in self._graph.by_no.values() for ref in (str(node.id), node.id.hex)}
+        nodes = chain(self._graph.by_no.values(), self._graph.earlier_calls.values())
+        return {ref: node.no for node in nodes for ref in (str(node.id), node.id.hex)}
 
     def by_reference(self, ref: str) -> Node | None:
         """Step with this number or id, from the fork on."""

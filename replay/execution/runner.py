@@ -165,7 +165,7 @@ def _replay(session_id: UUID, owner: str, make_execution: ExecutionFactory) -> b
     if not applied_profile.changes_anything(overrides, policy):
         writer.reuse_all()
     else:
-        losses = find_losses(session.source_run_id, session.source_run.step_count)
+        losses = find_losses(session.source_run_id, session.source_run.step_count, first=session.fork_sequence_no)
         source_graph = load_graph(
             session.source_run_id, session.fork_sequence_no, losses, counterpart=execution.counterpart
         )

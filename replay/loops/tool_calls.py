@@ -249,7 +249,9 @@ class TurnCalls:
         """Calls of this loop before the fork, including those in its closed containers."""
         graph, scope = self._context.graph, self._loop.parent
         container_numbers = {node.no for node in graph.earlier if node.parent == scope}
-        return [node for node in graph.earlier_calls if node.parent == scope or node.parent in container_numbers]
+        return [
+            node for node in graph.earlier_calls.values() if node.parent == scope or node.parent in container_numbers
+        ]
 
     def _request_of(self, node: Node) -> tuple[str, JSONValue]:
         """Tool and arguments of a recorded call."""

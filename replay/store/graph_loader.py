@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from replay.core.graph import Graph, Link, Node
 from replay.store.witness_loader import load_witnesses
@@ -28,12 +28,12 @@ _FULL_CHECK_STEPS: Final = 2000  # verifying all artifacts takes about 50 micros
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
-def find_losses(run_id: UUID, steps: int) -> dict[int, LostPayloads]:
-    """Unreadable payloads of a run by step, as a plan reports them.
+def find_losses(run_id: UUID, steps: int, *, first: int = 1) -> dict[int, LostPayloads]:
+    """Unreadable payloads by step of a run with so many steps, as a plan reports them.
 
     Verifying every artifact of a long run would take too long for a plan; execution does it.
     """
-    return Inspector(shallow=steps > _FULL_CHECK_STEPS).steps(run_id, 1, steps)
+    return Inspector(shallow=steps > _FULL_CHECK_STEPS).steps(run_id, first, steps)
 
 
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
@@ -71,7 +71,8 @@ def load_graph(
         return Graph(fork=fork, nodes=nodes)
     links = _links(run_id, fork)
     open_containers = _open(run_id, nodes, fork)
-    closed_containers, calls = _earlier_calls(run_id, fork, [node.no for node in open_containers])
+    open_numbers = [node.no for node in open_containers]
+    closed_containers = _nodes(_closed_agents(run_id, fork, open_numbers).order_by("sequence_no"))
     loaded_numbers = {node.no for node in (*open_containers, *closed_containers)}
     earlier = {node.no: node for node in (*closed_containers, *_earlier_models(run_id, links, fork, loaded_numbers))}
     return Graph(
@@ -79,23 +80,26 @@ def load_graph(
         nodes=nodes,
         links=links,
         open=open_containers,
-        earlier_calls=calls,
+        load_earlier_calls=lambda: _earlier_calls(run_id, fork, open_numbers),
         earlier=tuple(earlier[no] for no in sorted(earlier)),
         witnesses=load_witnesses(run_id, fork, nodes, counterpart=counterpart),
     )
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:
-    return tuple(_node(row) for row in steps.values_list(*_COLUMNS).iterator(2000))
+    return tuple(map(_node, bulk.rows_of(steps.values_list(*_COLUMNS))))
 
 
 def _node(row: Sequence[Any]) -> Node:
     columns = typed_columns(_FIELDS, row)
-    columns["unexplained"] = unexplained_content(columns["no"], columns["input_ref"], columns["unexplained"])
+    columns["id"], columns["started_at"] = bulk.uuid_of(columns["id"]), bulk.time_of(columns["started_at"])
+    # Most steps have none.
+    content = () if columns["unexplained"] == "[]" else bulk.json_of(columns["unexplained"])
+    columns["unexplained"] = unexplained_content(columns["no"], columns["input_ref"], content)
     return Node(**columns)
 
 
-def unexplained_content(no: int, input_ref: str, items: list[JSONObject] | None) -> tuple[UnexplainedContent, ...]:
+def unexplained_content(no: int, input_ref: str, items: Sequence[JSONObject] | None) -> tuple[UnexplainedContent, ...]:
     """Input content of unknown origin: the whole input for runs stored before origins were analysed."""
     if items is None:
         return (
@@ -112,12 +116,13 @@ def _mark_losses(node: Node, losses: LostPayloads) -> Node:
 
 def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
     links_by_consumer: dict[int, list[Link]] = {}
-    rows = (
-        Edge.objects.filter(run_id=run_id, consumer_no__gte=fork)
-        .order_by("consumer_no", "producer_no", "consumer_path")
-        .values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path", "evidence")
+    edges = Edge.objects.filter(run_id=run_id, consumer_no__gte=fork).order_by(
+        "consumer_no", "producer_no", "consumer_path"
     )
-    for consumer, producer, kind, consumer_path, producer_path, evidence in rows.iterator(5000):
+    rows = bulk.rows_of(
+        edges.values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path", "evidence")
+    )
+    for consumer, producer, kind, consumer_path, producer_path, evidence in rows:
         link = Link(
             producer=producer,
             kind=_KINDS[kind],
@@ -129,24 +134,24 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
     return {consumer: tuple(links) for consumer, links in links_by_consumer.items()}
 
 
-def _earlier_calls(run_id: UUID, fork: int, open_containers: list[int]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Load closed agents and tool calls before the fork, inside the containers open at it."""
-    before = Step.objects.filter(run_id=run_id, sequence_no__lt=fork)
-    children = (
-        before.filter(parent_no__in=open_containers) if open_containers else before.filter(parent_no__isnull=True)
+def _closed_agents(run_id: UUID, fork: int, open_containers: Sequence[int]) -> QuerySet[Step]:
+    """Closed agents before the fork, inside the containers open at it."""
+    agents = Step.objects.filter(_inner_steps(open_containers), run_id=run_id, sequence_no__lt=fork, type=StepType.AGENT)
+    return agents.exclude(sequence_no__in=open_containers)
+
+
+def _earlier_calls(run_id: UUID, fork: int, open_containers: Sequence[int]) -> tuple[Node, ...]:
+    """Load tool calls before the fork, inside the containers open at it and the closed agents in them."""
+    parents = _inner_steps(open_containers) | Q(
+        parent_no__in=_closed_agents(run_id, fork, open_containers).values("sequence_no")
     )
-    agents = _nodes(
-        children.filter(type=StepType.AGENT).exclude(sequence_no__in=open_containers).order_by("sequence_no")
-    )
-    parents = Q(parent_no__in=open_containers) if open_containers else Q(parent_no__isnull=True)
-    agent_numbers = (
-        before.filter(type=StepType.AGENT)
-        .filter(parents)
-        .exclude(sequence_no__in=open_containers)
-        .values("sequence_no")
-    )
-    calls = before.filter(type=StepType.TOOL).filter(parents | Q(parent_no__in=agent_numbers))
-    return agents, _nodes(calls.order_by("sequence_no"))
+    calls = Step.objects.filter(parents, run_id=run_id, sequence_no__lt=fork, type=StepType.TOOL)
+    return _nodes(calls.order_by("sequence_no"))
+
+
+def _inner_steps(containers: Sequence[int]) -> Q:
+    """Condition that a step is inside one of some containers; without any, that it is in none."""
+    return Q(parent_no__in=containers) if containers else Q(parent_no__isnull=True)
 
 
 def _earlier_models(

@@ -191,7 +191,9 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
         nodes=tuple(nodes[fork - 1 :]),
         links={no: step_links for no, step_links in links.items() if no >= fork},
         open=tuple(open_containers),
-        earlier_calls=tuple(node for node in before if node.type is StepType.TOOL and node.parent in scope),
+        load_earlier_calls=lambda: tuple(
+            node for node in before if node.type is StepType.TOOL and node.parent in scope
+        ),
         earlier=tuple(
             node
             for node in before

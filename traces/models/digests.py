@@ -21,11 +21,16 @@ def digest_key(digest: str) -> bytes:
 def digest_keys(digests: Sequence[str]) -> list[bytes]:
     """Return the bytes of many digests, as fast as those of a few."""
     try:
-        data = bytes.fromhex("".join(digests))
+        return split_digests("".join(digests)) if set(map(len, digests)) == {_LENGTH} else [*map(digest_key, digests)]
     except ValueError:
-        data = b""
-    if len(data) != _BYTES * len(digests) or set(map(len, digests)) != {_LENGTH}:
-        return [digest_key(digest) for digest in digests]
+        return [*map(digest_key, digests)]
+
+
+def split_digests(text: str) -> list[bytes]:
+    """Return the bytes of digests in a text of nothing else; raise `ValueError` for any other text."""
+    data = bytes.fromhex(text)
+    if len(text) % _LENGTH or len(text) != 2 * len(data):
+        raise ValueError("the text contains more than digests")
     return [data[start : start + _BYTES] for start in range(0, len(data), _BYTES)]
 
 

@@ -133,12 +133,14 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
 
 def present(digests: Iterable[str]) -> set[str]:
     """Return those of `digests` that are stored."""
-    return {key.hex() for key in present_keys(map(digest_key, digests))}
+    return {key.hex() for key in present_keys({*map(digest_key, digests)})}
 
 
-def present_keys(keys: Iterable[bytes]) -> set[bytes]:
+def present_keys(keys: AbstractSet[bytes]) -> AbstractSet[bytes]:
     """Return those of some digests, as stored, of which there is an artifact."""
-    return {key for (key,) in _rows("sha256", keys)}
+    # In most cases all of them: to count artifacts takes a third of the time of reading their digests.
+    ((count,),) = _rows("count(*)", keys)
+    return keys if count == len(keys) else {key for (key,) in _rows("sha256", keys)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -247,9 +249,10 @@ def _rows(columns: str, keys: Iterable[bytes]) -> list[Any]:
 def _is_one_of(keys: Iterable[bytes]) -> tuple[str, list[Any]]:
     """Return the condition that a digest is one of any number of others, and its values.
 
-    The database cuts their bytes into pieces: to bind each of them takes longer than the lookups.
+    The database cuts their bytes into pieces: to bind each of them takes longer than the lookups. In ascending order,
+    neighbours in the index are looked up one after another.
     """
-    data = b"".join(keys)
+    data = b"".join(sorted(keys))
     return f"IN ({_PIECES})", [len(data), data]
 
 

@@ -22,6 +22,8 @@ from traces.storage.integrity import Inspector
 
 # Steps per transaction: short enough that other writers do not wait.
 _BATCH: Final = 2500
+# Steps of the first transaction, which shows that the replay runs.
+_FIRST_BATCH: Final = 250
 
 
 class ReusedSteps:
@@ -33,6 +35,7 @@ class ReusedSteps:
         self._policy = checkpoints.policy
         self._source = checkpoints.session.source_run_id
         self._inspector = Inspector()
+        self._batch = _FIRST_BATCH
 
     def reuse(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
         """Copy the steps of an event; their numbers and parents may differ from the source's."""
@@ -54,7 +57,8 @@ class ReusedSteps:
         checkpoints = self._checkpoints
         while (start := max(first, checkpoints.last + 1)) <= last:
             self._row.check()
-            end = start + checkpoints.room_for(min(_BATCH, last - start + 1)) - 1
+            end = start + checkpoints.room_for(min(self._batch, last - start + 1)) - 1
+            self._batch = _BATCH
             losses = self._find_losses(start, end)
             checkpoints.counts[Label.EXACT] += end - start + 1 - len(losses)
             checkpoints.counts[Label.SIMULATED] += len(losses)

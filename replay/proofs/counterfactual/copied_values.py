@@ -41,7 +41,7 @@ def with_links(graph: Graph, links: Links) -> Graph:
         return graph
     merged_links = dict(graph.links)
     for consumer, more in links.items():
-        if consumer in graph.by_no:
+        if graph.find(consumer) is not None:
             merged_links[consumer] = (*merged_links.get(consumer, ()), *more)
     return replace(graph, links=merged_links)
 

@@ -109,6 +109,19 @@ def test_all_parts_of_a_run_are_verified() -> None:
     assert {loss.digest for payloads in losses.values() for loss in payloads} == {min(parts)}
 
 
+@pytest.mark.parametrize("size", [32, 64])
+def test_text_that_is_no_digest_names_nothing(size: int) -> None:
+    """Two halves of a digest are none, though together they are."""
+    run_id = services.record(order_run()).run_id
+    step = Step.objects.filter(run_id=run_id).exclude(input_ref="").exclude(output_ref="").earliest("sequence_no")
+    derived_run = services.open_run(name="damaged", app="test")
+    refs = {"input_ref": step.input_ref[:size], "output_ref": step.input_ref[size:]}
+    Step.objects.create(run=derived_run, sequence_no=1, type="tool", name="t", status="ok", label="exact", **refs)
+    losses = Inspector().steps(derived_run.id, 1, 1)
+    fields = {"input", "output"} if size == 32 else {"output"}
+    assert {loss.field for loss in losses[1]} == fields
+
+
 def test_loss_of_any_artifact_of_a_run_is_noticed() -> None:
     run_id = services.record(order_run()).run_id
     refs = [ref for row in Step.objects.filter(run_id=run_id).values_list("input_ref", "output_ref") for ref in row]

@@ -18,6 +18,7 @@ from diffing import services as diffing
 from replay.execution import runner, task_names
 from replay.execution.derived_run import reused_steps
 from replay.langfuse import run_reader as langfuse_reading
+from replay.models import SessionMessage
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.lost_artifacts import LOSSES, large_artifacts, lose
@@ -101,11 +102,18 @@ def test_lost_outputs_are_never_exact(damage: str, large: bool) -> None:
 
 
 def test_steps_of_later_batches_are_never_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reused_steps, "_FIRST_BATCH", 1)
     monkeypatch.setattr(reused_steps, "_BATCH", 2)
     run = record(order_desk()).run_id
     step = tool_step(run, "search_policy")
     assert step.sequence_no > 2
-    assert replay(run).status == "completed_exact"
+    exact = replay(run)
+    assert exact.status == "completed_exact"
+    bodies = (
+        SessionMessage.objects.filter(session=exact.id, type="steps").order_by("seq").values_list("body", flat=True)
+    )
+    # The first step is committed at once.
+    assert [(body["first"], body["last"]) for body in bodies][:3] == [(1, 1), (2, 3), (4, 5)]
     lose(step.output_ref, "flipped")
     view = replay(run)
     assert labels(view)[step.sequence_no] == ("simulated", "artifact_missing")
