@@ -6,6 +6,7 @@ paid for, and what it says is recorded. The journal does its work on a thread of
 
 import asyncio
 import functools
+import hashlib
 import time
 from typing import Final
 from uuid import uuid4
@@ -23,7 +24,7 @@ from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Se
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
-from replay.reruns.answers import CallInFlight, Resolution
+from replay.reruns.resolutions import CallInFlight, Resolution
 
 # From then on a call is shown while it lasts.
 _LONG_CALL_S: Final = 1.0
@@ -97,7 +98,9 @@ class Gateway:
                 return
             # What a fork gets is stored first.
             if resolution.call_id is not None:
-                store = functools.partial(playback.store, limit=settings.MAX_BODY_BYTES)
+                store = functools.partial(
+                    playback.store_answered, limit=settings.MAX_BODY_BYTES, is_recorded=resolution.is_exact
+                )
                 await asyncio.to_thread(store, call, outcome, resolution.call_id)
             await self._turns.wait(call, resolution.earlier_answers)
             await playback.send(outcome, send, has_pauses=request.session.has_pauses)
@@ -127,7 +130,7 @@ class Gateway:
     async def _ask(self, request: "_Request", call: events.Call, call_id: int, delivery: Delivery) -> None:
         """Send a call to its provider, and store it and, when it has ended, its answer."""
         answer = Answer(delivery.pass_on, call.start)
-        store = functools.partial(playback.store, limit=settings.MAX_BODY_BYTES)
+        store = functools.partial(playback.store_live, limit=settings.MAX_BODY_BYTES)
         await asyncio.to_thread(store, call, None, call_id)
         error = await self._exchange(request, call, answer)
         if error:
@@ -205,6 +208,7 @@ class _Request:
     def call(self, body: bytes, start: float) -> events.Call:
         headers = dict(self.scope["headers"])
         return events.Call(
+            digest_key=_digest_key(),
             run_id=self.session.run_id,
             id=uuid4().hex,
             provider=self.route.provider,
@@ -221,6 +225,12 @@ class _Request:
                 if name in _VERSION_HEADERS
             ),
         )
+
+
+@functools.cache
+def _digest_key() -> bytes:
+    """Return the secret with which this server digests requests: one of its own, made of the server's."""
+    return hashlib.sha256(b"forkpoint.gateway.requests" + settings.SECRET_KEY.encode()).digest()
 
 
 def _no_answer(error: str) -> Refusal:

@@ -5,6 +5,7 @@ nothing. Numbers are times: those of a run are in the order in which the process
 """
 
 import hashlib
+import hmac
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -56,6 +57,26 @@ class Call:
     encoding: str = ""
     # Those that change the answer.
     headers: tuple[tuple[str, str], ...] = ()
+    # The secret of the server with which requests are digested.
+    digest_key: bytes = b""
+
+    @property
+    def asks_gemini_for_events(self) -> bool:
+        """Whether the address asks Gemini for events. Its other way to stream is one list in JSON."""
+        return "streamGenerate" in self.operation.path and "alt=sse" in self.query.split("&")
+
+    @property
+    def digest(self) -> str:
+        """The digest of the bytes of the request, and of all else that its answer depends on; empty without a key.
+
+        It needs a key because a plain one would reveal values that were redacted: the rest of the request is known.
+        """
+        if not self.digest_key:
+            return ""
+        operation = self.operation
+        address = [self.provider, operation.api, operation.path, operation.model, self.asks_gemini_for_events]
+        head = orjson.dumps([*address, self.encoding, self.headers])
+        return hmac.digest(self.digest_key, head + b"\n" + self.body, "sha256").hex()
 
     def url(self, base_url: str) -> str:
         return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
@@ -101,11 +122,16 @@ def event_line(
     return orjson.dumps(record) + b"\n"
 
 
-def start_lines(call: Call, *, limit: int) -> bytes:
-    """Return the events of a request: the tool calls whose results it brings, and the start of the model call."""
+def start_lines(call: Call, *, limit: int, has_body: bool = True) -> bytes:
+    """Return the events of a request: the tool calls whose results it brings, and the start of the model call.
+
+    `has_body`: the start of the call contains the body of the request.
+    """
     payload = request_payload(call, limit=limit)
     number = number_at(call.run_start, call.start)
     lines = [*_tool_lines(call, payload, number)]
+    if not has_body:
+        payload["request"] = {}
     lines.append(event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload))
     return b"".join(lines)
 
@@ -114,7 +140,7 @@ def request_payload(call: Call, *, limit: int) -> JSONObject:
     """Return what the event of a request contains."""
     request, problem = _request(call, limit)
     payload: JSONObject = {
-        "provider": _PROVIDERS.get(call.provider, call.provider),
+        "provider": provider_name(call),
         "model_id": call.operation.model or as_text(request.get("model")),
         "api": call.operation.api,
         "request": request,
@@ -124,6 +150,16 @@ def request_payload(call: Call, *, limit: int) -> JSONObject:
     if problem:
         payload["attributes"] = {"unreadable_request": problem}
     return payload
+
+
+def provider_name(call: Call) -> str:
+    """Return the provider as the steps of a run name it."""
+    return _PROVIDERS.get(call.provider, call.provider)
+
+
+def request_body(call: Call, *, limit: int) -> JSONObject:
+    """Return the body of a request; an empty one if it cannot be read."""
+    return _request(call, limit)[0]
 
 
 def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
@@ -138,6 +174,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
             body=body,
             marks=outcome.marks,
             is_cut=outcome.is_cut,
+            request=call.digest,
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

@@ -16,14 +16,11 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
-from replay.models import Rerun
-from replay.reruns import answers, exchanges
+from replay.reruns import answers, exchanges, sources
 from replay.reruns.agent_requests import AgentRequest
-from replay.reruns.answers import CallRefusal, Resolution
-from replay.reruns.recordings import REQUEST_HEADERS
-from traces.core.json_access import as_object, as_text
+from replay.reruns.resolutions import CallRefusal, Resolution
+from traces.core.json_access import as_text
 from traces.errors import ProblemError
-from traces.importers.formats.tracing.client_calls import model_request
 
 _PATIENCE_S: Final = 3.0
 # A recorded pause may have been a minute of thinking.
@@ -78,13 +75,15 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:
-            store(call, _refusal_outcome(refusal, call.protocol), problem.call_id, limit=limit)
+            store_answered(call, _refusal_outcome(refusal, call.protocol), problem.call_id, limit=limit)
         raise refusal from problem
 
 
 def edited_call(call: Call, resolution: Resolution) -> Call:
     """Return the call with the overrides applied: what is sent to the provider."""
     body, operation = resolution.body, call.operation
+    if body is None:
+        return call
     if operation.model and (model := as_text(body.get("model"))):
         # Gemini has it in the address.
         path = operation.path.replace(f"/models/{operation.model}:", f"/models/{model}:")
@@ -93,14 +92,25 @@ def edited_call(call: Call, resolution: Resolution) -> Call:
     return replace(call, body=orjson.dumps(body), operation=operation, encoding="")
 
 
-def store(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:
+def store_answered(call: Call, outcome: Outcome, call_id: int, *, limit: int, is_recorded: bool = False) -> None:
+    """Store a call that is not made, with the outcome that the agent gets.
+
+    One that `is_recorded` becomes the recorded step, so that its request, which repeats the conversation, is left out.
+    """
+    lines = events.start_lines(call, limit=limit, has_body=not is_recorded) + events.end_line(
+        call, outcome, limit=limit
+    )
+    with connection():
+        exchanges.store_answered(call_id, lines, app=sources.source_of(UUID(call.run_id)).app)
+
+
+def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:
     """Store a call before it is made, or with its outcome before the agent gets it."""
     lines = events.start_lines(call, limit=limit)
     if outcome is not None:
         lines += events.end_line(call, outcome, limit=limit)
     with connection():
-        app = Rerun.objects.values_list("source_run__app", flat=True).get(id=call.run_id)
-        exchanges.store(call_id, lines, app=app)
+        exchanges.store_live(call_id, lines, app=sources.source_of(UUID(call.run_id)).app)
 
 
 def outcome_of(resolution: Resolution) -> Outcome | None:
@@ -146,20 +156,12 @@ async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:
 
 
 def _request(call: Call, limit: int) -> AgentRequest:
-    payload = events.request_payload(call, limit=limit)
-    body = as_object(payload["request"])
     return AgentRequest(
-        body=body,
-        input=as_object(model_request(payload)),
-        provider=as_text(payload["provider"]),
-        model=as_text(payload["model_id"]),
-        headers=as_object(payload.get(REQUEST_HEADERS)),
+        provider=events.provider_name(call),
         api=call.operation.api,
-        is_streamed=body.get("stream") is True or _is_event_stream(call),
-        states_usage=as_object(body.get("stream_options")).get("include_usage") is True,
+        headers=dict(call.headers),
+        read_body=lambda: events.request_body(call, limit=limit),
+        digest=call.digest,
+        address_model=call.operation.model,
+        address_asks_for_events=call.asks_gemini_for_events,
     )
-
-
-def _is_event_stream(call: Call) -> bool:
-    """Return whether a call asks Gemini for events. Its other way to stream is one list in JSON."""
-    return "streamGenerate" in call.operation.path and "alt=sse" in call.query.split("&")

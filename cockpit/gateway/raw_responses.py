@@ -15,17 +15,25 @@ Marks = Sequence[tuple[int, int]]
 
 
 def raw_response(
-    *, api: str, status: int, headers: Iterable[tuple[str, str]], body: bytes, marks: Marks, is_cut: bool
+    *,
+    api: str,
+    status: int,
+    headers: Iterable[tuple[str, str]],
+    body: bytes,
+    marks: Marks,
+    is_cut: bool,
+    request: str = "",
 ) -> JSONObject:
     """Return a response: its body as a text, or in base64 if it is none.
 
     `marks` state for each piece where it begins in the body, and when it arrived, in milliseconds after the request.
-    `is_cut`: the connection ended before the answer did.
+    `is_cut`: the connection ended before the answer did. `request` is the digest of what it answers.
     """
     kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
     fields: JSONObject = {"api": api, "status": status, "headers": kept_headers, **_body(body)}
     cut: JSONObject = {"is_cut": True} if is_cut else {}
-    return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut}
+    question: JSONObject = {"request": request} if request else {}
+    return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut, **question}
 
 
 def join_marks(marks: Marks) -> list[tuple[int, int]]:

@@ -1,6 +1,8 @@
 """Calls of providers by a running agent, and responses in the form that its client reads."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import orjson
@@ -8,25 +10,48 @@ import orjson
 from replay.reruns import recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
 from replay.reruns.recordings import RecordedResponse
-from traces.core.json_access import as_object, as_objects, as_text, member
+from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class AgentRequest:
-    """A call of a provider by the agent: its body as it was sent, and as the input of a step."""
+    """A call of a provider by the agent: its body as it was sent, and as the input of a step.
 
-    body: JSONObject
-    input: JSONObject
+    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes.
+    `address_model` and `address_asks_for_events` are what the call's address states, for providers that have it there.
+    """
+
     provider: str
-    model: str
-    headers: JSONObject
     api: str
-    is_streamed: bool
-    # Whether the end of a stream is to state the tokens.
-    states_usage: bool
+    headers: JSONObject
+    read_body: Callable[[], JSONObject]
+    digest: str = ""
+    address_model: str = ""
+    address_asks_for_events: bool = False
+
+    @cached_property
+    def body(self) -> JSONObject:
+        return self.read_body()
+
+    @cached_property
+    def input(self) -> JSONObject:
+        return as_object(model_request({"request": self.body, "api": self.api}))
+
+    @property
+    def model(self) -> str:
+        return self.address_model or as_text(self.body.get("model"))
+
+    @property
+    def is_streamed(self) -> bool:
+        return self.body.get("stream") is True or self.address_asks_for_events
+
+    @property
+    def states_usage(self) -> bool:
+        """Whether the end of a stream is to state the tokens."""
+        return as_object(self.body.get("stream_options")).get("include_usage") is True
 
     @property
     def tool_api(self) -> str:
@@ -39,11 +64,13 @@ class AgentRequest:
 
     def with_body(self, body: JSONObject) -> Self:
         """Return the request with another body."""
-        input = as_object(model_request({"request": body, "api": self.api}))
-        return replace(self, body=body, input=input, model=as_text(member(body, "model")) or self.model)
+        model = as_text(body.get("model")) or self.model
+        return replace(self, read_body=lambda: body, digest="", address_model=model)
 
     def reads(self, response: RecordedResponse) -> bool:
         """Return whether a response as it came is what the agent's client reads."""
+        if response.request and response.request == self.digest:
+            return True
         is_error = response.status >= 400
         return response.api in {"", self.api} and (is_error or response.is_stream == self.is_streamed)
 

@@ -1,25 +1,27 @@
 """How a running agent's calls of providers are answered: as recorded, by an override, by an equal call, or live."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from replay.core.errors import ReplayFailure, SessionConflict
 from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
-from replay.reruns import exchanges, forks, recordings
+from replay.reruns import claims, exchanges, forks, recordings, sources
 from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.core.built_responses import StepAnswer
-from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, earlier_answers
+from replay.reruns.core.matcher import Divergence, Match, Matcher
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
-from replay.reruns.recordings import RecordedRequests, RecordedResponse, strict_fields
+from replay.reruns.recordings import RecordedResponse, Recording, strict_fields
 from replay.reruns.request_formats import CannotEdit
+from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
 from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
@@ -32,21 +34,6 @@ from traces.signatures.ignore_rules import IgnoreRules
 
 # Characters of a value in an error of a client.
 _SHORT = 200
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resolution:
-    """How a call is answered: by `response`, or live if it is None. `body` is the request with the overrides applied.
-
-    `call_id` is the call whose exchange is to be stored before its answer is given; None: it is stored, or need not be.
-    `no` is the recorded call that it is, and `earlier_answers` are those that were answered before it meanwhile.
-    """
-
-    response: RecordedResponse | None
-    body: JSONObject
-    call_id: int | None = None
-    no: int | None = None
-    earlier_answers: Sequence[int] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,22 +51,6 @@ class _Answer:
     call: RerunCall | None = None
 
 
-class CallRefusal(SessionConflict):
-    """Nothing may answer a call. Its exchange is to be stored as that of `call_id`, unless it is None."""
-
-    def __init__(self, detail: str, *, call_id: int | None) -> None:
-        super().__init__(detail)
-        self.call_id = call_id
-
-
-class CallInFlight(Exception):
-    """The same call was made live before the agent was started again, or by another agent; its answer is on its way."""
-
-    def __init__(self, call_id: int) -> None:
-        super().__init__(call_id)
-        self.call_id = call_id
-
-
 def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
@@ -87,19 +58,21 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
     a process already waits for its answer.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
-    source_id, app = _source_of(id)
-    recording = recordings.load_requests(source_id)
+    source = sources.source_of(id)
+    recording = recordings.load(source.run_id)
+    if resolution := _answer_as_recorded(id, request, recording, needs_storing=source.needs_exchanges):
+        return resolution
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
-        resolver = _Resolver(rerun, app, recording)
+        resolver = _Resolver(rerun, source.app, recording)
         result = resolver.match(request)
         try:
             edited_request = resolver.edit(request, result)
             answer = resolver.answer(request, edited_request, result)
         except CannotEdit as problem:
-            edited_request, answer = EditedRequest(body=request.body), _Answer(refusal=str(problem))
+            edited_request, answer = EditedRequest(), _Answer(refusal=str(problem))
         call, is_repeated = _save(rerun, result, answer, edited_request, owner=owner)
     if answer.refusal:
         raise CallRefusal(answer.refusal, call_id=call.id if rerun.profile_id is not None else None)
@@ -110,15 +83,33 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
         response=answer.response,
         body=edited_request.body,
         call_id=call.id if needs_storing else None,
+        is_exact=answer.label is Label.EXACT,
         no=call.sequence_no,
-        earlier_answers=earlier_answers(result.call, recording.requests) if isinstance(result, Match) else (),
+        earlier_answers=recording.calls.answered_before(result.call) if isinstance(result, Match) else (),
     )
+
+
+def _answer_as_recorded(
+    id: UUID, request: AgentRequest, recording: Recording, *, needs_storing: bool
+) -> Resolution | None:
+    """Answer a call whose bytes are recorded, unless it needs a closer look."""
+    for call in recording.calls.by_sent_digest.get(request.digest, ()):
+        response = recording.response(call.no)
+        if response is not None and (call_id := claims.claim(id, call.no)):
+            return Resolution(
+                response=response,
+                call_id=call_id if needs_storing else None,
+                is_exact=True,
+                no=call.no,
+                earlier_answers=recording.calls.answered_before(call),
+            )
+    return None
 
 
 class _Resolver:
     """Answers one call of a rerun whose row is locked."""
 
-    def __init__(self, rerun: Rerun, app: str, recording: RecordedRequests) -> None:
+    def __init__(self, rerun: Rerun, app: str, recording: Recording) -> None:
         self._rerun = rerun
         self._app = app
         self._recording = recording
@@ -135,10 +126,11 @@ class _Resolver:
 
     def match(self, request: AgentRequest) -> Match | Divergence:
         """Return the recorded call that a request is, or why it is none."""
-        calls = self._rerun.calls.filter(attempt=self._rerun.attempt)
+        if match := self._match_bytes(request):
+            return match
         matcher = Matcher(
-            calls=self._recorded_requests(request),
-            used_numbers={no for no in calls.values_list("sequence_no", flat=True) if no is not None},
+            calls=self._recorded_calls(request),
+            used_numbers={no for no in self._used_numbers() if no is not None},
             renaming=self._renaming,
             reduce=partial(self._reduce, request),
         )
@@ -151,12 +143,24 @@ class _Resolver:
             Rerun.objects.filter(id=self._rerun.id).update(names=self._renaming.pairs())
         return result
 
+    def _match_bytes(self, request: AgentRequest) -> Match | None:
+        """Return the first call left that was recorded with these very bytes: they need not be read."""
+        calls = self._recording.calls.by_sent_digest.get(request.digest, ())
+        if not calls:
+            return None
+        used_numbers = {*self._used_numbers().filter(sequence_no__range=(calls[0].no, calls[-1].no))}
+        return next((Match(call=call, is_exact=True) for call in calls if call.no not in used_numbers), None)
+
+    def _used_numbers(self) -> QuerySet[RerunCall, int | None]:
+        """Return the recorded calls that the agent has made since it was started."""
+        return self._rerun.calls.filter(attempt=self._rerun.attempt).values_list("sequence_no", flat=True)
+
     def edit(self, request: AgentRequest, result: Match | Divergence) -> EditedRequest:
         """Apply the overrides of a fork from its start on."""
         no = result.call.no if isinstance(result, Match) else None
         place = self._place(result)
         if self._fork is None or request.tool_api or place < self._fork.start:
-            return EditedRequest(body=request.body)
+            return EditedRequest()
         return self._fork.edit(self._rerun, request, no=no, place=place)
 
     def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:
@@ -164,7 +168,7 @@ class _Resolver:
         if edited_request.output is not None:
             return self._override_answer(request, edited_request.output.value)
         is_forked = self._fork is not None and self._place(result) >= self._fork.start
-        is_recorded = isinstance(result, Match) and edited_request.body == request.body
+        is_recorded = isinstance(result, Match) and edited_request.body is None
         needs_new_answer = is_forked and self._is_reexecution and not request.tool_api
         if isinstance(result, Match) and is_recorded and not needs_new_answer:
             return self._recorded_answer(request, result)
@@ -172,7 +176,8 @@ class _Resolver:
             return answer
         if not is_forked:
             return _Answer(refusal=self._explanation(result))
-        request = request.with_body(edited_request.body)
+        if edited_request.body is not None:
+            request = request.with_body(edited_request.body)
         known_answer = self._repeated_answer(request) or self._known_answer(request)
         return known_answer or self._live_answer(request, result)
 
@@ -189,7 +194,7 @@ class _Resolver:
     def _place(self, result: Match | Divergence) -> int:
         """Return the number of the recorded step that a call is, or in whose place it stands."""
         call = result.call if isinstance(result, Match) else result.nearest
-        last = max((request.no for request in self._recording.requests), default=0)
+        last = max((request.no for request in self._recording.calls.requests), default=0)
         return last + 1 if call is None else call.no
 
     def _recorded_answer(self, request: AgentRequest, match: Match) -> _Answer:
@@ -205,7 +210,7 @@ class _Resolver:
         """Give a recorded answer once more: without a model, the same call has the same answer."""
         input, strict = self._comparable(request, has_headers=self._recording.has_headers)
         key = RecordedRequest(no=0, request=input, strict=strict).digest
-        calls = [call for call in self._recorded_requests(request) if call.digest == key]
+        calls = self._recorded_calls(request).by_digest.get(key)
         run_id = self._rerun.source_run_id
         # The last one: those before it may have failed.
         if not calls or (response := self._response(run_id, calls[-1].no, request)) is None:
@@ -227,7 +232,7 @@ class _Resolver:
         earlier_exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
         known_exchanges = [item for item in earlier_exchanges if item.has_answer or not item.is_complete]
         names = Renaming()
-        matcher = Matcher(calls=[item.request for item in known_exchanges], renaming=names)
+        matcher = Matcher(calls=RecordedCalls([item.request for item in known_exchanges]), renaming=names)
         result = matcher.match(*self._comparable(request, has_headers=True))
         if isinstance(result, Divergence):
             return None
@@ -295,15 +300,16 @@ class _Resolver:
 
     def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
         """Return the response as it came, or one with the same content in the form that the agent asks for."""
-        response = recordings.read_response(recordings.load_attributes(run_id, no))
+        is_source = run_id == self._recording.run_id
+        response = self._recording.response(no) if is_source else recordings.load_response(run_id, no)
         if response is None or not request.reads(response):
             answer = recordings.load_answer(run_id, no)
             response = None if answer is None else request.build_response(answer)
         return response and response.rename(self._renaming)
 
-    def _recorded_requests(self, request: AgentRequest) -> Sequence[RecordedRequest]:
+    def _recorded_calls(self, request: AgentRequest) -> RecordedCalls:
         """Return the recorded calls of the same kind."""
-        return [call for call in self._recording.requests if call.strict.get("api", "") == request.tool_api]
+        return self._recording.calls.of_kind(request.tool_api)
 
     def _reduce(self, request: AgentRequest, input: JSONObject) -> JSONObject:
         """Return the input of a request without the fields that the app's calibration ignores."""
@@ -333,13 +339,6 @@ class _Resolver:
             f"this call is not in the recording of run {run}: at {difference.path} it has "
             f"{_quote(difference.new)}, and step {result.nearest.no} has {_quote(difference.old)}"
         )
-
-
-@lru_cache(maxsize=256)
-def _source_of(rerun_id: UUID) -> tuple[UUID, str]:
-    """Return the run that a rerun is of, and its app; they never change."""
-    run_id, app = Rerun.objects.values_list("source_run_id", "source_run__app").get(id=rerun_id)
-    return run_id, app
 
 
 def _quote(value: JSONValue) -> str:

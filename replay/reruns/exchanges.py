@@ -14,7 +14,7 @@ from django.db.models import F
 from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
-from replay.reruns.core.matcher import RecordedRequest
+from replay.reruns.core.recorded_calls import RecordedRequest
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
@@ -29,9 +29,14 @@ from traces.storage.compression import compress, decompress
 _BYTES_PER_TOKEN: Final = 3
 
 
-def store(call_id: int, lines: bytes, *, app: str) -> None:
-    """Store the events of a call as the app's policy allows, before the call is made and before its answer is given."""
-    data = segment_redaction.redact_data(lines, policies.redaction_of(app)).data
+def store_answered(call_id: int, lines: bytes, *, app: str) -> None:
+    """Store the events of a call that is not made: its answer, or why it gets none, is known."""
+    RerunCall.objects.filter(id=call_id).update(exchange=compress(_redact(lines, app)))
+
+
+def store_live(call_id: int, lines: bytes, *, app: str) -> None:
+    """Store the events of a live call, before it is made and before its answer is given."""
+    data = _redact(lines, app)
     with transaction.atomic():
         call = RerunCall.objects.select_for_update().get(id=call_id)
         is_paid = call.exchange is not None and Exchange(call).is_complete
@@ -43,6 +48,11 @@ def store(call_id: int, lines: bytes, *, app: str) -> None:
             Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
             for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
                 observers.call_paid(session_id, cost)
+
+
+def _redact(lines: bytes, app: str) -> bytes:
+    """Return events as the app's policy allows."""
+    return segment_redaction.redact_data(lines, policies.redaction_of(app)).data
 
 
 def beat(call_ids: Collection[int]) -> None:

@@ -35,10 +35,10 @@ from traces.storage import artifacts
 class EditedRequest:
     """A request after the edits; `output` is the answer that an override sets.
 
-    `results` are the ids of the calls whose results were replaced.
+    `body` is None if they change nothing in it. `results` are the ids of the calls whose results were replaced.
     """
 
-    body: JSONObject
+    body: JSONObject | None = None
     output: OverrideValue | None = None
     results: tuple[str, ...] = ()
 
@@ -77,7 +77,8 @@ class Fork:
         if results:
             body = replace_results(api, body, results)
             input = as_object(model_request({"request": body, "api": api}))
-        return EditedRequest(body=edit_request(api, body, input, edits), output=edits.output, results=tuple(results))
+        body = edit_request(api, body, input, edits)
+        return EditedRequest(body=None if body == request.body else body, output=edits.output, results=tuple(results))
 
     def tool_result(self, name: str, no: int | None, nearest: int | None) -> ToolOverride | None:
         """Return the result that an override sets for a call that the agent is about to make.

@@ -1,7 +1,7 @@
 """Recorded model calls of a run: their requests, and their responses as they came."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,8 +13,8 @@ import orjson
 from django.db.models import Q
 
 from replay.reruns.core.built_responses import StepAnswer
-from replay.reruns.core.matcher import RecordedRequest
 from replay.reruns.core.playback import move_marks, rename_body
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
@@ -42,6 +42,8 @@ _REQUEST_COLUMNS: Final = (
 )
 _TOOL_TYPES: Final = (StepType.TOOL, StepType.RETRIEVAL)
 _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
+# Bytes of the responses of one recording that stay in memory. An agent's answers are short, beside its requests.
+_RESPONSES_SIZE: Final = 2**23
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,11 +51,12 @@ class RecordedResponse:
     """A response as it came from the provider; `api` is empty in recordings that lack it.
 
     `marks` state where each piece of a stream begins in the body, and when it came, in milliseconds after the request.
-    `is_cut`: the connection ended before the answer did.
+    `is_cut`: the connection ended before the answer did. `request` is the digest of the bytes that it answers.
     """
 
     status: int
     api: str = ""
+    request: str = ""
     headers: Sequence[tuple[str, str]]
     body: bytes
     marks: Sequence[tuple[int, int]] = ()
@@ -70,11 +73,20 @@ class RecordedResponse:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RecordedRequests:
-    """The requests of a run, and whether it was recorded with their headers: by the gateway."""
+class Recording:
+    """The model calls of a run, and whether it was recorded with their headers: by the gateway.
 
-    requests: Sequence[RecordedRequest]
+    `responses` are those that were recorded as they came, or None, by the numbers of the steps; large ones are absent.
+    """
+
+    run_id: UUID
+    calls: RecordedCalls
     has_headers: bool
+    responses: Mapping[int, RecordedResponse | None]
+
+    def response(self, no: int) -> RecordedResponse | None:
+        """Return the response of a call as it came; None if it is not recorded so."""
+        return self.responses[no] if no in self.responses else load_response(self.run_id, no)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,25 +100,43 @@ class RecordedOutcome:
 
 # An agent of a proof is answered from several recordings.
 @lru_cache(maxsize=16)
-def load_requests(run_id: UUID) -> RecordedRequests:
-    """Return the requests of a sealed run in order. Those whose content is lost are left out."""
+def load(run_id: UUID) -> Recording:
+    """Return the model calls of a sealed run in order. Those whose content is lost are left out."""
     is_request = Q(type=StepType.MODEL) | Q(type=StepType.TOOL, tool_name__in=TOOL_APIS)
     steps = Step.objects.filter(is_request, run_id=run_id).order_by("sequence_no")
     rows = [*steps.values_list(*_REQUEST_COLUMNS)]
     inputs = artifacts.available(row[4] for row in rows)
     requests: list[RecordedRequest] = []
-    has_headers = False
+    responses: dict[int, RecordedResponse | None] = {}
+    has_headers, free_size = False, _RESPONSES_SIZE
     for chunk in bulk.chunks(rows):
         attributes = artifacts.available(row[5] for row in chunk)
         for no, api, provider, model, input_ref, attributes_ref, *times in chunk:
             fields = as_object(attributes.get(attributes_ref))
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
+            response = read_response(fields)
+            size = 0 if response is None else len(response.body)
+            if size <= free_size:
+                responses[no] = response
+                free_size -= size
             if input_ref in inputs:
-                strict = strict_fields(provider, model, api, as_object(fields.get(REQUEST_HEADERS)))
                 start_s, end_s = _span(*times)
-                request = as_object(inputs[input_ref])
-                requests.append(RecordedRequest(no=no, request=request, strict=strict, start_s=start_s, end_s=end_s))
-    return RecordedRequests(requests=requests, has_headers=has_headers)
+                request = RecordedRequest(
+                    no=no,
+                    request=as_object(inputs[input_ref]),
+                    strict=strict_fields(provider, model, api, as_object(fields.get(REQUEST_HEADERS))),
+                    start_s=start_s,
+                    end_s=end_s,
+                    ref=input_ref,
+                    sent_digest="" if response is None else response.request,
+                )
+                requests.append(request)
+    return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers, responses=responses)
+
+
+def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
+    """Return the response of a step as it came; None if it is not recorded so."""
+    return read_response(load_attributes(run_id, no))
 
 
 def strict_fields(provider: str, model: str, api: str, headers: JSONObject) -> JSONObject:
@@ -153,7 +183,7 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     if step.type == StepType.RETRIEVAL:
         return RecordedOutcome(output=as_object(output).get("documents"), error=error)
     attributes = load_attributes(run_id, no)
-    is_text = load_requests(run_id).has_headers and SDK_REPORT not in attributes
+    is_text = load(run_id).has_headers and SDK_REPORT not in attributes
     text = as_text(attributes.get(MODEL_TEXT)) or _model_text(run_id, step)
     return RecordedOutcome(output=_in_order(output, text), error=error, is_text=is_text)
 
@@ -162,7 +192,7 @@ def _model_text(run_id: UUID, step: Step) -> str:
     """Return the text that the model got for the result of a call, by the call's id; empty if it is not known."""
     if not step.call_id:
         return ""
-    requests = (request for request in load_requests(run_id).requests if request.no > step.sequence_no)
+    requests = (request for request in load(run_id).calls.requests if request.no > step.sequence_no)
     messages = (message for request in requests for message in as_objects(request.request.get("messages")))
     results = (message_text(message) for message in messages if message.get("tool_call_id") == step.call_id)
     return next(results, "")
@@ -201,6 +231,7 @@ def read_response(attributes: JSONObject) -> RecordedResponse | None:
     return RecordedResponse(
         status=status,
         api=as_text(raw.get("api")),
+        request=as_text(raw.get("request")),
         headers=[(as_text(name), as_text(value)) for name, value in pairs],
         body=base64.b64decode(as_text(raw["base64"])) if "base64" in raw else as_text(raw.get("text")).encode(),
         marks=[(offset, at_ms) for offset, at_ms in marks if is_integer(offset) and is_integer(at_ms)],

@@ -1,6 +1,7 @@
 """Requests of an agent that runs again, as the gateway hands them over."""
 
 from replay.reruns.agent_requests import AgentRequest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.models import Run, Step
@@ -11,13 +12,6 @@ def first_request(run: Run) -> AgentRequest:
     """Return the first model call of a run, as it was recorded."""
     step = Step.objects.filter(run=run, type=StepType.MODEL).order_by("sequence_no")[0]
     input: JSONObject = artifacts.available([step.input_ref])[step.input_ref]  # type: ignore[assignment]  # an object
-    return AgentRequest(
-        body={"model": step.model},
-        input=input,
-        provider=step.provider,
-        model=step.model,
-        headers={},
-        api="openai.chat",
-        is_streamed=False,
-        states_usage=False,
-    )
+    fields = dict(input)
+    body: JSONObject = {"model": step.model, **as_object(fields.pop("parameters", None)), **fields}
+    return AgentRequest(provider=step.provider, api="openai.chat", headers={}, read_body=lambda: body)

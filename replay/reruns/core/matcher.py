@@ -5,36 +5,16 @@ Else it is the recorded call from which it differs only in volatile values and i
 recorded call is matched once.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import takewhile
 
 from replay.reruns.core.comparison import ABSENT, Difference, first_difference
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming, Trial
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecordedRequest:
-    """A recorded model call: the number of its step, and its request as the step has it.
-
-    `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
-    `end_s`; both are zero if that is not known.
-    """
-
-    no: int
-    request: JSONObject
-    strict: JSONObject
-    start_s: float = 0.0
-    end_s: float = 0.0
-
-    @cached_property
-    def digest(self) -> str:
-        return digest([self.strict, self.request])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +47,7 @@ class Matcher:
     `reduce` returns a request without the fields that the app ignores.
     """
 
-    calls: Sequence[RecordedRequest]
+    calls: RecordedCalls
     used_numbers: set[int] = field(default_factory=set)
     renaming: Renaming = field(default_factory=Renaming)
     reduce: Callable[[JSONObject], JSONObject] = unchanged
@@ -78,7 +58,7 @@ class Matcher:
 
     def match_equal(self, request: JSONObject, strict: JSONObject) -> Match | None:
         """Return the first recorded call left that a request equals, and take it."""
-        for call in self._by_digest.get(digest([strict, request]), ()):
+        for call in self.calls.by_digest.get(digest([strict, request]), ()):
             if call.no not in self.used_numbers:
                 self.used_numbers.add(call.no)
                 return Match(call=call, is_exact=True)
@@ -86,14 +66,7 @@ class Matcher:
 
     def unused_calls(self) -> list[RecordedRequest]:
         """Return the recorded calls that were not made."""
-        return [call for call in self.calls if call.no not in self.used_numbers]
-
-    @cached_property
-    def _by_digest(self) -> dict[str, list[RecordedRequest]]:
-        calls: dict[str, list[RecordedRequest]] = defaultdict(list)
-        for call in self.calls:
-            calls[call.digest].append(call)
-        return calls
+        return [call for call in self.calls.requests if call.no not in self.used_numbers]
 
     def _match_renamed(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
         """Take the call that renames the fewest new values, then the earliest."""
@@ -125,11 +98,6 @@ class Matcher:
             self.reduce(nearest.request), request, trial
         )
         return Divergence(nearest=nearest, difference=difference)
-
-
-def earlier_answers(call: RecordedRequest, calls: Sequence[RecordedRequest]) -> list[int]:
-    """Return the calls that were open at the same time as this one and were answered before it."""
-    return [other.no for other in calls if call.start_s < other.end_s < call.end_s]
 
 
 def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:

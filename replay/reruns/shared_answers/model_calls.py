@@ -17,9 +17,10 @@ from replay.models import Rerun, RerunCall
 from replay.reruns import recordings
 from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.core.matcher import Match, Matcher
+from replay.reruns.core.recorded_calls import RecordedCalls
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
-from replay.reruns.recordings import RecordedResponse
+from replay.reruns.recordings import RecordedResponse, Recording
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
@@ -72,26 +73,26 @@ def find(rerun: Rerun, question: Question, sources: SharedRecordings) -> SharedA
 
 
 def _recorded_answer(run_id: UUID, question: Question, used_numbers: set[int]) -> SharedAnswer | None:
-    recording = recordings.load_requests(run_id)
+    recording = recordings.load(run_id)
     numbers = real_numbers(run_id, StepType.MODEL, StepType.TOOL) - used_numbers
     names = Renaming()
     api = question.request.tool_api
-    calls = [call for call in recording.requests if call.no in numbers and call.strict.get("api", "") == api]
-    result = Matcher(calls=calls, renaming=names, reduce=question.reduce).match(
+    calls = [call for call in recording.calls.of_kind(api).requests if call.no in numbers]
+    result = Matcher(calls=RecordedCalls(calls), renaming=names, reduce=question.reduce).match(
         *question.comparable(recording.has_headers)
     )
-    if not isinstance(result, Match) or (response := _response(run_id, result.call.no, question.request)) is None:
+    if not isinstance(result, Match) or (response := _response(recording, result.call.no, question.request)) is None:
         return None
     place: JSONObject = {"matched": {"run": str(run_id), "step": result.call.no}}
     return _answer(response, names, result, place)
 
 
-def _response(run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
-    response = recordings.read_response(recordings.load_attributes(run_id, no))
+def _response(recording: Recording, no: int, request: AgentRequest) -> RecordedResponse | None:
+    response = recording.response(no)
     if response is not None and response.status >= _ERRORS:
         return None
     if response is None or not request.reads(response):
-        answer = recordings.load_answer(run_id, no)
+        answer = recordings.load_answer(recording.run_id, no)
         return None if answer is None else request.build_response(answer)
     return response
 
@@ -112,7 +113,7 @@ def _live_answer(calls: Sequence[RerunCall], question: Question) -> SharedAnswer
                 return PendingCall(call_id=call.id)
             continue
         exchange, names = Exchange(call), Renaming()
-        matcher = Matcher(calls=[exchange.request], renaming=names, reduce=question.reduce)
+        matcher = Matcher(calls=RecordedCalls([exchange.request]), renaming=names, reduce=question.reduce)
         result = matcher.match(*question.comparable(True))
         if not isinstance(result, Match):
             continue

@@ -19,8 +19,9 @@ from replay.overrides.profile import ToolOverride
 from replay.questions import services as questions
 from replay.questions.services import AgentCall
 from replay.reruns import forks, recordings
-from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest, unchanged
+from replay.reruns.core.matcher import Divergence, Match, Matcher, unchanged
 from replay.reruns.core.playback import rename
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
@@ -148,7 +149,7 @@ def _matcher(rerun: Rerun, question: ToolQuestion, calls: Sequence[RecordedReque
         return {"arguments": ignoring.reduce(StepType(question.type), question.name, request["arguments"])}
 
     return Matcher(
-        calls=calls,
+        calls=RecordedCalls(calls),
         used_numbers=used_numbers,
         renaming=Renaming.from_pairs(rerun.names),
         reduce=reduce if ignoring.rules else unchanged,

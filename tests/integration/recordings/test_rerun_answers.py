@@ -1,24 +1,77 @@
 """How the calls of an agent that runs again are answered."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from django.db import connection
 
+from replay.core.errors import SessionConflict
 from replay.models import Rerun
+from replay.overrides.profile import OverrideProfile
 from replay.reruns import answers
+from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.resolutions import CallRefusal, Resolution
+from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request
 from tests.support.replay_runs import order_desk
-from traces.core.vocabulary import Label
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import Label, StepType
 from traces.models import Run
+from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.runs.services import record
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = [pytest.mark.django_db(transaction=True)]
+
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+# The digest of the bytes of each request of `recorded_bytes`.
+SENT = ("first", "second", "second")
+# An id in each answer.
+CODE = "order_0123456789"
 
 
-def test_recorded_call_is_answered_with_few_queries(
-    django_assert_max_num_queries: Callable[[int], AbstractContextManager[object]],
-) -> None:
+@pytest.fixture
+def recorded_bytes() -> Run:
+    """A run with three model calls, the last two of which are equal, recorded as they were sent."""
+    recording = order_desk()
+    models = [step for step in recording.steps if step.type is StepType.MODEL]
+    calls = zip((models[0], models[1], replace(models[1], key="again")), SENT, strict=True)
+    steps = tuple(
+        replace(step, parent=None, links=(), attributes={RAW_RESPONSE: raw(sent, answer(place))})
+        for place, (step, sent) in enumerate(calls)
+    )
+    return Run.objects.get(id=record(replace(recording, steps=steps)).run_id)
+
+
+def raw(sent: str, text: str) -> JSONObject:
+    headers: JSONObject = {"headers": [["content-type", "application/json"]]}
+    return {"api": "openai.chat", "status": 200, **headers, "text": text, "marks": [], "request": sent}
+
+
+def sent(run: Run, digest: str) -> AgentRequest:
+    """Return a request whose bytes are known, so that nobody reads them."""
+    return replace(first_request(run), read_body=fail, digest=digest)
+
+
+def fail() -> Any:
+    raise AssertionError("the body is read")
+
+
+def text(resolution: Resolution) -> str:
+    assert resolution.response is not None
+    return resolution.response.body.decode()
+
+
+def answer(place: int, code: str = CODE) -> str:
+    return f'"answer {place}: {code}"'
+
+
+@pytest.mark.once
+def test_recorded_call_is_answered_with_few_queries(django_assert_max_num_queries: MaxQueries) -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     request = first_request(run)
     first, second = (Rerun.objects.create(source_run=run) for _ in range(2))
@@ -27,3 +80,76 @@ def test_recorded_call_is_answered_with_few_queries(
     with django_assert_max_num_queries(12):
         assert answers.resolve(second.id, request).response is not None
     assert second.calls.get().label == Label.EXACT
+
+
+def test_recorded_bytes_are_answered_in_order_without_being_read(
+    recorded_bytes: Run, django_assert_max_num_queries: MaxQueries
+) -> None:
+    rerun = Rerun.objects.create(source_run=recorded_bytes)
+    first, second = sent(recorded_bytes, "first"), sent(recorded_bytes, "second")
+    assert text(answers.resolve(rerun.id, second)) == answer(1)
+    # One statement in its transaction.
+    with django_assert_max_num_queries(3):
+        assert text(answers.resolve(rerun.id, first)) == answer(0)
+    assert text(answers.resolve(rerun.id, second)) == answer(2)
+    assert [(call.sequence_no, call.label) for call in rerun.calls.order_by("id")] == [
+        (2, Label.EXACT),
+        (1, Label.EXACT),
+        (3, Label.EXACT),
+    ]
+    request = replace(first_request(recorded_bytes), digest="first")
+    with pytest.raises(CallRefusal, match="no call left"):
+        answers.resolve(rerun.id, request)
+
+
+def test_parallel_calls_of_recorded_bytes_get_different_answers(recorded_bytes: Run) -> None:
+    rerun = Rerun.objects.create(source_run=recorded_bytes)
+
+    def ask(digest: str) -> str:
+        try:
+            return text(answers.resolve(rerun.id, sent(recorded_bytes, digest)))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(3) as threads:
+        assert {*threads.map(ask, SENT)} == {answer(0), answer(1), answer(2)}
+
+
+def test_rerun_that_has_ended_answers_no_recorded_bytes(recorded_bytes: Run) -> None:
+    rerun = Rerun.objects.create(source_run=recorded_bytes, ended_at=datetime.now(UTC))
+    with pytest.raises(SessionConflict, match="has ended"):
+        answers.resolve(rerun.id, sent(recorded_bytes, "first"))
+    assert not rerun.calls.exists()
+
+
+def test_answer_to_recorded_bytes_has_the_renamed_values(recorded_bytes: Run) -> None:
+    rerun = Rerun.objects.create(source_run=recorded_bytes, names=[["id", CODE, "order_9876543210"]])
+    renamed_answer = text(answers.resolve(rerun.id, sent(recorded_bytes, "first")))
+    assert renamed_answer == answer(0, "order_9876543210")
+
+
+def test_fork_stores_recorded_bytes_before_it_and_reads_those_after(recorded_bytes: Run) -> None:
+    profile = library.store_profile(OverrideProfile(overrides=[]))
+    rerun = Rerun.objects.create(source_run=recorded_bytes, profile=profile, fork_sequence_no=2)
+    resolution = answers.resolve(rerun.id, sent(recorded_bytes, "first"))
+    assert (resolution.call_id, resolution.is_exact) == (rerun.calls.get().id, True)
+    with pytest.raises(AssertionError, match="the body is read"):
+        answers.resolve(rerun.id, sent(recorded_bytes, "second"))
+    # The agent is started again, and the call is that of its first start.
+    Rerun.objects.filter(id=rerun.id).update(attempt=2)
+    again = answers.resolve(rerun.id, sent(recorded_bytes, "first"))
+    assert (again.call_id, rerun.calls.get().attempt) == (resolution.call_id, 2)
+
+
+def test_requests_recorded_as_other_bytes_too_are_read(recorded_bytes: Run) -> None:
+    """The first of equal calls has the answer, whatever bytes they were sent as."""
+    recording = order_desk(external_id="other bytes")
+    model = next(step for step in recording.steps if step.type is StepType.MODEL)
+    steps = tuple(
+        replace(model, key=digest, parent=None, links=(), attributes={RAW_RESPONSE: raw(digest, digest)})
+        for digest in ("compact", "indented")
+    )
+    run = Run.objects.get(id=record(replace(recording, steps=steps)).run_id)
+    rerun = Rerun.objects.create(source_run=run)
+    request = replace(first_request(run), digest="indented")
+    assert text(answers.resolve(rerun.id, request)) == "compact"

@@ -15,7 +15,7 @@ from replay.execution import leases, task_names
 from replay.experiments import scheduler
 from replay.models import Experiment, Proof, ProofProbe, ReplaySession, Rerun, Runner
 from replay.reruns import answers, exchanges
-from replay.reruns.answers import CallInFlight, CallRefusal
+from replay.reruns.resolutions import CallInFlight, CallRefusal
 from replay.reruns.schemas import ToolQuestion
 from replay.reruns.tools import calls
 from replay.sessions import create, prepare
@@ -128,7 +128,7 @@ def test_probes_of_a_proof_share_live_answers(run: Run) -> None:
     assert (live.response, live.call_id is not None) == (None, True)
     with pytest.raises(CallInFlight):
         answers.resolve(reruns[1].id, request, owner=leases.new_owner())
-    exchanges.store(live.call_id or 0, stored_lines(live.body, "A verse."), app=run.app)
+    exchanges.store_live(live.call_id or 0, stored_lines(live.body or {}, "A verse."), app=run.app)
     shared = answers.resolve(reruns[1].id, request, owner=leases.new_owner())
     assert shared.response is not None
     assert b"A verse." in shared.response.body

@@ -5,7 +5,7 @@ import json
 from cockpit.gateway.events import Call
 from cockpit.gateway.playback import edited_call
 from cockpit.gateway.routes import find_route
-from replay.reruns.answers import Resolution
+from replay.reruns.resolutions import Resolution
 
 
 def test_another_model_of_gemini_is_in_the_address() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -220,3 +221,34 @@ def test_tool_that_the_sdk_reports_replaces_the_inferred_one() -> None:
         ("s3", None, "t1"),
     ]
     assert [step.output for step in tools] == [{"degrees": 21}, "21", None]
+
+
+def test_digest_of_a_request_needs_the_key_and_is_that_of_all_its_answer_depends_on() -> None:
+    call = replace(make_call({"model": "m1"}), digest_key=b"secret")
+    gemini = Operation(path="/models/g1:streamGenerateContent", api="google.generate_content", model="g1")
+    others = [
+        replace(call, digest_key=b"another"),
+        replace(call, body=call.body + b" "),
+        replace(call, encoding="gzip"),
+        replace(call, provider="local"),
+        replace(call, headers=(("openai-beta", "v2"),)),
+        replace(call, operation=gemini),
+        replace(call, operation=gemini, query="alt=sse"),
+    ]
+    assert len({item.digest for item in (call, *others)}) == len(others) + 1
+    # The answer depends on neither.
+    assert replace(call, id="c2", run_id="r2", start=9.0, query="trace=1").digest == call.digest
+    assert make_call({"model": "m1"}).digest == ""
+    outcome = Outcome(end=2, status=200, body=b'{"choices": []}')
+    [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
+    raw: Any = step.attributes[RAW_RESPONSE]
+    assert raw["request"] == call.digest
+
+
+def test_request_may_be_left_out_but_not_its_tool_calls() -> None:
+    call = make_call({"model": "m1", "messages": conversation()})
+    lines = start_lines(call, limit=LIMIT, has_body=False)
+    tool, model = read_run(lines).steps
+    assert (tool.tool_name, tool.output) == ("get_weather", "21 °C")
+    assert (model.key, model.model) == ("c1", "m1")
+    assert b"Weather?" not in lines

@@ -5,7 +5,7 @@ import asyncio
 from cockpit.gateway.events import Call
 from cockpit.gateway.playback import Turns
 from cockpit.gateway.routes import Operation
-from replay.reruns.core.matcher import RecordedRequest, earlier_answers
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 
 CALL = Call(
     run_id="r",
@@ -21,10 +21,11 @@ SPANS = [(0, 0), (1, 9), (2, 5), (3, 7), (5, 6), (10, 12)]
 
 
 def test_calls_that_were_open_together_and_answered_before() -> None:
-    calls = [
+    requests = [
         RecordedRequest(no=no, request={}, strict={}, start_s=start, end_s=end) for no, (start, end) in enumerate(SPANS)
     ]
-    assert {call.no: earlier_answers(call, calls) for call in calls} == {
+    calls = RecordedCalls(requests)
+    assert {call.no: calls.answered_before(call) for call in requests} == {
         0: [],
         1: [2, 3, 4],
         2: [],

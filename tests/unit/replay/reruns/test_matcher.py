@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.reruns.core.matcher import Divergence, Match, Matcher, RecordedRequest
+from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.playback import rename_body
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from traces.core.json_types import JSONObject
 
@@ -23,10 +24,12 @@ def say(text: Any, role: str = "user") -> dict[str, Any]:
 
 def recording(*requests: Any) -> Matcher:
     return Matcher(
-        calls=[
-            RecordedRequest(no=number, request={"messages": messages}, strict=STRICT)
-            for number, messages in enumerate(requests, 1)
-        ]
+        calls=RecordedCalls(
+            [
+                RecordedRequest(no=number, request={"messages": messages}, strict=STRICT)
+                for number, messages in enumerate(requests, 1)
+            ]
+        )
     )
 
 
@@ -218,7 +221,10 @@ def test_ignored_fields_match_but_never_exactly() -> None:
     def reduce(request: JSONObject) -> JSONObject:
         return {name: value for name, value in request.items() if name != "nonce"}
 
-    calls = [RecordedRequest(no=no, request={"messages": [say(f"{no}")], "nonce": no}, strict=STRICT) for no in (1, 2)]
+    requests = [
+        RecordedRequest(no=no, request={"messages": [say(f"{no}")], "nonce": no}, strict=STRICT) for no in (1, 2)
+    ]
+    calls = RecordedCalls(requests)
     matcher = Matcher(calls=calls, reduce=reduce)
     assert number(matcher.match({"messages": [say("2")], "nonce": 2}, STRICT)) == (2, True)
     assert number(matcher.match({"messages": [say("1")], "nonce": 9}, STRICT)) == (1, False)

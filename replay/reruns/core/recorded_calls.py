@@ -1,0 +1,84 @@
+"""The calls of a recording, and how they are found. Pure."""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from traces.core.canonical import canonical_bytes, digest
+from traces.core.json_types import JSONObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecordedRequest:
+    """A recorded model call: the number of its step, and its request as the step has it.
+
+    `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
+    `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
+    agent sent them; they are empty if that is not known.
+    """
+
+    no: int
+    request: JSONObject
+    strict: JSONObject
+    start_s: float = 0.0
+    end_s: float = 0.0
+    ref: str = ""
+    sent_digest: str = ""
+
+    @cached_property
+    def digest(self) -> str:
+        return digest([self.strict, self.request])
+
+
+class RecordedCalls:
+    """The calls of a recording in order. What is looked up among them is computed once, for all calls of an agent."""
+
+    def __init__(self, requests: Sequence[RecordedRequest]) -> None:
+        self.requests = requests
+        self._kinds: dict[str, RecordedCalls] = {}
+
+    def of_kind(self, tool_api: str) -> "RecordedCalls":
+        """Return the model calls, or those of an API that no model answers."""
+        if tool_api not in self._kinds:
+            requests = [request for request in self.requests if request.strict.get("api", "") == tool_api]
+            self._kinds[tool_api] = RecordedCalls(requests)
+        return self._kinds[tool_api]
+
+    @cached_property
+    def by_digest(self) -> Mapping[str, Sequence[RecordedRequest]]:
+        """Equal requests, by their digests."""
+        requests: dict[str, list[RecordedRequest]] = defaultdict(list)
+        for request in self.requests:
+            requests[request.digest].append(request)
+        return requests
+
+    @cached_property
+    def by_sent_digest(self) -> Mapping[str, Sequence[RecordedRequest]]:
+        """Equal requests that were all sent as the same bytes, by the digests of these.
+
+        A request of these bytes equals exactly them, so that it need not be read.
+        """
+        equal_requests: dict[tuple[str, bytes], list[RecordedRequest]] = defaultdict(list)
+        for request in self.requests:
+            equal_requests[request.ref, canonical_bytes(request.strict)].append(request)
+        requests: dict[str, Sequence[RecordedRequest]] = {}
+        ambiguous = {""}
+        for group in equal_requests.values():
+            digests = {request.sent_digest for request in group}
+            if len(digests) > 1 or digests & requests.keys():
+                ambiguous |= digests
+            requests |= dict.fromkeys(digests, group)
+        return {name: group for name, group in requests.items() if name not in ambiguous}
+
+    def answered_before(self, call: RecordedRequest) -> list[int]:
+        """Return the calls that were open at the same time as this one and were answered before it."""
+        ends = self._ends
+        first = bisect_right(ends, call.start_s, key=lambda request: request.end_s)
+        last = bisect_left(ends, call.end_s, key=lambda request: request.end_s)
+        return sorted(request.no for request in ends[first:last])
+
+    @cached_property
+    def _ends(self) -> Sequence[RecordedRequest]:
+        return sorted(self.requests, key=lambda request: request.end_s)

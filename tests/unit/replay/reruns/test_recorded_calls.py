@@ -1,0 +1,34 @@
+"""How the calls of a recording are found."""
+
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
+
+
+def call(no: int, ref: str, sent_digest: str, *, model: str = "m1", api: str = "") -> RecordedRequest:
+    kind = {"api": api} if api else {}
+    return RecordedRequest(no=no, request={}, strict={"model": model, **kind}, ref=ref, sent_digest=sent_digest)
+
+
+def numbers(*calls: RecordedRequest) -> dict[str, list[int]]:
+    found = RecordedCalls(calls).by_sent_digest
+    return {digest: [request.no for request in requests] for digest, requests in found.items()}
+
+
+def test_equal_bytes_are_equal_requests() -> None:
+    assert numbers(call(1, "r1", "d1"), call(2, "r2", "d2"), call(3, "r1", "d1")) == {"d1": [1, 3], "d2": [2]}
+
+
+def test_bytes_say_nothing_where_equal_requests_have_others() -> None:
+    assert numbers(call(1, "r1", "d1"), call(2, "r1", "d2"), call(3, "r3", "d3")) == {"d3": [3]}
+    assert numbers(call(1, "r1", ""), call(2, "r1", "d1")) == {}
+
+
+def test_bytes_say_nothing_where_they_were_stored_as_other_requests() -> None:
+    """A policy of redaction changed between the two calls."""
+    assert numbers(call(1, "r1", "d1"), call(2, "r2", "d1"), call(3, "r3", "d1"), call(4, "r4", "d4")) == {"d4": [4]}
+    assert numbers(call(1, "r1", "d1"), call(2, "r1", "d1", model="m2")) == {}
+
+
+def test_calls_without_a_model_are_apart() -> None:
+    calls = RecordedCalls([call(1, "r1", "d1"), call(2, "r2", "d2", api="openai.embeddings")])
+    assert [request.no for request in calls.of_kind("").requests] == [1]
+    assert [request.no for request in calls.of_kind("openai.embeddings").requests] == [2]
