@@ -20,8 +20,9 @@ from replay.bisection.core.schemas import (
     ProbeView,
 )
 from replay.checks.schemas import CheckResult
-from replay.core.vocabulary import ProbeVerdict
-from replay.models import Bisection, BisectionProbe
+from replay.core.vocabulary import BisectionStatus, Engine, ProbeVerdict
+from replay.models import Bisection, BisectionProbe, ReplaySession
+from replay.runners.queries import missing_runner
 from traces.runs.queries import by_id
 
 
@@ -35,12 +36,18 @@ def view(bisection: Bisection) -> BisectionView:
     probes = _probes([bisection])[bisection.id]
     forks = findings.forks_of(bisection)
     result = conclude(findings.evidence_of(bisection, probes))
+    summary = _summary(bisection, probes, result)
+    request = findings.request_of(bisection)
+    may_wait = summary.status is BisectionStatus.RUNNING and request.engine is Engine.AGENT
     return BisectionView(
-        **dict(_summary(bisection, probes, result)),
+        **dict(summary),
         seq=bisection.last_seq,
+        waits_for=missing_runner(ReplaySession.objects.filter(bisection_probe__bisection=bisection))
+        if may_wait
+        else "",
         side=_side(bisection),
         fork_steps=[fork.sequence_no for fork in forks],
-        request=findings.request_of(bisection),
+        request=request,
         recorded=[CheckResult.model_validate(result) for result in bisection.recorded],
         result=result,
         results=[_probe(probe, forks) for probe in probes],

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet, Sum
 
 from replay.checks.schemas import CheckResult
-from replay.core.vocabulary import FAILED, FINAL_STATUSES, ExperimentStatus, SessionStatus
+from replay.core.vocabulary import FAILED, FINAL_STATUSES, Engine, ExperimentStatus, SessionStatus
 from replay.experiments.core import matrix
 from replay.experiments.core.aggregation import aggregate
 from replay.experiments.core.schemas import (
@@ -21,7 +21,8 @@ from replay.experiments.core.schemas import (
     ExperimentView,
     Setting,
 )
-from replay.models import Attempt, Experiment, ExperimentRow
+from replay.models import Attempt, Experiment, ExperimentRow, ReplaySession
+from replay.runners.queries import missing_runner
 from traces.core.schema import LabelCounts
 from traces.runs.queries import by_id
 
@@ -38,10 +39,15 @@ def view(experiment: Experiment) -> ExperimentView:
     request = ExperimentRequest.model_validate(experiment.request)
     rows = _rows([experiment])[experiment.id]
     views = _views(request, rows)
+    summary = _summary(experiment, rows)
+    may_wait = summary.status is ExperimentStatus.RUNNING and request.engine is Engine.AGENT
     return ExperimentView(
-        **dict(_summary(experiment, rows)),
+        **dict(summary),
         seq=experiment.last_seq,
         request=request,
+        waits_for=missing_runner(ReplaySession.objects.filter(experiment_row__experiment=experiment))
+        if may_wait
+        else "",
         aggregates=aggregate(views),
         results=views,
     )

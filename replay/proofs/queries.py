@@ -6,9 +6,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from diffing.schemas.evidence import Findings
-from replay.core.vocabulary import ProofStatus
-from replay.models import Proof, ProofProbe
+from replay.core.vocabulary import Engine, ProofStatus
+from replay.models import Proof, ProofProbe, ReplaySession
 from replay.proofs.core.schemas import ProofList, ProofProgress, ProofRequest, ProofView
+from replay.runners.queries import missing_runner
 from traces.runs.queries import by_id
 
 
@@ -45,15 +46,19 @@ def costs_of(proof_ids: Sequence[UUID]) -> dict[UUID, float | None]:
 def view(proof: Proof) -> ProofView:
     """The current state of a proof. It is pending until its first progress is stored."""
     is_pending = proof.status == ProofStatus.RUNNING and not proof.progress
+    request = ProofRequest.model_validate(proof.request)
+    may_wait = proof.status == ProofStatus.RUNNING and request.engine is Engine.AGENT
+    probes = ReplaySession.objects.filter(proof_probes__proof=proof)
     return ProofView(
         id=proof.id,
         diff=proof.diff_id,
         status=ProofStatus.PENDING if is_pending else proof.status,
-        request=ProofRequest.model_validate(proof.request),
+        request=request,
         progress=ProofProgress.model_validate(proof.progress),
         findings=Findings.model_validate(proof.findings) if proof.findings is not None else None,
         evidence=proof.evidence_id,
         error=proof.error,
+        waits_for=missing_runner(probes) if may_wait else "",
         created_at=proof.created_at,
         started_at=proof.created_at,
         ended_at=proof.ended_at,

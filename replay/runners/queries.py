@@ -7,7 +7,7 @@ from typing import Final
 from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Now
 
-from replay.core.vocabulary import SessionStatus
+from replay.core.vocabulary import Engine, SessionStatus
 from replay.models import ReplaySession, Runner, RunnerOutput
 from replay.runners.errors import NoRunner, VariableRefusal
 from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
@@ -56,6 +56,23 @@ def require_online(app: str, variables: Collection[str] = ()) -> None:
         raise NoRunner(app)
     if not any(runner.allows(variables) for runner in runners):
         raise VariableRefusal(app, variables)
+
+
+def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
+    """Return which runner sessions wait for, and how to start it; empty if none waits, or one is online."""
+    waiting_sessions = sessions.filter(
+        engine=Engine.AGENT,
+        status__in=(SessionStatus.PENDING, SessionStatus.AWAITING_OPERATOR),
+        cancel_requested=False,
+        question__isnull=True,
+    )
+    # The one that is started next.
+    for app, variables in waiting_sessions.order_by("created_at").values_list("source_run__app", "variables")[:1]:
+        try:
+            require_online(app, variables)
+        except (NoRunner, VariableRefusal) as refusal:
+            return refusal.detail
+    return ""
 
 
 def output(session: ReplaySession) -> OutputView:

@@ -2962,6 +2962,8 @@ export interface components {
         /**
          * BisectionView
          * @description `seq`: where a socket client resumes. `result`: as far as it is known.
+         *
+         *     `waits_for`: which runner has to be started before it can go on, and how; empty if none.
          */
         BisectionView: {
             /**
@@ -3002,6 +3004,8 @@ export interface components {
             ended_at: string | null;
             /** Seq */
             seq: number;
+            /** Waits For */
+            waits_for: string;
             /** Side */
             side: ("base" | "candidate") | null;
             /** Fork Steps */
@@ -4256,6 +4260,8 @@ export interface components {
         /**
          * ExperimentView
          * @description `seq`: where a socket client resumes.
+         *
+         *     `waits_for`: which runner has to be started before it can go on, and how; empty if none.
          */
         ExperimentView: {
             /**
@@ -4299,6 +4305,8 @@ export interface components {
             /** Seq */
             seq: number;
             request: components["schemas"]["ExperimentRequest"];
+            /** Waits For */
+            waits_for: string;
             /** Aggregates */
             aggregates: components["schemas"]["CellView"][];
             /** Results */
@@ -6273,6 +6281,8 @@ export interface components {
         /**
          * ProofView
          * @description A proof. `findings` grow while it runs; `evidence` is their final form, attached to the diff.
+         *
+         *     `waits_for`: which runner has to be started before it can go on, and how; empty if none.
          */
         ProofView: {
             /**
@@ -6293,6 +6303,8 @@ export interface components {
             evidence: string | null;
             /** Error */
             error: string;
+            /** Waits For */
+            waits_for: string;
             /**
              * Created At
              * Format: date-time

@@ -200,9 +200,13 @@ class BisectionSummary(Schema):
 
 
 class BisectionView(BisectionSummary):
-    """`seq`: where a socket client resumes. `result`: as far as it is known."""
+    """`seq`: where a socket client resumes. `result`: as far as it is known.
+
+    `waits_for`: which runner has to be started before it can go on, and how; empty if none.
+    """
 
     seq: int
+    waits_for: str
     # Which run of the diff it bisects; null: it was not started from a diff.
     side: Literal["base", "candidate"] | None
     # Every step from which the run can be regenerated.

@@ -180,10 +180,14 @@ class ExperimentSummary(Schema):
 
 
 class ExperimentView(ExperimentSummary):
-    """`seq`: where a socket client resumes."""
+    """`seq`: where a socket client resumes.
+
+    `waits_for`: which runner has to be started before it can go on, and how; empty if none.
+    """
 
     seq: int
     request: ExperimentRequest
+    waits_for: str
     aggregates: list[CellView]
     results: list[ExperimentRowView]
 

@@ -102,7 +102,10 @@ class ProofProgress(Schema):
 
 
 class ProofView(Schema):
-    """A proof. `findings` grow while it runs; `evidence` is their final form, attached to the diff."""
+    """A proof. `findings` grow while it runs; `evidence` is their final form, attached to the diff.
+
+    `waits_for`: which runner has to be started before it can go on, and how; empty if none.
+    """
 
     id: UUID
     diff: UUID
@@ -112,6 +115,7 @@ class ProofView(Schema):
     findings: Findings | None
     evidence: UUID | None
     error: str
+    waits_for: str
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None

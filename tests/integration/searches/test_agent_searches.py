@@ -67,6 +67,36 @@ def test_experiment_of_an_agent_starts_it_for_every_row(client: Client, run: Run
         scheduler.take_call(experiment.id, 1)
 
 
+@pytest.mark.parametrize("kind", ["experiments", "bisections", "proofs"])
+def test_search_of_an_agent_says_which_runner_it_waits_for(client: Client, run: Run, kind: str) -> None:
+    add_runner(run)
+    view = started_search(client, run, kind)
+    path = f"/api/v1/{kind}/{view['id']}"
+    assert client.get(path).json()["waits_for"] == ""
+    Runner.objects.update(connection="")
+    waits_for = client.get(path).json()["waits_for"]
+    assert waits_for.startswith(f"no runner of {run.app} is online; start one")
+    assert f"forkpoint runner --app {run.app} -- " in waits_for
+    # A session that runs, or asks the operator, waits for no runner.
+    ReplaySession.objects.update(status="awaiting_operator", question={"text": "May it run?"})
+    assert client.get(path).json()["waits_for"] == ""
+
+
+def started_search(client: Client, run: Run, kind: str) -> Any:
+    """Start a search whose replays a runner has to start."""
+    check = {"kind": "contains", "text": "nothing says this"}
+    if kind == "experiments":
+        return post(client, "/experiments", {"run": str(run.id), "engine": "agent", "samples": 2}).json()
+    if kind == "bisections":
+        return post(client, f"/runs/{run.id}/bisect", {"engine": "agent", "checks": [check], "reproduce": 2}).json()
+    proof = Proof.objects.create(
+        diff=diffing.diff(base_id=run.id, candidate_id=run.id), request={"engine": "agent"}, worked_at=timezone.now()
+    )
+    body = {"run": str(run.id), "engine": "agent", "overrides": {"overrides": []}}
+    probe_of(proof, create.create(prepare.prepare(ReplayRequest.model_validate(body))), 1)
+    return {"id": str(proof.id)}
+
+
 def rerun_of(session: ReplaySession) -> Rerun:
     session.rerun = Rerun.objects.create(
         source_run=session.source_run,

@@ -12,6 +12,7 @@ from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import request_body as replay_request_body
 from cockpit.cli.commands.replay import with_local_model
+from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from replay.core.vocabulary import BisectionStatus, ProbeVerdict
 from traces.core import duplicate_keys
@@ -115,10 +116,11 @@ def bisect(ref: str, request: dict[str, Any], *, json: bool, url: str | None, to
 
 def _follow(api: Api, bisection: dict[str, Any]) -> dict[str, Any]:
     """Return the bisection at its end. An interrupt cancels it and keeps its results."""
-    printed_count = 0
+    printed_count, waits_for = 0, ""
     try:
         while bisection["status"] == BisectionStatus.RUNNING:
             printed_count = _print_progress(bisection, printed_count)
+            waits_for = note_wait(bisection, waits_for)
             time.sleep(_POLL_S)
             bisection = api.get(f"/bisections/{bisection['id']}")
     except KeyboardInterrupt:

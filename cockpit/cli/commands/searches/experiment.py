@@ -10,6 +10,7 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connect
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import with_local_model
+from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from replay.core.vocabulary import COMPLETED, FINAL_STATUSES, ExperimentStatus
 from traces.core import duplicate_keys
@@ -62,9 +63,11 @@ def _follow(api: Api, experiment: dict[str, Any]) -> dict[str, Any]:
     """Return the experiment once every row was checked. An interrupt cancels it and keeps its results."""
     printed_rows: set[int] = set()
     deadline = time.monotonic() + _JUDGED_S
+    waits_for = ""
     try:
         while experiment["status"] == ExperimentStatus.RUNNING or any(map(_is_unjudged, experiment["results"])):
             _print_progress(experiment, printed_rows)
+            waits_for = note_wait(experiment, waits_for)
             if experiment["status"] == ExperimentStatus.RUNNING:
                 deadline = time.monotonic() + _JUDGED_S
             elif time.monotonic() > deadline:

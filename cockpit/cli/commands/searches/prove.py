@@ -14,6 +14,7 @@ from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import request_body as replay_request_body
 from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.commands.searches.bisect import check
+from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.evidence_lines import VERDICTS
 from replay.core.vocabulary import ProofStatus
@@ -116,10 +117,11 @@ def _diff(api: Api, base: str, candidate: str) -> str:
 
 def _follow(api: Api, proof: dict[str, Any]) -> dict[str, Any]:
     """Return the proof at its end. An interrupt cancels it and keeps its findings."""
-    last_line = ""
+    last_line = waits_for = ""
     try:
         while not ProofStatus(proof["status"]).is_final:
             last_line = _print_progress(proof, last_line)
+            waits_for = note_wait(proof, waits_for)
             time.sleep(_POLL_S)
             proof = api.get(f"/proofs/{proof['id']}")
     except KeyboardInterrupt:

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { BisectPreview, BisectRequest } from "@/api/schema";
+import { needsRunner, RUNNER_POLL_MS } from "./runners";
 
 /** The subject of a bisection: a run, or the run of a diff that fails the checks. */
 export type BisectionSubject = { run: string } | { diff: string };
@@ -13,6 +14,7 @@ export const bisectionQuery = (id: string) =>
     queryKey: ["bisection", id],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/bisections/{id}", { params: { path: { id } }, signal })),
     staleTime: 0,
+    refetchInterval: (query) => (query.state.data && needsRunner(query.state.data) ? RUNNER_POLL_MS : false),
   });
 
 export const bisectionsOfRunQuery = (run: string) =>

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ExperimentRequest } from "@/api/schema";
+import { needsRunner, RUNNER_POLL_MS } from "./runners";
 
 /** A request without the fields that have defaults. */
 export type SparseExperiment = { [Name in keyof ExperimentRequest]?: unknown } & { run: string };
@@ -12,6 +13,7 @@ export const experimentQuery = (id: string) =>
     queryKey: ["experiment", id],
     queryFn: ({ signal }) => answer(api.GET("/api/v1/experiments/{id}", { params: { path: { id } }, signal })),
     staleTime: 0,
+    refetchInterval: (query) => (query.state.data && needsRunner(query.state.data) ? RUNNER_POLL_MS : false),
   });
 
 /** Preview what an experiment would do and cost, without running it. */

@@ -1,8 +1,14 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
+import type { Engine } from "@/api/schema";
 
 /** Runners have no live messages: their beats are frequent, and few pages show them. */
-const POLL_MS = 3_000;
+export const RUNNER_POLL_MS = 3_000;
+
+/** Whether replays that run may come to wait for a runner. */
+export function needsRunner({ status, request }: { status: string; request: { engine: Engine } }): boolean {
+  return status === "running" && request.engine === "agent";
+}
 
 /** The runners of an app, or of all apps. Read again and again while they are shown. */
 export const runnersQuery = (app?: string) =>
@@ -10,7 +16,7 @@ export const runnersQuery = (app?: string) =>
     queryKey: ["runners", app ?? null],
     queryFn: ({ signal }) =>
       answer(api.GET("/api/v1/runners", { params: { query: app === undefined ? {} : { app } }, signal })),
-    refetchInterval: POLL_MS,
+    refetchInterval: RUNNER_POLL_MS,
     staleTime: 0,
   });
 

@@ -10,6 +10,7 @@ import { ErrorState } from "@/ui/ErrorState";
 import { count, pluralize, money } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 import { StopButton } from "@/ui/StopButton";
+import { RunnerWait } from "@/features/runners/RunnerWait";
 import { StateChip } from "@/features/labels/StateChip";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { ConfidenceLevel } from "@/features/diffs/ConfidenceLevel";
@@ -126,6 +127,7 @@ function Verdicts({ view }: { view: BisectionView }): ReactElement {
         {commit && <ConfidenceLevel confidence={commit.confidence} means={commit.why} />}
       </div>
       {view.status === "failed" && <p className="failed">{view.error}</p>}
+      <RunnerWait text={view.waits_for} />
       <dl className={classes.verdicts}>
         <Answer question="Does the failure come back?" answer={REPRODUCTION[result.reproduction]}>
           {repeatCount > 0 && `${result.repeats.failed} of ${repeatCount} replays from the start failed`}

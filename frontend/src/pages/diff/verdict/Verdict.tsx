@@ -2,6 +2,7 @@ import { UnstyledButton } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
 import { ConfidenceLevel } from "@/features/diffs/ConfidenceLevel";
+import { RunnerWait } from "@/features/runners/RunnerWait";
 import { ProofControl } from "../proof/ProofControl";
 import { ProofResult } from "../proof/ProofResult";
 import { useProofs, type ProofState } from "../proof/useProofs";
@@ -47,6 +48,7 @@ function Card({ proofs, hasControl = false }: { proofs: ProofState; hasControl?:
           The last proof failed: {proofs.failure}
         </p>
       )}
+      {proofs.running && <RunnerWait text={proofs.running.waits_for} />}
       {hasResult && <ProofResult proofs={proofs} />}
       <Answers />
       {brief && !hasResult && (

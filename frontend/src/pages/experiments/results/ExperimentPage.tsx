@@ -8,6 +8,7 @@ import { cancelExperiment, experimentQuery } from "@/api/replays/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
 import { count, duration, pluralize, money } from "@/ui/format/numbers";
+import { RunnerWait } from "@/features/runners/RunnerWait";
 import { StopButton } from "@/ui/StopButton";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
@@ -35,6 +36,7 @@ export function ExperimentPage(): ReactElement {
   return (
     <Page>
       <Header view={view} selection={selection} />
+      <RunnerWait text={view.waits_for} />
       <Overview view={view} />
       <Tables view={view} selection={selection} onChoose={(row) => setSelection((current) => choose(current, row))} />
     </Page>
