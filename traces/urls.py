@@ -8,7 +8,8 @@ from traces.retention import api as retention_api
 from traces.retention import policies_api
 from traces.run_lists import api as run_lists_api
 from traces.run_lists import saved_views_api
-from traces.runs import api, full_steps, judgements_api, usage
+from traces.runs import api, judgements_api, usage
+from traces.runs.steps import full_steps
 from traces.totals import api as totals_api
 from traces.transcripts import api as transcripts_api
 

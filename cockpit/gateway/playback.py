@@ -17,7 +17,7 @@ from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
 from replay.reruns import answers, exchanges, sources
-from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from traces.core.json_access import as_text
 from traces.errors import ProblemError

@@ -30,7 +30,7 @@ from traces.http.responses import PROBLEMS, query
 from traces.http.search_words import words_of
 from traces.models import Run, Step
 from traces.runs import queries as runs
-from traces.runs.step_list import MAX_STEPS, step_list
+from traces.runs.steps.step_list import MAX_STEPS, step_list
 from traces.runs.usage import usage
 from traces.schemas import EdgeList, RunDetail, RunUsage, StepDetail, StepList
 from traces.sharing import links

@@ -12,7 +12,6 @@ from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns import claims, exchanges, forks, recordings, sources
-from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -20,7 +19,8 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
 from replay.reruns.recordings import RecordedResponse, Recording, strict_fields
-from replay.reruns.request_formats import CannotEdit
+from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.request_formats import CannotEdit
 from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
 from replay.resolution.operator_outputs import as_output

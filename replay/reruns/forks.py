@@ -17,9 +17,9 @@ from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
-from replay.reruns.agent_requests import AgentRequest
-from replay.reruns.edited_requests import edit_request, replace_results
-from replay.reruns.request_formats import CannotEdit
+from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.edited_requests import edit_request, replace_results
+from replay.reruns.requests.request_formats import CannotEdit
 from replay.runners import agent_plans
 from replay.store.graph_loader import load_graph
 from traces.core.canonical import digest

@@ -1,6 +1,6 @@
 """Requests of an agent that runs again, as the gateway hands them over."""
 
-from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType

@@ -17,7 +17,7 @@ from traces.http.search_words import words_of
 from traces.models import Run
 from traces.runs import queries
 from traces.runs.presenters import StepDict
-from traces.runs.step_list import MAX_STEPS, step_list
+from traces.runs.steps.step_list import MAX_STEPS, step_list
 from traces.schemas import EdgeList, RunDetail, StepDetail, StepList
 from traces.storage import artifacts
 

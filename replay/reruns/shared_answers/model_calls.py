@@ -15,12 +15,12 @@ from replay.execution import leases
 from replay.execution.observers import SharedRecordings
 from replay.models import Rerun, RerunCall
 from replay.reruns import recordings
-from replay.reruns.agent_requests import AgentRequest
 from replay.reruns.core.matcher import Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.recordings import RecordedResponse, Recording
+from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType

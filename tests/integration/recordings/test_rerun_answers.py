@@ -14,7 +14,7 @@ from replay.core.errors import SessionConflict
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import answers
-from replay.reruns.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request

@@ -20,7 +20,7 @@ from traces.core.vocabulary import StepStatus, StepType
 from traces.errors import InvalidRecording
 from traces.models import Artifact, Run, RunTag, Step
 from traces.runs import queries, services
-from traces.runs.full_steps import full_steps
+from traces.runs.steps.full_steps import full_steps
 from traces.storage import artifacts as artifact_store
 
 pytestmark = [pytest.mark.django_db, pytest.mark.divided]

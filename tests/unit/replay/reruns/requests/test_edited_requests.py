@@ -6,8 +6,8 @@ import pytest
 
 from replay.overrides.edits import NO_EDITS, Edits
 from replay.overrides.profile import MessageEdit
-from replay.reruns.edited_requests import edit_request, replace_results
-from replay.reruns.request_formats import CannotEdit
+from replay.reruns.requests.edited_requests import edit_request, replace_results
+from replay.reruns.requests.request_formats import CannotEdit
 from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject
 from traces.importers.formats.tracing.client_calls import model_request

@@ -5,7 +5,7 @@ from typing import Final
 
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
-from replay.reruns.request_formats import find_format
+from replay.reruns.requests.request_formats import find_format
 from traces.core.json_access import as_list, as_object, as_objects
 from traces.core.json_types import JSONObject
 
