@@ -35,6 +35,7 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from diffing.compare.run_side import CONTAINERS, SideStep
+from diffing.compare.step_keys import LEVELS, Key, answer_key, call_key, long_answer_key, request_key
 from diffing.compare.step_similarity import Subtrees, have_disjoint_tools, likeness
 from diffing.schemas.sections import FoundBy
 from diffing.sequences import gap_alignment
@@ -45,8 +46,6 @@ from traces.core.vocabulary import StepType
 _MODEL: Final = StepType.MODEL
 # From this many calls of one model in a row, the same order on both sides is evidence.
 _MIN_PARALLEL: Final = 3
-# Shorter answers, such as labels and votes, do not identify a step.
-_LONG_ANSWER: Final = 60
 _MOVABLE: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL, StepType.PROMPT})
 
 Parents = tuple[int | None, int | None]
@@ -70,11 +69,6 @@ def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match
     else:
         matches = _Alignment(base, candidate).run()
     return sorted(matches)
-
-
-def call_key(step: SideStep) -> Hashable:
-    """Key that is equal for two steps that made the same call."""
-    return (step.type, step.role, step.signature or step.input_ref)
 
 
 class _Alignment:
@@ -187,8 +181,8 @@ class _Alignment:
     def _align_segment(self, left: list[int], right: list[int]) -> None:
         """Align two stretches of siblings: anchors by descending strength, then the remainder by similarity."""
         parts = [(left, right)]
-        for key, found_by, confidence in _LEVELS:
-            if key is _answer:
+        for key, found_by, confidence in LEVELS:
+            if key is answer_key:
                 for part in parts:
                     self._match_parallel_models(*part)
             parts = [rest for part in parts for rest in self._match_anchors(*part, key, found_by, confidence)]
@@ -204,7 +198,7 @@ class _Alignment:
         kinds = [self._kind(i, False) for i in left]
         if len(left) < _MIN_PARALLEL or kinds != [self._kind(j, True) for j in right]:
             return
-        for key in (_request, _long_answer):
+        for key in (request_key, long_answer_key):
             places = unique_pairs([key(self.left[i]) for i in left], [key(self.right[j]) for j in right])
             if any(i != j for i, j in places):
                 return
@@ -214,7 +208,7 @@ class _Alignment:
                 self._match_model_sequence([i for _, i, _ in rows], [j for _, _, j in rows])
 
     def _match_anchors(
-        self, left: list[int], right: list[int], key: "Key", found_by: FoundBy, confidence: float
+        self, left: list[int], right: list[int], key: Key, found_by: FoundBy, confidence: float
     ) -> list[tuple[list[int], list[int]]]:
         """Pair the steps whose key is unique on both sides; return the stretches between those pairs."""
         left, right = self._open_steps(left, right)
@@ -361,42 +355,6 @@ def _last(steps: Sequence[SideStep], step_type: StepType) -> int | None:
 def _outer_model(children: Sequence[int], steps: Sequence[SideStep], backwards: bool) -> int | None:
     candidates = reversed(children) if backwards else children
     return next((index for index in candidates if steps[index].type == StepType.MODEL), None)
-
-
-Key = Callable[[SideStep], Hashable]
-
-
-def _call_with_answer(step: SideStep) -> Hashable:
-    """Key of a call with its answer, without the fields that signatures leave out."""
-    call = step.signature or step.input_ref
-    return (step.type, step.role, call, step.output_ref) if call or step.output_ref else None
-
-
-def _call(step: SideStep) -> Hashable:
-    """Key of a call. None for models: for them, the answer identifies the step better than the request."""
-    return _request(step) if step.type != StepType.MODEL else None
-
-
-def _request(step: SideStep) -> Hashable:
-    return call_key(step) if step.signature or step.input_ref else None
-
-
-def _answer(step: SideStep) -> Hashable:
-    """Key of an answer. None for tools, whose answers are often just `ok`."""
-    return (step.type, step.role, step.output_ref) if step.output_ref and step.type != StepType.TOOL else None
-
-
-def _long_answer(step: SideStep) -> Hashable:
-    return _answer(step) if len(step.summary) >= _LONG_ANSWER else None
-
-
-# From the strongest to the weakest: key, name of the evidence, confidence.
-_LEVELS: Final[tuple[tuple[Key, FoundBy, float], ...]] = (
-    (_call_with_answer, "signature", 1.0),
-    (_call, "signature", 0.98),
-    (_answer, "sequence", 0.95),
-    (_request, "signature", 0.9),
-)
 
 
 def _sorts_after(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> bool:

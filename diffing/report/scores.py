@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from diffing.compare.alignment import call_key
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.run_side import Side, SideStep
+from diffing.compare.step_keys import call_key
 from diffing.content.determinism import ModelConfig, factors
 from diffing.content.determinism import score as likeness_of
 from diffing.content.facets import Payloads
