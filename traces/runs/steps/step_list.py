@@ -42,12 +42,17 @@ def step_list(
     With `words`, only the steps that `step_search` finds.
     """
     matches = step_search.find_steps(run.id, words) if words else None
+    # The collector runs again when only the text of the response remains.
     with without_pauses():
-        rows = _rows(run.id, after, limit + 1 if matches is None else None)
-        if matches is not None:
-            rows = [row for row in rows if row[0] in matches]
-        page = rows[:limit]
-        return _array(page, run.started_at), page[-1][0] if len(rows) > limit else None
+        return _page(run, after, limit, matches)
+
+
+def _page(run: Run, after: int, limit: int, matches: set[int] | None) -> tuple[orjson.Fragment, int | None]:
+    rows = _rows(run.id, after, limit + 1 if matches is None else None)
+    if matches is not None:
+        rows = [row for row in rows if row[0] in matches]
+    page = rows[:limit]
+    return _array(page, run.started_at), page[-1][0] if len(rows) > limit else None
 
 
 def _rows(run_id: UUID, after: int, limit: int | None = None) -> list[bulk.Row]:
@@ -77,31 +82,19 @@ def _array(rows: Sequence[bulk.Row], started_at: datetime | None) -> orjson.Frag
     if not rows:
         return orjson.Fragment("[]")
     _, fields, keys, source_keys, times, durations, costs = zip(*rows, strict=True)
-    offsets = (None if time is None else offset(_time(time), started_at) for time in times)
-    columns = fields, bulk.uuids_of(keys), bulk.uuids_of(source_keys), offsets, durations, costs
-    items = list(map(_item, *columns))
+    offsets = [None if time is None else offset(_time(time), started_at) for time in times]
+    columns = bulk.uuids_of(keys), bulk.uuids_of(source_keys), offsets, durations, costs
+    items = [
+        f'{{"id":{id},"source_step":{source},"offset_ms":{offset_ms},"duration_ms":{duration_ms},'
+        f'"cost_usd":{cost},{plain[1:]}'
+        for plain, id, source, offset_ms, duration_ms, cost in zip(fields, *map(_json_items, columns), strict=True)
+    ]
     return orjson.Fragment(f"[{','.join(items)}]")
 
 
-def _item(
-    fields: str,
-    id: UUID | None,
-    source: UUID | None,
-    offset_ms: float | None,
-    duration_ms: float | None,
-    cost: float | None,
-) -> str:
-    """A step as JSON: the plain fields, and those that the database would write differently."""
-    own_fields = orjson.dumps(
-        {
-            "id": id,
-            "source_step": source,
-            "offset_ms": offset_ms,
-            "duration_ms": duration_ms,
-            "cost_usd": cost,
-        }
-    )
-    return f"{fields[:-1]},{own_fields[1:].decode()}"
+def _json_items(column: Sequence[UUID | float | None]) -> list[str]:
+    """Serialize a column at once, which takes a fifth of the time of its values: none contains a comma."""
+    return orjson.dumps(column)[1:-1].decode().split(",")
 
 
 def _time(text: str) -> datetime:
