@@ -195,6 +195,7 @@ def _end(
             error_sequence_no=step,
             current="",
             owner="",
+            variables={},
             ended_at=datetime.now(UTC),
         )
         if not is_moved:

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 from pydantic import BaseModel
 
 from replay.core.errors import CancelRequest, LostOwnership, SessionHandover
-from replay.core.vocabulary import SessionStatus
+from replay.core.vocabulary import FINAL_STATUSES, SessionStatus
 from replay.execution import event_log
 from replay.live import shutdown
 from replay.models import ReplaySession
@@ -48,6 +48,8 @@ class SessionRow:
 
     def leave(self, status: SessionStatus, **columns: object) -> None:
         """Move the session to another status and give up ownership; raises `LostOwnership` like `update`."""
+        if status in FINAL_STATUSES:
+            columns["variables"] = {}
         if not move(self._mine(), SessionStatus.RUNNING, status, owner="", heartbeat_at=Now(), **columns):
             raise LostOwnership
 

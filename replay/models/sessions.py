@@ -37,7 +37,11 @@ class ReplaySession(models.Model):
     is_probe = models.BooleanField(default=False, help_text="one of many in a search: not listed")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     engine = models.CharField(max_length=6, default=Engine.FOLLOW, help_text="an `Engine`")
-    variables = models.JSONField(default=dict, help_text="of the agent's environment, if its runner allows them")
+    variables = models.JSONField(
+        default=dict,
+        help_text="of the agent's environment, if its runner allows them; empty when the session has ended",
+    )
+    variable_digests = models.JSONField(default=dict, help_text="keyed digests of their values, which stay")
     rerun = models.OneToOneField(Rerun, models.SET_NULL, null=True, related_name="session", help_text="of the agent")
     runner = models.ForeignKey(Runner, models.SET_NULL, null=True, related_name="sessions")
 

@@ -1,8 +1,12 @@
 """Create sessions from prepared replays."""
 
+from collections.abc import Mapping
+
 from replay.models import ReplaySession
 from replay.saved_profiles import services as library
 from replay.sessions import prepare
+from traces.redaction.markers import Digester
+from traces.redaction_policies.key import redaction_key
 
 
 def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: str = "") -> ReplaySession:
@@ -27,5 +31,12 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: s
         is_probe=is_probe,
         engine=plan.engine,
         variables=request.variables,
+        variable_digests=_digests(request.variables),
         by=by,
     )
+
+
+def _digests(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return what stays of the values of variables: enough to see that two are equal, and no more."""
+    digester = Digester(redaction_key())
+    return {name: digester.marker("variable", value.encode()) for name, value in variables.items()}

@@ -131,6 +131,7 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
         live_calls=session.live_calls,
         engine=Engine(session.engine),
         runner=None if session.runner is None else session.runner.name,
+        variables=session.variable_digests,
         exit_code=None if session.rerun is None else session.rerun.exit_code,
         replay_type=session.plan["replay_type"],
         determinism=Determinism.model_validate(session.plan["determinism"]),

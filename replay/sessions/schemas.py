@@ -109,6 +109,8 @@ class SessionView(Caption):
     engine: Engine
     # Of the runner that started the agent, or will; null: none yet, or another engine.
     runner: str | None
+    # Keyed digests of the values of the variables that were set for the agent, by name.
+    variables: dict[str, str]
     # Of the agent; null while it runs.
     exit_code: int | None
     # Digest of the policy as the caller wrote it; empty for sessions from before it was stored.

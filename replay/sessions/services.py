@@ -84,6 +84,7 @@ def cancel(session_id: UUID) -> ReplaySession:
                 ended_at=datetime.now(UTC),
                 owner="",
                 question=None,
+                variables={},
                 current="",
             )
             container_status.cut_off(session)
@@ -197,6 +198,7 @@ def _refuse(session: ReplaySession, refusal: PlanRefusal) -> None:
         error_code=ARTIFACT_MISSING if refusal.code == ARTIFACT_MISSING else "strict",
         error=refusal.detail,
         error_sequence_no=refusal.step,
+        variables={},
         ended_at=datetime.now(UTC),
     )
     event_log.append(session.id, "session")

@@ -7854,6 +7854,10 @@ export interface components {
             engine: components["schemas"]["Engine"];
             /** Runner */
             runner: string | null;
+            /** Variables */
+            variables: {
+                [key: string]: string;
+            };
             /** Exit Code */
             exit_code: number | null;
             /** Policy Digest */

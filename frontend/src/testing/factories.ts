@@ -115,6 +115,7 @@ export function aSession(overrides: Partial<SessionView> = {}): SessionView {
     policy_digest: "p1",
     engine: "follow",
     runner: null,
+    variables: {},
     exit_code: null,
     counts: { live: 0, exact: 2, cached: 0, simulated: 0 },
     planned_steps: 9,

@@ -14,6 +14,8 @@ from replay.sessions import services
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.models import Run
+from traces.redaction.markers import Digester
+from traces.redaction_policies.key import redaction_key
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -66,10 +68,29 @@ def test_variables_need_a_runner_that_allows_them(client: Client, body: dict[str
     claim = dispatch.claim(open_runner)
     assert claim is not None
     assert (str(claim.id), claim.variables) == (session, body["variables"])
+    digest = Digester(redaction_key()).marker("variable", b"Oslo")
+    assert client.get(f"/api/v1/replays/{session}").json()["variables"]["CITY"] == digest
     for change in ({"variables": {"A=B": ""}}, {"variables": {"CITY": "\0"}}, {"engine": "follow"}):
         assert post(client, "/replays", {**body, **change}).status_code == 422
     shown_runners = client.get(f"/api/v1/runners?app={app}").json()["runners"]
     assert [item["env_allow"] for item in shown_runners] == [["CITY", "REGION"], ["REGION"]]
+
+
+@pytest.mark.parametrize("end", ["cancel", "finish"])
+def test_values_of_variables_go_when_the_session_ends(client: Client, body: dict[str, Any], end: str) -> None:
+    runner = add_runner(Run.objects.get().app, "desk-1", env_allow=["CITY"])
+    body["variables"] = {"CITY": "Oslo"}
+    session = ReplaySession.objects.get(id=post(client, "/replays", body).json()["id"])
+    assert session.variables == body["variables"]
+    if end == "cancel":
+        services.cancel(session.id)
+    else:
+        dispatch.claim(runner)
+        progress.finish(session.id, runner.connection, exit_code=1)
+    session.refresh_from_db()
+    assert (session.ended_at is not None, session.variables) == (True, {})
+    digests = client.get(f"/api/v1/replays/{session.id}").json()["variables"]
+    assert digests == {"CITY": Digester(redaction_key()).marker("variable", b"Oslo")}
 
 
 def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]) -> None:
