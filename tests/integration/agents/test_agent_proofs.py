@@ -178,3 +178,20 @@ def test_another_agent_is_no_evidence(
     findings = ended(server, post(server, f"/diffs/{diff}/prove", proof_body(live_calls=20))["id"])["findings"]
     assert (findings["verdict"], findings["primary"], findings["live_calls"]) == ("inconclusive", [], 0)
     assert "does not do what is recorded" in findings["conclusion"]
+
+
+def test_repeats_of_the_agent_rule_out_chance(
+    server: Server, models: RatingModels, base: str, start_runner: StartRunner
+) -> None:
+    """Each repeat is a start of the agent with new answers of the model; enough of them make the cause certain."""
+    candidate = recorded(server, GENEROUS, "0.5", "50")
+    diff = diff_of(server, base, candidate)
+    start_runner(DESK_AGENT, GENEROUS, "0.5", "50", os.devnull, options=("--parallel", "2"))
+    before = len(models.questions)
+    body = proof_body(live_calls=200, repeats=16)
+    findings = ended(server, post(server, f"/diffs/{diff}/prove", body)["id"])["findings"]
+    assert (findings["verdict"], findings["confidence"], findings["agent_ran"]) == ("single", "high", True), findings
+    noise = findings["noise"]
+    assert (noise["status"], noise["base_flips"], noise["candidate_flips"]) == ("rejected", 0, 0)
+    assert min(noise["base_n"], noise["candidate_n"]) >= 4
+    assert findings["live_calls"] == len(models.questions) - before > 0
