@@ -19,8 +19,16 @@ from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import record, run_of
 from tests.support.patience import patience_ms, patience_s, wait_until
 
-StartRunner = Callable[[], "subprocess.Popen[str]"]
+StartRunner = Callable[..., "subprocess.Popen[str]"]
 RUN_MS = 60_000
+# Asks before a call that the recording does not have.
+ASKING_AGENT = """
+import os, forkpoint
+@forkpoint.tool
+def send(city: str) -> str:
+    return f"sent to {city}"
+print(send(os.environ.get("CITY", "nowhere")), flush=True)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +60,11 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
     """Start a runner of the app “desk”."""
     runners: list[subprocess.Popen[str]] = []
 
-    def start() -> "subprocess.Popen[str]":
+    def start(program: str = AGENTS["chat"], *more_options: str) -> "subprocess.Popen[str]":
         script = tmp_path / "agent.py"
-        script.write_text(AGENTS["chat"])
+        script.write_text(program)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORKPOINT"))}
-        options = ("--app", "desk", "--name", "mine", "--url", server.url)
+        options = ("--app", "desk", "--name", "mine", "--url", server.url, *more_options)
         command = [*COMMAND, "runner", *options, "--", sys.executable, str(script), "plain"]
         runners.append(subprocess.Popen(command, env=variables, text=True))
         return runners[-1]
@@ -94,3 +102,25 @@ def test_fork_runs_the_agent(open_cockpit: OpenCockpit, run: str, start_runner: 
     row = page.get_by_role("row").filter(has_text="mine")
     expect(row).to_contain_text("online")
     expect(row).to_contain_text("0 of 1")
+
+
+def test_agent_gets_its_variables_and_the_answer_to_its_question(
+    open_cockpit: OpenCockpit, run: str, start_runner: StartRunner
+) -> None:
+    start_runner(ASKING_AGENT, "--env-allow", "CITY", "--ask-tool", "send")
+    page = open_cockpit(f"/runs/{run}?step=1&fork=1").page
+    fork = page.get_by_role("region", name="Fork")
+    fork.get_by_role("textbox", name="System prompt").fill("Answer in verse.")
+    fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
+    city = fork.get_by_role("group", name="Variables").get_by_label("CITY")
+    city.fill("Oslo", timeout=patience_ms(RUN_MS))
+    fork.get_by_role("button", name="Replay").click()
+    question = page.get_by_role("region", name="Your answer is needed")
+    expect(question).to_contain_text("send", timeout=patience_ms(RUN_MS))
+    expect(question).to_contain_text("Oslo")
+    question.get_by_role("textbox", name="Result of send").fill("arrived in Oslo")
+    question.get_by_role("button", name="Send answer").click()
+    output = page.get_by_role("region", name="Output")
+    expect(output).to_contain_text("arrived in Oslo", timeout=patience_ms(RUN_MS))
+    expect(output).to_contain_text("exit code 0", timeout=patience_ms(RUN_MS))
+    expect(question).not_to_be_visible()
