@@ -136,8 +136,9 @@ def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
 
 def _closed_agents(run_id: UUID, fork: int, open_containers: Sequence[int]) -> QuerySet[Step]:
     """Closed agents before the fork, inside the containers open at it."""
-    inner_steps = Step.objects.filter(_inner_steps(open_containers), run_id=run_id, sequence_no__lt=fork)
-    agents = inner_steps.filter(type=StepType.AGENT)
+    agents = Step.objects.filter(
+        _inner_steps(open_containers), run_id=run_id, sequence_no__lt=fork, type=StepType.AGENT
+    )
     return agents.exclude(sequence_no__in=open_containers)
 
 

@@ -65,8 +65,11 @@ class Inspector:
     @without_pauses()
     def steps(self, run_id: UUID, first: int, last: int) -> dict[int, LostPayloads]:
         """Return the lost payloads of the steps `first` to `last` by sequence number; intact steps are absent."""
-        self._read(_digests(run_id, first, last))
+        digests, are_all_answered = _digests(run_id, first, last)
+        self._read(digests)
         # Only a step without a recorded output can have lost a payload while every artifact is whole.
+        if are_all_answered and not self._lost_artifacts:
+            return {}
         suspects = _step_rows(run_id, first, last, "" if self._lost_artifacts else " AND output_ref = ''")
         losses_by_step = ((row[0], self._losses_of(row)) for row in suspects)
         return {number: losses for number, losses in losses_by_step if losses}
@@ -124,28 +127,35 @@ class Inspector:
         return set(digests).difference(self._whole, contains, self._lost_artifacts)
 
 
-def _digests(run_id: UUID, first: int, last: int) -> list[bytes]:
-    """Return the digests that steps refer to, read as one text: to read each takes longer than to find them."""
+def _digests(run_id: UUID, first: int, last: int) -> tuple[list[bytes], bool]:
+    """Return the digests that steps refer to, and whether all steps have an output.
+
+    They are read as one text: to read each takes longer than to find them.
+    """
     values = bulk.database_values(Step, ("run", "sequence_no", "sequence_no"), (run_id, first, last))
     with connection.cursor() as cursor:
         cursor.execute(_digests_statement(), values)
-        text, are_digests = cursor.fetchone()
+        text, are_digests, are_all_answered = cursor.fetchone()
     try:
         if are_digests:
-            return split_digests(text)
+            return split_digests(text), bool(are_all_answered)
     except ValueError:
         pass
-    return digest_keys([*filter(None, chain.from_iterable(map(_refs_of, _step_rows(run_id, first, last))))])
+    rows = _step_rows(run_id, first, last)
+    return digest_keys([*filter(None, chain.from_iterable(map(_refs_of, rows)))]), False
 
 
 def _digests_statement() -> str:
-    """Return the statement that reads all references of steps as one text, and whether each can be a digest."""
+    """Return the statement that reads all references of steps as one text.
+
+    It also reads whether each can be a digest, and the least length of an output's.
+    """
     table = connection.ops.quote_name(Step._meta.db_table)
     concat = "group_concat" if connection.vendor == "sqlite" else "string_agg"
     are_digests = " AND ".join(f"LENGTH({name}) IN (0, 64)" for name in _REFS)
     return (
-        f"SELECT {concat}({' || '.join(_REFS)}, ''), MIN(CASE WHEN {are_digests} THEN 1 ELSE 0 END) "
-        f"FROM {table} {_RANGE}"
+        f"SELECT {concat}({' || '.join(_REFS)}, ''), MIN(CASE WHEN {are_digests} THEN 1 ELSE 0 END), "
+        f"MIN(LENGTH(output_ref)) FROM {table} {_RANGE}"
     )
 
 
