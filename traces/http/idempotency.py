@@ -81,7 +81,7 @@ def derive_secret(kind: str, key: Key | None, request: JSONValue) -> str:
 
 def _row(kind: str, key: Key, request: JSONValue) -> RequestKey:
     """Get or create the row of a key. Of two concurrent requests, the second waits for the first."""
-    row, _ = RequestKey.objects.get_or_create(key=_name(kind, key), defaults={"asked": digest(request)})
+    row, _ = RequestKey.objects.get_or_create(key=_name(kind, key), defaults={"asked": _keyed_digest(request)})
     _check(row, key, request)
     return row
 
@@ -91,5 +91,10 @@ def _name(kind: str, key: Key) -> str:
 
 
 def _check(row: RequestKey, key: Key, request: JSONValue) -> None:
-    if row.asked != digest(request):
+    if row.asked != _keyed_digest(request):
         raise KeyConflict(key)
+
+
+def _keyed_digest(request: JSONValue) -> str:
+    """Digest a request, which may contain secrets, so that nobody without the server's key can try values for them."""
+    return salted_hmac("forkpoint.idempotency", digest(request), algorithm="sha256").hexdigest()
