@@ -83,7 +83,13 @@ def _array(rows: Sequence[bulk.Row], started_at: datetime | None) -> orjson.Frag
         return orjson.Fragment("[]")
     _, fields, keys, source_keys, times, durations, costs = zip(*rows, strict=True)
     offsets = [None if time is None else offset(_time(time), started_at) for time in times]
-    columns = bulk.uuids_of(keys), bulk.uuids_of(source_keys), offsets, durations, costs
+    columns: list[Sequence[UUID | float | None]] = [
+        bulk.uuids_of(keys),
+        bulk.uuids_of(source_keys),
+        offsets,
+        durations,
+        costs,
+    ]
     items = [
         f'{{"id":{id},"source_step":{source},"offset_ms":{offset_ms},"duration_ms":{duration_ms},'
         f'"cost_usd":{cost},{plain[1:]}'
