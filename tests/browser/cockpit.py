@@ -23,6 +23,11 @@ Scheme = Literal["light", "dark"]
 _STABLE = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
   && document.fonts.status === "loaded"
   && !document.getAnimations().some((animation) => animation instanceof CSSTransition)"""
+# A list that fits its columns to its width measures itself in one frame, and is drawn again in the next.
+_DRAWN = """async () => {
+  for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+  await new Promise((resolve) => setTimeout(resolve));
+}"""
 # Mantine moves the focus into an open menu in a timer, and warns if a resize has hidden or removed the menu before.
 _MENU_FOCUS = """() => {
   const menu = document.querySelector("[role=menu]");
@@ -85,6 +90,7 @@ class Cockpit:
         self.page.set_viewport_size(viewport)
         self.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         self.page.wait_for_function(_STABLE, arg=scheme)
+        self.page.evaluate(_DRAWN)
 
     def serious_accessibility_problems(self, rules: Sequence[str] = ALL_RULES) -> list[str]:
         """Serious and critical violations of rules, or of the rules with tags, that axe finds, with their elements."""
