@@ -94,7 +94,7 @@ def _answer_as_recorded(
 ) -> Resolution | None:
     """Answer a call whose bytes are recorded, unless it needs a closer look."""
     for call in recording.calls.by_sent_digest.get(request.digest, ()):
-        response = recording.response(call.no)
+        response = recordings.source_response(recording.run_id, call.no, rerun_id=id)
         if response is not None and (call_id := claims.claim(id, call.no)):
             return Resolution(
                 response=response,
@@ -300,8 +300,10 @@ class _Resolver:
 
     def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
         """Return the response as it came, or one with the same content in the form that the agent asks for."""
-        is_source = run_id == self._recording.run_id
-        response = self._recording.response(no) if is_source else recordings.load_response(run_id, no)
+        if run_id == self._recording.run_id:
+            response = recordings.source_response(run_id, no, rerun_id=self._rerun.id)
+        else:
+            response = recordings.load_response(run_id, no)
         if response is None or not request.reads(response):
             answer = recordings.load_answer(run_id, no)
             response = None if answer is None else request.build_response(answer)

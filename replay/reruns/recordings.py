@@ -10,7 +10,7 @@ from typing import Final
 from uuid import UUID
 
 import orjson
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
@@ -74,19 +74,11 @@ class RecordedResponse:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recording:
-    """The model calls of a run, and whether it was recorded with their headers: by the gateway.
-
-    `responses` are those that were recorded as they came, or None, by the numbers of the steps; large ones are absent.
-    """
+    """The model calls of a run, and whether it was recorded with their headers: by the gateway."""
 
     run_id: UUID
     calls: RecordedCalls
     has_headers: bool
-    responses: Mapping[int, RecordedResponse | None]
-
-    def response(self, no: int) -> RecordedResponse | None:
-        """Return the response of a call as it came; None if it is not recorded so."""
-        return self.responses[no] if no in self.responses else load_response(self.run_id, no)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -102,23 +94,15 @@ class RecordedOutcome:
 @lru_cache(maxsize=16)
 def load(run_id: UUID) -> Recording:
     """Return the model calls of a sealed run in order. Those whose content is lost are left out."""
-    is_request = Q(type=StepType.MODEL) | Q(type=StepType.TOOL, tool_name__in=TOOL_APIS)
-    steps = Step.objects.filter(is_request, run_id=run_id).order_by("sequence_no")
-    rows = [*steps.values_list(*_REQUEST_COLUMNS)]
+    rows = [*_calls(run_id).values_list(*_REQUEST_COLUMNS)]
     inputs = artifacts.available(row[4] for row in rows)
     requests: list[RecordedRequest] = []
-    responses: dict[int, RecordedResponse | None] = {}
-    has_headers, free_size = False, _RESPONSES_SIZE
+    has_headers = False
     for chunk in bulk.chunks(rows):
         attributes = artifacts.available(row[5] for row in chunk)
         for no, api, provider, model, input_ref, attributes_ref, *times in chunk:
             fields = as_object(attributes.get(attributes_ref))
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
-            response = read_response(fields)
-            size = 0 if response is None else len(response.body)
-            if size <= free_size:
-                responses[no] = response
-                free_size -= size
             if input_ref in inputs:
                 start_s, end_s = _span(*times)
                 request = RecordedRequest(
@@ -128,15 +112,44 @@ def load(run_id: UUID) -> Recording:
                     start_s=start_s,
                     end_s=end_s,
                     ref=input_ref,
-                    sent_digest="" if response is None else response.request,
+                    sent_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("request")),
                 )
                 requests.append(request)
-    return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers, responses=responses)
+    return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers)
 
 
 def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
     """Return the response of a step as it came; None if it is not recorded so."""
     return read_response(load_attributes(run_id, no))
+
+
+def source_response(run_id: UUID, no: int, *, rerun_id: UUID) -> RecordedResponse | None:
+    """Return a response of the run that a rerun is of: as `load_response`, which reads many of them at once here."""
+    responses = _load_responses(run_id, rerun_id)
+    return responses[no] if no in responses else load_response(run_id, no)
+
+
+# By rerun: what one has verified proves nothing about the store when the next one starts.
+@lru_cache(maxsize=16)
+def _load_responses(run_id: UUID, rerun_id: UUID) -> Mapping[int, RecordedResponse | None]:
+    """Return the responses of a run by the numbers of its steps; those that do not fit into memory are absent."""
+    responses: dict[int, RecordedResponse | None] = {}
+    free_size = _RESPONSES_SIZE
+    for chunk in bulk.chunks(_calls(run_id).values_list("sequence_no", "attributes_ref")):
+        attributes = artifacts.available(ref for _, ref in chunk)
+        for no, ref in chunk:
+            response = read_response(as_object(attributes.get(ref)))
+            free_size -= 0 if response is None else len(response.body)
+            if free_size < 0:
+                return responses
+            responses[no] = response
+    return responses
+
+
+def _calls(run_id: UUID) -> QuerySet[Step]:
+    """Return the steps of calls that went through the gateway, in order."""
+    is_call = Q(type=StepType.MODEL) | Q(type=StepType.TOOL, tool_name__in=TOOL_APIS)
+    return Step.objects.filter(is_call, run_id=run_id).order_by("sequence_no")
 
 
 def strict_fields(provider: str, model: str, api: str, headers: JSONObject) -> JSONObject:

@@ -88,7 +88,7 @@ def _recorded_answer(run_id: UUID, question: Question, used_numbers: set[int]) -
 
 
 def _response(recording: Recording, no: int, request: AgentRequest) -> RecordedResponse | None:
-    response = recording.response(no)
+    response = recordings.load_response(recording.run_id, no)
     if response is not None and response.status >= _ERRORS:
         return None
     if response is None or not request.reads(response):

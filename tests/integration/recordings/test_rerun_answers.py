@@ -18,6 +18,7 @@ from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request
+from tests.support.lost_artifacts import lose
 from tests.support.replay_runs import order_desk
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, StepType
@@ -120,6 +121,15 @@ def test_rerun_that_has_ended_answers_no_recorded_bytes(recorded_bytes: Run) -> 
     with pytest.raises(SessionConflict, match="has ended"):
         answers.resolve(rerun.id, sent(recorded_bytes, "first"))
     assert not rerun.calls.exists()
+
+
+def test_lost_answer_is_not_repeated_from_an_earlier_rerun(recorded_bytes: Run) -> None:
+    """A rerun gives only what it has read and verified itself."""
+    first, second = (Rerun.objects.create(source_run=recorded_bytes) for _ in range(2))
+    request = replace(first_request(recorded_bytes), digest="first")
+    assert text(answers.resolve(first.id, request)) == answer(0)
+    lose(recorded_bytes.steps.get(sequence_no=1).attributes_ref, "flipped")
+    assert CODE not in text(answers.resolve(second.id, request))
 
 
 def test_answer_to_recorded_bytes_has_the_renamed_values(recorded_bytes: Run) -> None:
