@@ -6,7 +6,6 @@ paid for, and what it says is recorded. The journal does its work on a thread of
 
 import asyncio
 import functools
-import hashlib
 import time
 from typing import Final
 from uuid import uuid4
@@ -25,6 +24,7 @@ from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from replay.reruns.resolutions import CallInFlight, Resolution
+from traces.redaction_policies.key import redaction_key
 
 # From then on a call is shown while it lasts.
 _LONG_CALL_S: Final = 1.0
@@ -208,7 +208,7 @@ class _Request:
     def call(self, body: bytes, start: float) -> events.Call:
         headers = dict(self.scope["headers"])
         return events.Call(
-            digest_key=_digest_key(),
+            digest_key=redaction_key(),
             run_id=self.session.run_id,
             id=uuid4().hex,
             provider=self.route.provider,
@@ -225,12 +225,6 @@ class _Request:
                 if name in _VERSION_HEADERS
             ),
         )
-
-
-@functools.cache
-def _digest_key() -> bytes:
-    """Return the secret with which this server digests requests: one of its own, made of the server's."""
-    return hashlib.sha256(b"forkpoint.gateway.requests" + settings.SECRET_KEY.encode()).digest()
 
 
 def _no_answer(error: str) -> Refusal:

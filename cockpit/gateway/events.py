@@ -57,7 +57,7 @@ class Call:
     encoding: str = ""
     # Those that change the answer.
     headers: tuple[tuple[str, str], ...] = ()
-    # The secret of the server with which requests are digested.
+    # Of the digests of requests: that of redacted values, which may be among their bytes.
     digest_key: bytes = b""
 
     @property

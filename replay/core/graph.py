@@ -88,8 +88,8 @@ class Graph:
 
     `open` are the containers that are open at the fork, in order. `load_earlier_calls` loads the tool calls before the
     fork inside these containers: only a replay that leaves the recording needs them. `earlier` are the model steps
-    whose conversations continue after the fork, with the closed
-    containers around both. `witnesses` are other runs of the app.
+    whose conversations continue after the fork, with the closed containers around both. `witnesses` are other runs of
+    the app.
     """
 
     fork: int

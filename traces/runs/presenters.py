@@ -1,6 +1,5 @@
 """Convert stored rows to REST responses."""
 
-from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -11,12 +10,11 @@ from traces.captions.queries import Captions
 from traces.core.json_access import list_or_single
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
-from traces.models import Run
+from traces.models import Run, Step
 from traces.schemas import RunSummary
 
-# Plain columns come first, those used to compute other fields last.
-_PLAIN: Final = (
-    "id",
+# The fields of `StepSummary` that are columns, and that a database writes just as a response does.
+PLAIN_FIELDS: Final = (
     "sequence_no",
     "type",
     "name",
@@ -24,16 +22,13 @@ _PLAIN: Final = (
     "status",
     "label",
     "reason",
-    "duration_ms",
     "provider",
     "model",
     "tool_name",
     "tokens_in",
     "tokens_out",
     "retries",
-    "source_step",
 )
-STEP_COLUMNS: Final = (*_PLAIN, "parent_no", "started_at", "cost_usd")
 StepDict = dict[str, Any]
 _TAGS: Final = ("tags", "tag.tags")
 
@@ -89,17 +84,17 @@ def label_counts(run: Run) -> LabelCounts:
     )
 
 
-def step_dicts(rows: Iterable[Sequence[Any]], started_at: datetime | None) -> list[StepDict]:
-    """Convert rows of `STEP_COLUMNS` to the shape of `StepSummary`."""
-    width = len(_PLAIN)
-    steps = []
-    for row in rows:
-        step = dict(zip(_PLAIN, row, strict=False))
-        step["parent"], step_start, cost = row[width:]
-        step["offset_ms"] = offset(step_start, started_at)
-        step["cost_usd"] = number(cost)
-        steps.append(step)
-    return steps
+def step_summary(step: Step, started_at: datetime | None) -> StepDict:
+    """Return a step of a run that started then, in the shape of `StepSummary`."""
+    return {
+        "id": step.id,
+        "source_step": step.source_step,
+        "parent": step.parent_no,
+        "offset_ms": offset(step.started_at, started_at),
+        "duration_ms": step.duration_ms,
+        "cost_usd": number(step.cost_usd),
+        **{name: getattr(step, name) for name in PLAIN_FIELDS},
+    }
 
 
 def offset(time: datetime | None, start: datetime | None) -> float | None:

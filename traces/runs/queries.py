@@ -16,7 +16,7 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions
 from traces.runs.deleted_runs import check_visible, missing, visible_runs
-from traces.runs.presenters import STEP_COLUMNS, StepDict, run_summary, step_dicts
+from traces.runs.presenters import StepDict, run_summary, step_summary
 from traces.schemas import RunDetail, RunRevision
 from traces.search import step_search
 from traces.storage import artifacts, bulk, integrity
@@ -198,9 +198,8 @@ def step_detail(step: Step) -> StepDict:
     """Return a step with its payloads and provenance, in the shape of `StepDetail`."""
     edges = edges_at(step.run_id, step.sequence_no)
     payloads, losses = _payloads(step)
-    row = [getattr(step, name) for name in STEP_COLUMNS]
     return {
-        **step_dicts([row], step.run.started_at)[0],
+        **step_summary(step, step.run.started_at),
         "run": step.run_id,
         **{name: getattr(step, name) for name in _DETAIL_COLUMNS},
         **payloads,

@@ -15,7 +15,7 @@ from traces.http.search_words import words_of
 from traces.models import Run, Step
 from traces.payloads.missing_parts import Readable
 from traces.runs import queries
-from traces.runs.presenters import STEP_COLUMNS, StepDict, end_of, step_dicts, tags_in
+from traces.runs.presenters import StepDict, end_of, step_summary, tags_in
 from traces.schemas import FullStepList
 from traces.storage import artifacts, integrity
 
@@ -56,13 +56,12 @@ def full_steps(run: Run, *, after: int, limit: int, words: Sequence[str] = ()) -
 
 
 def _full_step(step: Step, run: Run, payloads: Readable) -> StepDict:
-    row = [getattr(step, name) for name in STEP_COLUMNS]
     refs = {field: getattr(step, column) for field, column in _PAYLOADS.items()}
     values = {field: payloads.values.get(ref) for field, ref in refs.items()}
     losses = integrity.find_lost({field: ref for field, ref in refs.items() if payloads.lacks(ref)})
     attributes = as_object(values["attributes"])
     return {
-        **step_dicts([row], run.started_at)[0],
+        **step_summary(step, run.started_at),
         **{name: getattr(step, name) for name in _COLUMNS},
         **values,
         "attributes": attributes,

@@ -10,28 +10,12 @@ from django.db import connection
 
 from traces.core.gc_pause import without_pauses
 from traces.models import Run, Step
-from traces.runs.presenters import offset
+from traces.runs.presenters import PLAIN_FIELDS, offset
 from traces.search import step_search
 from traces.storage import bulk
 
 # Steps per response.
 MAX_STEPS: Final = 20_000
-# The fields of `StepSummary` that a database writes just as a response does.
-_PLAIN: Final = (
-    "sequence_no",
-    "type",
-    "name",
-    "summary",
-    "status",
-    "label",
-    "reason",
-    "provider",
-    "model",
-    "tool_name",
-    "tokens_in",
-    "tokens_out",
-    "retries",
-)
 
 
 def step_list(
@@ -63,7 +47,7 @@ def _rows(run_id: UUID, after: int, limit: int | None = None) -> list[bulk.Row]:
     number, parent, key, source, time, duration, cost, of_run = bulk.column_names(
         Step, ("sequence_no", "parent_no", "id", "source_step", "started_at", "duration_ms", "cost_usd", "run")
     )
-    fields = dict(zip(_PLAIN, bulk.column_names(Step, _PLAIN), strict=True)) | {"parent": parent}
+    fields = dict(zip(PLAIN_FIELDS, bulk.column_names(Step, PLAIN_FIELDS), strict=True)) | {"parent": parent}
     pairs = ", ".join(f"'{name}', {column}" for name, column in fields.items())
     build = "json_object" if connection.vendor == "sqlite" else "json_build_object"
     sql = (

@@ -27,9 +27,13 @@ interface Props {
 
 /** Levels that a name is indented at most. */
 const MAX_INDENT = 8;
-const FIGURES = ["Similarity", "Checks"];
-/** Hidden on tablets, where the others need the width. */
-const FURTHER_FIGURES = ["Tokens", "Started"];
+/** The last two are hidden on tablets, where the others need the width. */
+const FIGURES = [
+  { title: "Similarity", className: list.figure },
+  { title: "Checks", className: list.figure },
+  { title: "Tokens", className: `${list.figure} ${classes.further}` },
+  { title: "Started", className: `${list.figure} ${classes.further}` },
+];
 
 /** One row per run, forks below their source, each with its line over the steps. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
@@ -59,12 +63,8 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
             <th scope="col">Steps 1–{end - 1}</th>
             <th scope="col">Outcome</th>
             <th scope="col">Answer</th>
-            {[...FIGURES, ...FURTHER_FIGURES].map((title) => (
-              <th
-                key={title}
-                scope="col"
-                className={FIGURES.includes(title) ? list.figure : `${list.figure} ${classes.further}`}
-              >
+            {FIGURES.map(({ title, className }) => (
+              <th key={title} scope="col" className={className}>
                 {title}
               </th>
             ))}
