@@ -121,6 +121,9 @@ def test_selected_step_is_always_in_view(open_cockpit: OpenCockpit, demo: Demo) 
         expect(page).to_have_url(re.compile(f"step={number}&"))
     expect(steps.last).to_have_attribute("aria-selected", "true")
     expect(steps.last).to_be_in_viewport(ratio=1)
+    lower: ViewportSize = {"width": 1440, "height": 380}
+    page.set_viewport_size(lower)
+    expect(steps.last).to_be_in_viewport(ratio=1)
 
 
 def test_timeline_zooms_and_graph_takes_the_full_width(open_cockpit: OpenCockpit, demo: Demo) -> None:

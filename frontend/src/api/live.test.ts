@@ -8,6 +8,7 @@ class FakeSocket {
   onmessage: ((event: { data: string }) => void) | null = null;
   onclose: (() => void) | null = null;
   closed = false;
+  readyState: number = WebSocket.OPEN;
   readonly url: string;
   constructor(url: string) {
     this.url = url;
@@ -69,6 +70,18 @@ test("never reconnects after closing", () => {
   vi.advanceTimersByTime(60_000);
   expect(FakeSocket.all).toHaveLength(1);
   expect(states).toEqual(["connecting", "closed"]);
+});
+
+test("closes a socket that still connects when it is open", () => {
+  const messages: LiveMessage[] = [];
+  const close = openLive({ topic: { runs: 1 }, onMessage: (message) => messages.push(message), connect });
+  socket(0).readyState = WebSocket.CONNECTING;
+  close();
+  expect(socket(0).closed).toBe(false);
+  socket(0).onopen?.();
+  socket(0).say({ type: "runs", seq: 1, run: null });
+  expect(socket(0).closed).toBe(true);
+  expect(messages).toEqual([]);
 });
 
 test("ignores messages of unknown types", () => {

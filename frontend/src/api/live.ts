@@ -108,7 +108,10 @@ export function openLive({ topic, after = 0, onMessage, onState, connect = (url)
   return () => {
     closed = true;
     clearTimeout(timer);
-    socket.close();
+    socket.onmessage = null;
+    // A browser complains in its console about a socket that is closed while it connects.
+    if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+    else socket.close();
     onState?.("closed");
   };
 }

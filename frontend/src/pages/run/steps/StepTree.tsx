@@ -44,8 +44,9 @@ export function StepTree(props: Props): ReactElement {
     const top = scrollTo(index, rowHeight, { top: list.scrollTop, height: list.clientHeight });
     if (top !== null) list.scrollTop = top;
   });
-  // Also when the rest of a long run arrives, which may contain the step of the address.
-  useEffect(() => reveal(), [selectedNumber, props.total]);
+  // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
+  // takes a part of its height.
+  useEffect(() => reveal(), [selectedNumber, props.total, virtual.scrollRect?.height]);
 
   const items = virtual.getVirtualItems();
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;

@@ -36,8 +36,9 @@ export function TranscriptView(props: Props): ReactElement {
     const index = rows.findIndex(({ step }) => step.sequence_no === selectedNumber);
     if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
   });
-  // Also when the rest of a long run arrives, which may contain the step of the address.
-  useEffect(() => reveal(), [selectedNumber, props.total]);
+  // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
+  // takes a part of its height.
+  useEffect(() => reveal(), [selectedNumber, props.total, virtual.scrollRect?.height]);
 
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
