@@ -1,11 +1,18 @@
-"""The demo beside a running server: its recordings, and then the runner of its agent."""
+"""The demo beside a running server: its recordings, the runner of its agent, and the fork that this runner makes."""
 
 import threading
+import time
+from functools import partial
+from typing import Final
 
 from django.conf import settings
 
-from cockpit.demo.agent import loading
+from cockpit.demo.agent import APP, loading
 from cockpit.demo.runner.supervision import Supervisor
+from replay.runners import queries as runners
+
+# After this, the fork follows the recording instead.
+_RUNNER_LIMIT_S: Final = 20
 
 
 class Demo:
@@ -25,7 +32,13 @@ class Demo:
         self._supervisor.stop()
 
     def _run(self, address: str) -> None:
-        loading.load(restores_deleted=self._restores_deleted)
         # Where several processes serve, the agents run on the machines of their users.
-        if settings.EMBEDDED and loading.has_runs():
-            self._supervisor.run(address)
+        start_runner = partial(self._start_runner, address) if settings.EMBEDDED else None
+        loading.load(restores_deleted=self._restores_deleted, start_runner=start_runner)
+
+    def _start_runner(self, address: str) -> None:
+        """Start the runner, and wait until it is online."""
+        threading.Thread(target=self._supervisor.run, args=(address,), name="demo-runner", daemon=True).start()
+        deadline = time.monotonic() + _RUNNER_LIMIT_S
+        while not runners.online(APP).exists() and time.monotonic() < deadline:
+            time.sleep(0.05)

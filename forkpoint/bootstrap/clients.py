@@ -22,6 +22,8 @@ _SWITCHES: Final = {
     "CREWAI_DISABLE_TELEMETRY": "true",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "OPENAI_AGENTS_DISABLE_TRACING": "1",
+    # Claude Code waits for its MCP servers, so that its first request names their tools in every run.
+    "MCP_CONNECTION_NONBLOCKING": "false",
     # The order of sets of strings, which may reach a prompt.
     "PYTHONHASHSEED": "0",
     "PYTHONUNBUFFERED": "1",

@@ -6,6 +6,7 @@ from typing import Final
 from replay.core.applied_profile import AppliedProfile, pointer
 from replay.core.plan import Plan, PlanRefusal
 from replay.core.vocabulary import Engine
+from replay.hooks import configuration
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
 from replay.runners import queries
@@ -41,20 +42,22 @@ def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[i
 
 def warnings(run: Run) -> list[str]:
     """Return what an agent that runs again does for real."""
-    tools = _unknown_tools(run)
-    if not tools:
-        return []
-    names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
-    return [f"Tools that the SDK does not know in the agent really run, also before the fork: {names}."]
+    messages = []
+    if tools := _unknown_tools(run):
+        names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
+        messages.append(f"Tools that the SDK does not know in the agent really run, also before the fork: {names}.")
+    if configuration.hooks():
+        messages.append("The hooks of the server are not asked about the calls of an agent that runs.")
+    return messages
 
 
 def may_choose(run: Run, policy: Policy) -> bool:
     """Return whether the agent may run though nobody asked for it: a runner waits for it, and all it does is known.
 
-    No policy of live tools and searches binds an agent: it makes its own calls.
+    No policy of live tools and searches and no hook of the server binds an agent: it makes its own calls.
     """
     is_default = policy.order == "reuse" and {*policy.allow} <= {"model"} and policy.tools == ToolRules()
-    return is_default and queries.online(run.app).exists() and not _unknown_tools(run)
+    return is_default and not configuration.hooks() and queries.online(run.app).exists() and not _unknown_tools(run)
 
 
 def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterator[PlanRefusal]:

@@ -1,6 +1,7 @@
 """Real agents of the frameworks, none of which knows of Forkpoint, and the commands that start them."""
 
 import functools
+import json
 import shutil
 import subprocess
 import sys
@@ -8,9 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import NAMESPACE_URL, uuid5
 
 from tests.clients import environments
 from tests.clients.javascript import environments as node
+from tests.support.command_line import COMMAND
 
 _CLIENTS: Final = Path(environments.__file__).parent
 
@@ -47,6 +50,25 @@ def _node(environment: str, agent: str) -> Callable[[], list[str]]:
     return command
 
 
+def _claude_code() -> list[str]:
+    """Return Claude Code with the desk as an MCP server, which it starts behind the shim."""
+    folder = node.environment("claude-code-2")
+    program = next(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
+    desk = [str(environments.environment("mcp-2")), str(_CLIENTS / "agents/mcp_desk.py")]
+    command, *arguments = [*COMMAND, "mcp-shim", "--name", "desk", "--", *desk]
+    servers = {"mcpServers": {"desk": {"command": command, "args": arguments}}}
+    # A slow machine starts the server late. Requests contain the session's id and the tools' names.
+    variables = {
+        "CLAUDE_CONFIG_DIR": str(folder / "configuration"),
+        "ENABLE_TOOL_SEARCH": "false",
+        "MCP_CONNECT_TIMEOUT_MS": "60000",
+    }
+    identity = ["--no-session-persistence", "--session-id", str(uuid5(NAMESPACE_URL, "desk"))]
+    options = ["--strict-mcp-config", "--mcp-config", json.dumps(servers), "--allowedTools", "mcp__desk"]
+    words = [str(program), "-p", "Weather and time in Zürich?", *identity, *options]
+    return ["env", *(f"{name}={value}" for name, value in variables.items()), *words]
+
+
 @functools.cache
 def _node_program() -> str:
     """Return the program itself: signals to the command that starts it would not reach it."""
@@ -70,5 +92,6 @@ FRAMEWORKS: Final = (
     Agent(
         name="LiteLLM", command=_python("litellm-1.106", "litellm_agent", "async", "gpt-4o-mini"), has_known_tools=False
     ),
+    Agent(name="Claude Code", command=_claude_code),
 )
 AGENTS: Final = (*LIGHT, *FRAMEWORKS)

@@ -58,7 +58,7 @@ def _check_pages(browser: Browser, url: str, session: dict[str, str]) -> None:
     page.get_by_role("button", name="Exported").click()
     expect(page.get_by_role("menuitem", name="Open the trace in Langfuse")).to_be_visible()
 
-    page.goto(f"{url}/hooks")
+    page.goto(f"{url}/settings/hooks")
     expect(page.get_by_role("region", name="Configured hooks")).to_contain_text("always deny")
     target = page.get_by_role("row", name=re.compile("^file"))
     expect(target.get_by_role("cell").first).to_have_text(re.compile("^[1-9]"), timeout=patience_ms(SLOWEST_MS))

@@ -77,8 +77,10 @@ def _calls(turn: int, body: dict[str, Any]) -> list[tuple[str, str, str]]:
         return []
     if turn < len(CALLS):
         other_city = {"Lima": "Bern"} if "Bern" in json.dumps(body) else {}
+        # Claude Code puts the name of the server before that of a tool.
+        full_names = {name.rpartition("__")[2]: name for tool in tools if (name := str(tool.get("name", "")))}
         return [
-            (f"call_{turn}{number}", name, other_city.get(city, city))
+            (f"call_{turn}{number}", full_names.get(name, name), other_city.get(city, city))
             for number, (name, city) in enumerate(CALLS[turn])
         ]
     return [("call_end", "final_answer", ANSWER)] if "final_answer" in json.dumps(tools) else []
@@ -185,13 +187,14 @@ def _message_events(item: dict[str, Any], position: dict[str, Any]) -> list[dict
 
 def _messages(exchange: Exchange) -> None:
     body = exchange.body
-    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body)
+    turn = sum(message["role"] == "assistant" for message in body["messages"])
+    calls = _calls(turn, body)
     blocks: list[dict[str, Any]] = [
         {"type": "tool_use", "id": id, "name": name, "input": _arguments(name, city)} for id, name, city in calls
     ] or [{"type": "text", "text": ANSWER}]
     reason = {"stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None}
     usage = {"input_tokens": 26, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 0, "output_tokens": 9}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body["model"], "usage": usage}
+    message = {"id": f"msg_{turn}", "type": "message", "role": "assistant", "model": body["model"], "usage": usage}
     if not body.get("stream"):
         exchange.status(200, {**message, "content": blocks, **reason})
         return

@@ -1,7 +1,7 @@
 """Load the demo: the recordings, and the fork that fixes the failed run."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
@@ -40,10 +40,16 @@ completion: Final = threading.Event()
 _KIND: Final = "demo"
 
 
-def load(*, restores_deleted: bool = False) -> None:
-    """Load the demo in the background of a running server. A failure is logged and has no other effect."""
+def load(*, restores_deleted: bool = False, start_runner: Callable[[], None] | None = None) -> None:
+    """Load the demo in the background of a running server. A failure is logged and has no other effect.
+
+    `start_runner` is called between the recordings and the fork, so that the desk itself decides the fork.
+    """
     try:
-        put_in_store(restores_deleted=restores_deleted)
+        put_recordings(restores_deleted=restores_deleted)
+        if start_runner and has_runs():
+            start_runner()
+        put_fork(restores_deleted=restores_deleted)
     except Exception:
         log.exception("demo_not_loaded", consequence="the cockpit works without it")
     finally:
@@ -51,14 +57,24 @@ def load(*, restores_deleted: bool = False) -> None:
         connections.close_all()
 
 
-def put_in_store(*, restores_deleted: bool = False) -> ReplaySession | None:
-    """Import the recordings and start the fork, each only once; return the fork of the failed run, if both exist.
+def put_in_store() -> ReplaySession | None:
+    """Import the recordings and start the fork, each only once; return the fork of the failed run, if both exist."""
+    put_recordings()
+    return put_fork()
 
-    A second call resumes unfinished work. `restores_deleted` brings back what users have deleted.
-    """
+
+def put_recordings(*, restores_deleted: bool = False) -> None:
+    """Start the model and import the recordings, each only once; `restores_deleted` brings back deleted ones."""
     provider.start()
     for recording in _recordings():
         _put(recording, restores_deleted=restores_deleted)
+
+
+def put_fork(*, restores_deleted: bool = False) -> ReplaySession | None:
+    """Start the fork of the failed run unless it was started before, and return it; None if one of them was deleted.
+
+    The agent runs it if its runner is online. A second call resumes unfinished work.
+    """
     failed = failed_run()
     if failed is None:
         return None
@@ -128,7 +144,7 @@ def _fork(failed: Run) -> ReplayRequest:
     text = output["text"] if isinstance(output, dict) else output
     override = Override(match=Match(type=StepType.MODEL), prompt=PromptOverride(system=f"{text}\n\n{UNIT_INSTRUCTION}"))
     overrides = OverrideProfile(overrides=[override])
-    return ReplayRequest(run=str(failed.id), fork_step=first.sequence_no, overrides=overrides)
+    return ReplayRequest(run=str(failed.id), fork_step=first.sequence_no, overrides=overrides, engine="auto")
 
 
 def _recordings() -> Iterator[RecordedRun]:

@@ -9,14 +9,14 @@ import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, sharedDiffRoute } from "@/pages/diff/route";
 import { experimentRoute, newExperimentRoute } from "@/pages/experiments/route";
-import { formerHooksRoute, hooksRoute } from "@/pages/hooks/route";
+import { hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
 import { outcomesRoute } from "@/pages/outcomes/route";
 import { redactionRoute } from "@/pages/redaction/route";
 import { retentionRoute } from "@/pages/retention/route";
 import { runRoute, sharedRunRoute } from "@/pages/run/route";
 import { runnersRoute } from "@/pages/runners/route";
-import { runsRoute } from "@/pages/runs/route";
+import { runsFolderRoute, runsRoute } from "@/pages/runs/route";
 import { sessionRoute, sharedReplayRoute } from "@/pages/session/route";
 import { settingsRoute } from "@/pages/settings/route";
 import { shareRoute } from "@/pages/share/route";
@@ -28,6 +28,7 @@ import { rootRoute } from "./root";
 // Each page adds one route here. Its code stays in its own lazy chunk.
 const routeTree = rootRoute.addChildren([
   runsRoute,
+  runsFolderRoute,
   runRoute,
   activityRoute,
   replaysRoute,
@@ -49,7 +50,6 @@ const routeTree = rootRoute.addChildren([
   toolsRoute,
   runnersRoute,
   hooksRoute,
-  formerHooksRoute,
   settingsRoute,
   outcomesRoute,
   redactionRoute,

@@ -153,7 +153,8 @@ def test_deleted_demo_comes_back_only_on_request(client: Client, local_model: No
     assert not Run.objects.filter(external_id=parcel.external_id).exists()
     assert client.get("/api/v1/tour").json()["run"] is None
 
-    wait_for_end(loading.put_in_store(restores_deleted=True))
+    loading.put_recordings(restores_deleted=True)
+    wait_for_end(loading.put_fork(restores_deleted=True))
     assert Run.objects.filter(deletion__isnull=True).count() == len(SCENARIOS) + 1
     assert set(Run.objects.values_list("revision", flat=True)) == {1}
     assert client.get("/api/v1/tour").json() == tour

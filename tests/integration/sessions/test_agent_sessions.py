@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 from django.test import Client
+from pytest_django import Settings
 
 from replay.agents import dispatch, progress
 from replay.execution import runner, task_names
@@ -74,6 +75,21 @@ def test_variables_need_a_runner_that_allows_them(client: Client, body: dict[str
         assert post(client, "/replays", {**body, **change}).status_code == 422
     shown_runners = client.get(f"/api/v1/runners?app={app}").json()["runners"]
     assert [item["env_allow"] for item in shown_runners] == [["CITY", "REGION"], ["REGION"]]
+
+
+def test_fork_follows_the_recording_where_hooks_are_to_decide(
+    client: Client, body: dict[str, Any], settings: Settings
+) -> None:
+    add_runner(Run.objects.get().app, "desk-1")
+
+    def plan(engine: str) -> tuple[str, bool]:
+        plan = post(client, "/replays/preview", {**body, "engine": engine}).json()
+        return plan["engine"], any("hooks of the server are not asked" in warning for warning in plan["warnings"])
+
+    assert plan("auto") == ("agent", False)
+    settings.HOOKS = {"gate": {"events": ["pre_tool_use"], "answer": {"action": "deny"}}}
+    assert plan("auto") == ("follow", False)
+    assert plan("agent") == ("agent", True)
 
 
 @pytest.mark.parametrize("end", ["cancel", "finish"])

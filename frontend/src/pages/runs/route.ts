@@ -25,6 +25,15 @@ export const runsRoute = createRoute({
   component: lazyRouteComponent(() => loadPart(() => import("./RunsPage")), "RunsPage"),
 });
 
+/** What is left of a run's address without its id. */
+export const runsFolderRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/runs",
+  beforeLoad: () => {
+    throw redirect({ ...paths.runs(), replace: true });
+  },
+});
+
 /** Whether there is a tour, and this visitor may replay. */
 async function isTourAvailable(): Promise<boolean> {
   try {

@@ -27,13 +27,8 @@ interface Props {
 
 /** Levels that a name is indented at most. */
 const MAX_INDENT = 8;
-/** The last two are hidden on tablets, where the others need the width. */
-const FIGURES = [
-  { title: "Similarity", className: list.figure },
-  { title: "Checks", className: list.figure },
-  { title: "Tokens", className: `${list.figure} ${classes.further}` },
-  { title: "Started", className: `${list.figure} ${classes.further}` },
-];
+/** Hidden on tablets, where the other columns need the width. */
+const FURTHER = `${list.figure} ${classes.further}`;
 
 /** One row per run, forks below their source, each with its line over the steps. */
 export function TreeTable({ runs, currentRun, selection, onChoose }: Props): ReactElement {
@@ -48,6 +43,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
   ]);
   const branches = branchesOf(runs);
   const end = lastStep(runs);
+  const hasChecks = runs.some(({ checks }) => checks && checks.length > 0);
   const answers = new Map(runs.map(({ id, answer }) => [id, answer]));
   return (
     <div className={classes.scroll} tabIndex={0} role="group" aria-label="Runs, scrollable">
@@ -63,11 +59,20 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
             <th scope="col">Steps 1–{end - 1}</th>
             <th scope="col">Outcome</th>
             <th scope="col">Answer</th>
-            {FIGURES.map(({ title, className }) => (
-              <th key={title} scope="col" className={className}>
-                {title}
+            <th scope="col" className={list.figure}>
+              Similarity
+            </th>
+            {hasChecks && (
+              <th scope="col" className={list.figure}>
+                Checks
               </th>
-            ))}
+            )}
+            <th scope="col" className={FURTHER}>
+              Tokens
+            </th>
+            <th scope="col" className={FURTHER}>
+              Started
+            </th>
             {selection && <th scope="col">Open</th>}
           </tr>
         </thead>
@@ -97,7 +102,7 @@ export function TreeTable({ runs, currentRun, selection, onChoose }: Props): Rea
                   isBelowSource
                 />
               </td>
-              <Figures run={run} />
+              <Figures run={run} hasChecks={hasChecks} />
               {selection && (
                 <td data-label="Open" className={classes.open}>
                   <Links run={run} />
@@ -144,7 +149,7 @@ function Name({ run, branches, isCurrent }: NameProps): ReactElement {
   );
 }
 
-function Figures({ run }: { run: TreeRun }): ReactElement {
+function Figures({ run, hasChecks }: { run: TreeRun; hasChecks: boolean }): ReactElement {
   const parts = [
     "Overall similarity to its source (ARS)",
     run.output_similarity !== null && `output ${score(run.output_similarity)}`,
@@ -155,14 +160,16 @@ function Figures({ run }: { run: TreeRun }): ReactElement {
       <td data-label="Similarity" className={list.figure} title={run.ars === null ? undefined : parts.join(" · ")}>
         {run.ars === null ? "–" : score(run.ars)}
       </td>
-      <td data-label="Checks" className={list.figure}>
-        <CheckSummary checks={run.checks} />
-      </td>
-      <td data-label="Tokens" className={`${list.figure} ${classes.further}`}>
+      {hasChecks && (
+        <td data-label="Checks" className={list.figure}>
+          <CheckSummary checks={run.checks} />
+        </td>
+      )}
+      <td data-label="Tokens" className={FURTHER}>
         {tokens(run.tokens_in + run.tokens_out)}
         <span className={list.sub}>{money(run.cost_usd)}</span>
       </td>
-      <td data-label="Started" className={`${list.figure} ${classes.further}`} title={fullTime(run.created_at)}>
+      <td data-label="Started" className={FURTHER} title={fullTime(run.created_at)}>
         {timeAgo(run.created_at)}
         <span className={list.sub}>{duration(run.latency_ms)}</span>
       </td>

@@ -223,6 +223,19 @@ def test_tool_that_the_sdk_reports_replaces_the_inferred_one() -> None:
     assert [step.output for step in tools] == [{"degrees": 21}, "21", None]
 
 
+def test_tool_of_an_mcp_server_is_one_step_though_the_model_knows_it_by_a_longer_name() -> None:
+    def reported(number: int, type: str, **payload: Any) -> bytes:
+        record = json.loads(event_line("r1", "s1", number, type, 1.5, {"tool_name": "get_weather", **payload}))
+        return json.dumps({**record, "actor_type": "sdk"}).encode() + b"\n"
+
+    messages = json.loads(json.dumps(conversation()).replace("get_weather", "mcp__desk__get_weather"))
+    late = start_lines(make_call({"model": "m1", "messages": messages}), limit=LIMIT)
+    report = [reported(1, "tool_called", args={"city": "Lima"}), reported(2, "tool_result", result="21")]
+    run = read_run(*report, late)
+    tools = [(step.tool_name, step.call_id) for step in run.steps if step.type is StepType.TOOL]
+    assert tools == [("get_weather", "t1")]
+
+
 def test_digest_of_a_request_needs_the_key_and_is_that_of_all_its_answer_depends_on() -> None:
     call = replace(make_call({"model": "m1"}), digest_key=b"secret")
     gemini = Operation(path="/models/g1:streamGenerateContent", api="google.generate_content", model="g1")

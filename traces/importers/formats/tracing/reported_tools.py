@@ -19,6 +19,8 @@ from traces.core.vocabulary import StepStatus, StepType
 SDK_REPORT: Final = "sdk_report"
 # The attribute with the text that the model got for the report's output.
 MODEL_TEXT: Final = "model_text"
+# Between the name of an MCP server and that of its tool, in the name that a model knows.
+_SEPARATOR: Final = "__"
 
 
 def find_inferred(events: Iterable[JSONObject]) -> set[str]:
@@ -31,7 +33,10 @@ def find_inferred(events: Iterable[JSONObject]) -> set[str]:
 
 
 def replace_inferred(steps: Sequence[RecordedStep], inferred_keys: Collection[str]) -> list[RecordedStep]:
-    """Replace inferred tool steps by the SDK's reports of the same calls: by id, else by name and arguments.
+    """Replace inferred tool steps by the reports of the same calls: by id, else by name and arguments.
+
+    A coding agent puts the name of an MCP server before those of its tools: the model knows `get_order` of the server
+    `desk` as `mcp__desk__get_order`.
 
     A report takes the key of the step that it replaces, which may have been shown already, and its call id.
     """
@@ -49,19 +54,28 @@ def _pair(guesses: Sequence[RecordedStep], reports: Sequence[RecordedStep]) -> d
     """Return the inferred steps by the keys of their reports."""
     by_id = {report.call_id: report.key for report in reports if report.call_id}
     pairs = {by_id[step.call_id]: step for step in guesses if step.call_id in by_id}
-    found_keys = {step.key for step in pairs.values()}
-    by_call: dict[str, deque[str]] = {}
-    for report in reports:
-        if report.key not in pairs:
-            by_call.setdefault(_call(report), deque()).append(report.key)
-    for step in guesses:
-        if step.key not in found_keys and (keys := by_call.get(_call(step))):
-            pairs[keys.popleft()] = step
+    for own_name in (_full_name, _name_at_server):
+        found_keys = {step.key for step in pairs.values()}
+        by_call: dict[str, deque[str]] = {}
+        for report in reports:
+            if report.key not in pairs:
+                by_call.setdefault(_call(report.tool_name, report), deque()).append(report.key)
+        for step in guesses:
+            if step.key not in found_keys and (keys := by_call.get(_call(own_name(step), step))):
+                pairs[keys.popleft()] = step
     return pairs
 
 
-def _call(step: RecordedStep) -> str:
-    return digest([step.tool_name, step.input])
+def _full_name(step: RecordedStep) -> str:
+    return step.tool_name
+
+
+def _name_at_server(step: RecordedStep) -> str:
+    return step.tool_name.rpartition(_SEPARATOR)[2]
+
+
+def _call(name: str, step: RecordedStep) -> str:
+    return digest([name, step.input])
 
 
 def _adopt(step: RecordedStep, pairs: Mapping[str, RecordedStep], *, is_report: bool) -> RecordedStep:
