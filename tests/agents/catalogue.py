@@ -55,8 +55,8 @@ def _claude_code() -> list[str]:
     folder = node.environment("claude-code-2")
     program = next(folder.glob("node_modules/@anthropic-ai/claude-code-*/claude"))
     desk = [str(environments.environment("mcp-2")), str(_CLIENTS / "agents/mcp_desk.py")]
-    command, *arguments = [*COMMAND, "mcp-shim", "--name", "desk", "--", *desk]
-    servers = {"mcpServers": {"desk": {"command": command, "args": arguments}}}
+    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", *desk]
+    servers = {"mcpServers": {"desk": {"command": shim[0], "args": shim[1:]}}}
     # A slow machine starts the server late. Requests contain the session's id and the tools' names.
     variables = {
         "CLAUDE_CONFIG_DIR": str(folder / "configuration"),
