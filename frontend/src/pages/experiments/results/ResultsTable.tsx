@@ -115,6 +115,11 @@ const columns = [
 const withChecks = helper.columns(columns);
 const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks"));
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
+/** Hidden where the window is too narrow for all: the heat map above and the diff show them. */
+const FURTHER = new Set(["ars", "tokens", "latency", "tools", "labels"]);
+
+const classOf = (column: string) =>
+  [FIGURES.has(column) && list.figure, FURTHER.has(column) && classes.further].filter(Boolean).join(" ") || undefined;
 
 /** One row per finished replay. Any two can be selected for a diff. */
 export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: Props): ReactElement {
@@ -144,7 +149,7 @@ export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: P
                     <th
                       key={header.id}
                       scope="col"
-                      className={FIGURES.has(header.column.id) ? list.figure : undefined}
+                      className={classOf(header.column.id)}
                       aria-sort={direction ? (direction === "asc" ? "ascending" : "descending") : undefined}
                     >
                       {header.column.getCanSort() ? (
@@ -170,7 +175,7 @@ export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: P
             {visible.map((row, index) => (
               <tr key={row.original.number} data-selected={index === selectedIndex}>
                 {row.getAllCells().map((cell) => (
-                  <td key={cell.id} className={FIGURES.has(cell.column.id) ? list.figure : undefined}>
+                  <td key={cell.id} className={classOf(cell.column.id)}>
                     <table.FlexRender cell={cell} />
                   </td>
                 ))}
