@@ -37,7 +37,7 @@ class Measurement:
 def main(calls: int, blocks: int) -> None:
     scratch = scratch_folder("fp-reruns-")
     results: dict[str, list[Measurement]] = defaultdict(list)
-    with _model_server() as upstream:
+    with model_server() as upstream:
         for block in range(blocks):
             rotation = block % len(TOOLS)
             for tool in (*TOOLS[rotation:], *TOOLS[:rotation]):
@@ -54,13 +54,13 @@ def _measure(tool: type[Tool], home: Path, upstream: str, calls: int) -> Measure
     direct = statistics.median(call_directly(upstream, calls))
     subject = tool(home, upstream)
     recording = subject.record(calls)
-    before = _calls_of(upstream)
+    before = calls_of(upstream)
     replay = subject.replay(calls)
     return Measurement(
         overhead_ms=statistics.median(recording) - direct,
         steps_per_s=1000 * calls / sum(replay),
         stored_bytes=subject.stored_bytes(),
-        upstream_calls=_calls_of(upstream) - before,
+        upstream_calls=calls_of(upstream) - before,
     )
 
 
@@ -80,12 +80,12 @@ def _show(results: dict[str, list[Measurement]], calls: int) -> None:
     Console(width=110).print(table)
 
 
-def _calls_of(upstream: str) -> int:
+def calls_of(upstream: str) -> int:
     return int(httpx2.get(f"{upstream}/calls", trust_env=False).json())
 
 
 @contextmanager
-def _model_server() -> Iterator[str]:
+def model_server() -> Iterator[str]:
     with subprocess.Popen(
         [sys.executable, "-m", "tests.bench.reruns.model"], stdout=subprocess.PIPE, text=True
     ) as models:

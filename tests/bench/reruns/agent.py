@@ -1,4 +1,7 @@
-"""An agent whose conversation grows with every call. It prints the milliseconds of each call as JSON."""
+"""An agent whose conversation grows with every call. It prints the milliseconds of each call as JSON.
+
+It ends with 3 if the last answer is wrong.
+"""
 
 import http.client
 import json
@@ -7,6 +10,7 @@ import sys
 import time
 from urllib.parse import urlsplit
 
+_WRONG_ANSWER = 3
 _TEXT = "Damaged goods are refunded within fourteen days. " * 20
 
 
@@ -27,6 +31,7 @@ def main(calls: int) -> None:
             sys.exit(f"call {number}: {response.status} {data[:500].decode(errors='replace')}")
         messages.append(json.loads(data)["choices"][0]["message"])
     print(json.dumps(times_ms))
+    sys.exit(_WRONG_ANSWER if "wrong" in messages[-1]["content"] else 0)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,10 @@ from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession
 
 _ENVIRONMENTS: Final = ROOT / ".make/peers"
-_AGENT: Final = (sys.executable, str(Path(__file__).parent / "agent.py"))
+AGENT: Final = (sys.executable, str(Path(__file__).parent / "agent.py"))
 _LIMIT_S: Final = 600
+# The agent ends with the second one if its answer is wrong.
+_EXIT_CODES: Final = (0, 3)
 
 
 class Tool(ABC):
@@ -54,29 +56,29 @@ class Forkpoint(Tool):
         super().__init__(home, upstream)
         # The time after which a run of the gateway is complete.
         variables = {"FORKPOINT_QUIET_S": "1", "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{upstream}/v1"}
-        self._server = Server(home / "store", "--no-demo", env=variables)
-        self._server.start()
-        self._server.stop()
-        self._empty_bytes = _size(self._server.home)
-        self._server.start()
-        self._run = ""
+        self.server = Server(home / "store", "--no-demo", env=variables)
+        self.server.start()
+        self.server.stop()
+        self._empty_bytes = _size(self.server.home)
+        self.server.start()
+        self.run_id = ""
 
     def record(self, calls: int) -> list[float]:
         result = self._agent("record", "--gateway", "--app", "bench", calls=calls)
-        self._run = next(line for line in result.stderr.splitlines() if "Recorded: " in line).rpartition("/")[2]
-        GatewaySession(self._server, "", self._run).summary()
+        self.run_id = next(line for line in result.stderr.splitlines() if "Recorded: " in line).rpartition("/")[2]
+        GatewaySession(self.server, "", self.run_id).summary()
         return _times(result.stdout)
 
     def replay(self, calls: int) -> list[float]:
-        return _times(self._agent("rerun", self._run, calls=calls).stdout)
+        return _times(self._agent("rerun", self.run_id, calls=calls).stdout)
 
     def stored_bytes(self) -> int:
-        self._server.stop()
-        return _size(self._server.home) - self._empty_bytes
+        self.server.stop()
+        return _size(self.server.home) - self._empty_bytes
 
     def _agent(self, *words: str, calls: int) -> "subprocess.CompletedProcess[str]":
-        command = [*COMMAND, *words, "--url", self._server.url, "--", *_AGENT, str(calls)]
-        return _run(command, {"FORKPOINT_HOME": str(self.home / "agent")})
+        command = [*COMMAND, *words, "--url", self.server.url, "--", *AGENT, str(calls)]
+        return run(command, {"FORKPOINT_HOME": str(self.home / "agent")})
 
 
 class Timefork(Tool):
@@ -84,19 +86,19 @@ class Timefork(Tool):
 
     def __init__(self, home: Path, upstream: str) -> None:
         super().__init__(home, upstream)
-        self._program = build_environment(_ENVIRONMENTS, self.name, ("timefork==0.3.3",)).parent / "timefork"
-        _run([self._program, "init"], self._variables, cwd=home)
+        self.program = build_environment(_ENVIRONMENTS, self.name, ("timefork==0.3.3",)).parent / "timefork"
+        run([self.program, "init"], self.variables, cwd=home)
 
     @property
-    def _variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
         return {"TIMEFORK_UPSTREAM_OPENAI": self.upstream}
 
     def record(self, calls: int) -> list[float]:
-        return _times(_run([self._program, "record", "--", *_AGENT, str(calls)], self._variables, cwd=self.home).stdout)
+        return _times(run([self.program, "record", "--", *AGENT, str(calls)], self.variables, cwd=self.home).stdout)
 
     def replay(self, calls: int) -> list[float]:
-        words = ["replay", "last", "--on-diverge", "block", "--", *_AGENT, str(calls)]
-        return _times(_run([self._program, *words], self._variables, cwd=self.home).stdout)
+        words = ["replay", "last", "--on-diverge", "block", "--", *AGENT, str(calls)]
+        return _times(run([self.program, *words], self.variables, cwd=self.home).stdout)
 
     def stored_bytes(self) -> int:
         return _size(self.home)
@@ -116,7 +118,7 @@ class Tracefork(Tool):
         if shutil.which(self.python) is None:
             raise CannotStart(f"{self.name} needs {self.python} on the PATH")
         environment = build_environment(_ENVIRONMENTS, self.name, ("tracefork==1.0.0",), python=self.python)
-        self._program = environment.parent / "tracefork"
+        self.program = environment.parent / "tracefork"
         self._tape = home / "run.tape.sqlite"
 
     def record(self, calls: int) -> list[float]:
@@ -132,14 +134,14 @@ class Tracefork(Tool):
     def _agent(self, calls: int, mode: str, *options: str) -> list[float]:
         with self._proxy(mode, *options) as port:
             address = f"http://127.0.0.1:{port}/v1"
-            return _times(_run([*_AGENT, str(calls)], {"OPENAI_BASE_URL": address}).stdout)
+            return _times(run([*AGENT, str(calls)], {"OPENAI_BASE_URL": address}).stdout)
 
     @contextmanager
     def _proxy(self, mode: str, *options: str) -> Iterator[int]:
         port = free_port()
         words = ["proxy", mode, "--tape", str(self._tape), "--port", str(port), *options]
         process = start(
-            [self._program, *words],
+            [self.program, *words],
             is_ready=lambda: _listens(port),
             stop_signal=signal.SIGINT,
             log=self.home / f"{mode}.log",
@@ -155,17 +157,17 @@ TOOLS: Final[tuple[type[Tool], ...]] = (Forkpoint, Timefork, Tracefork)
 
 def call_directly(upstream: str, calls: int) -> list[float]:
     """Run the agent without a tool; return the milliseconds of each call."""
-    return _times(_run([*_AGENT, str(calls)], {"OPENAI_BASE_URL": f"{upstream}/v1"}).stdout)
+    return _times(run([*AGENT, str(calls)], {"OPENAI_BASE_URL": f"{upstream}/v1"}).stdout)
 
 
-def _run(
+def run(
     command: Sequence[str | Path], variables: dict[str, str], *, cwd: Path = ROOT
 ) -> "subprocess.CompletedProcess[str]":
     environment = {**os.environ, "OPENAI_API_KEY": "none", "NO_PROXY": "127.0.0.1", **variables}
     result = subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=_LIMIT_S, check=False
     )
-    if result.returncode != 0:
+    if result.returncode not in _EXIT_CODES:
         raise CannotStart(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}{result.stderr[-2000:]}")
     return result
 
