@@ -34,7 +34,7 @@ export function NameCell({ row }: { row: RunRowData }): ReactElement {
               of {run.name}
             </span>
           )}
-          <Tags tags={run.tags} />
+          <Tags tags={run.tags} className={classes.tags} />
           {family && <ForkCount family={family} />}
           <Marks run={run} />
           <RevisionMark revision={run.revision} />
