@@ -109,7 +109,8 @@ def test_validator_of_the_agent_decides_the_first_fork(cockpit: Cockpit) -> None
     assert "desk-small-1" in steps
     assert fixed["cost_usd"] == 0
 
-    proof = cockpit.ask(f"/diffs/{fixed['diff']}/prove", {"budget": {"live_calls": 100}})["id"]
+    plan = cockpit.ask(f"/diffs/{fixed['diff']}/prove/preview", {})
+    proof = cockpit.ask(f"/diffs/{fixed['diff']}/prove", {"budget": {"live_calls": plan["live_calls"]}})["id"]
     wait_until(lambda: cockpit.ask(f"/proofs/{proof}")["status"] == "completed", LIMIT_S)
     findings = cockpit.ask(f"/proofs/{proof}")["findings"]
     assert (findings["verdict"], findings["confidence"]) == ("single", "high"), findings["rule"]
