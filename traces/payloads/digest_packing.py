@@ -15,7 +15,7 @@ _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK: Final = b"\x00"
 _DIGEST_AFTER_MARK: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
-_DIGITS: Final = 2 * _BYTES
+_COMMA: Final = b","
 _PART_KEY: Final = b'{"$part":"'
 _LITERAL_KEY: Final = b'{"$literal":'
 _CONTAINERS: Final = (b"{", b"[")
@@ -43,8 +43,10 @@ def unpack_with_digests(data: bytes) -> tuple[bytes, list[bytes]]:
     """Restore packed JSON text; return also the digests that it mentions, in references and in literals."""
     pieces = _DIGEST_AFTER_MARK.split(data)
     digests = pieces[1::2]
-    digits = b"".join(digests).hex().encode()
-    pieces[1::2] = [b'{"$part":"%b"}' % digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS)]
+    if digests:
+        # All at once, because a pack contains more than a hundred.
+        digits = b"".join(digests).hex(_COMMA, _BYTES).encode()
+        pieces[1::2] = (_PART_KEY + digits.replace(_COMMA, b'"},' + _PART_KEY) + b'"}').split(_COMMA)
     return b"".join(pieces), digests
 
 

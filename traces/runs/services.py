@@ -167,8 +167,13 @@ def truncate_steps(run_id: UUID, after: int) -> int:
 
 
 @without_pauses()
-def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = None) -> None:
-    """Finish a run: compute totals and provenance, and make it immutable. Does nothing for a sealed run."""
+def seal_run(
+    run_id: UUID, status: RunStatus, *, ended_at: datetime | None = None, repeats_source: bool = False
+) -> None:
+    """Finish a run: compute totals and provenance, and make it immutable. Does nothing for a sealed run.
+
+    `repeats_source`: all steps of its source were copied by `copy_steps`, and nothing else was written.
+    """
     with transaction.atomic():
         run = Run.objects.select_for_update().get(id=run_id)
         if run.sealed_at is not None:
@@ -176,7 +181,7 @@ def seal_run(run_id: UUID, status: RunStatus, *, ended_at: datetime | None = Non
         source = None if run.source_run_id is None else Run.objects.get(id=run.source_run_id)
         if source is not None:
             stored_provenance.ensure(source.id)
-        if source is not None and copy.is_copy(run, source):
+        if source is not None and (repeats_source or copy.is_copy(run, source)):
             copy.copy_edges(run, source)
             sums = copy.totals_of_copy(source)
         else:

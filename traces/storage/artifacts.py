@@ -1,6 +1,6 @@
 """Content-addressed store: each artifact is stored once, in a pack of the run that stored it first."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -30,11 +30,14 @@ _SCAN_BATCH: Final = 500
 # A purge may move an artifact to another pack between the look at its row and the look at its pack.
 _ATTEMPTS: Final = 3
 _LOST_PACK: Final = "its pack is missing"
+# Digests are cut out of one value in blocks: a step of the recursion takes longer than to cut out several.
+_BLOCK: Final = 16
 _PIECES: Final = (
-    "WITH RECURSIVE piece(start) AS (SELECT 1 UNION ALL SELECT start + 32 FROM piece WHERE start + 32 < %s) "
-    "SELECT substr(%s, start, 32) FROM piece"
+    f"WITH RECURSIVE block(start) AS (SELECT 1 UNION ALL SELECT start + {_BLOCK * 32} FROM block "
+    f"WHERE start + {_BLOCK * 32} < %s), "
+    f"piece(place) AS (VALUES {', '.join(f'({32 * number})' for number in range(_BLOCK))}) "
 )
-PlaceRow = tuple[bytes, int, int, int]  # digest, pack, start, size
+Place = tuple[int, int, int]  # pack, start, size
 _Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
 
@@ -120,15 +123,10 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
     On SQLite, the transaction itself excludes other writers.
     """
     ending = " FOR KEY SHARE OF artifact" if connection.vendor == "postgresql" else ""
-    condition, values = _is_one_of(map(digest_key, digests))
-    with connection.cursor() as cursor:
-        # Runs before every write. The ORM takes longer to build this query than the database to answer it.
-        cursor.execute(
-            "SELECT artifact.sha256, pack.owner FROM traces_artifact AS artifact "
-            f"LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id WHERE artifact.sha256 {condition}{ending}",
-            values,
-        )
-        return {key.hex(): owner for key, owner in cursor.fetchall()}
+    packs_of = "LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id"
+    # Runs before every write.
+    rows = _rows("artifact.sha256, pack.owner", {*map(digest_key, digests)}, join=packs_of, ending=ending)
+    return {key.hex(): owner for key, owner in rows}
 
 
 def present(digests: Iterable[str]) -> set[str]:
@@ -140,7 +138,7 @@ def present_keys(keys: AbstractSet[bytes]) -> AbstractSet[bytes]:
     """Return those of some digests, as stored, of which there is an artifact."""
     # In most cases all of them: to count artifacts takes a third of the time of reading their digests.
     ((count,),) = _rows("count(*)", keys)
-    return keys if count == len(keys) else {key for (key,) in _rows("sha256", keys)}
+    return keys if count == len(keys) else {key for (key,) in _rows("artifact.sha256", keys)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -228,32 +226,36 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 def places(digests: Iterable[str]) -> Iterator[packs.Member]:
     """Yield where the artifacts are that exist."""
-    for key, pack_id, start, size in place_rows(map(digest_key, digests)):
-        yield key.hex(), pack_id, start, size
+    for key, *place in _rows("artifact.sha256, pack_id, artifact.start, size", {*map(digest_key, digests)}):
+        yield key.hex(), *place
 
 
-def place_rows(keys: Iterable[bytes]) -> list[PlaceRow]:
-    """Return where the artifacts are that exist, given digests as stored."""
-    return _rows("sha256, pack_id, start, size", keys)
+def places_in_order(keys: Sequence[bytes]) -> list[Place]:
+    """Return where the artifacts are that exist, given digests as stored, in ascending order.
+
+    The database joins each column to one text: to read as many rows takes longer than to look them up.
+    """
+    concat, order = ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY artifact.sha256")
+    columns = (f"{concat}(CAST({name} AS text), ','{order})" for name in ("pack_id", "artifact.start", "size"))
+    (texts,) = _rows(", ".join(columns), keys)
+    return [*zip(*(orjson.loads(f"[{text or ''}]") for text in texts), strict=True)]
 
 
-def _rows(columns: str, keys: Iterable[bytes]) -> list[Any]:
-    """Return columns of artifacts. Raw SQL: replays look up tens of thousands of them."""
-    condition, values = _is_one_of(keys)
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {columns} FROM traces_artifact WHERE sha256 {condition}", values)
-        rows: list[Any] = cursor.fetchall()
-    return rows
+def _rows(columns: str, keys: Collection[bytes], *, join: str = "", ending: str = "") -> list[Any]:
+    """Return columns of artifacts. Raw SQL: replays look up tens of thousands of them.
 
-
-def _is_one_of(keys: Iterable[bytes]) -> tuple[str, list[Any]]:
-    """Return the condition that a digest is one of any number of others, and its values.
-
-    The database cuts their bytes into pieces: to bind each of them takes longer than the lookups. In ascending order,
-    neighbours in the index are looked up one after another.
+    The database cuts the bytes of their digests into pieces: to bind each of them takes longer than the lookups. In
+    ascending order, neighbours in the index are looked up one after another. `CROSS JOIN` keeps SQLite to this order.
     """
     data = b"".join(sorted(keys))
-    return f"IN ({_PIECES})", [len(data), data]
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"{_PIECES} SELECT {columns} FROM block CROSS JOIN piece CROSS JOIN traces_artifact AS artifact {join} "
+            f"WHERE artifact.sha256 = substr(%s, block.start + piece.place, 32){ending}",
+            [len(data), data],
+        )
+        rows: list[Any] = cursor.fetchall()
+    return rows
 
 
 class _Members(NamedTuple):

@@ -3,16 +3,17 @@
 Digests are bytes here, as in the database: to write all of them in digits would take as long as to hash the contents.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import accumulate, repeat
+from operator import add, itemgetter
 from typing import Final
 
 from traces.errors import ArtifactCorrupt
 from traces.models.digests import digest_key, digest_keys
 from traces.payloads.digest_packing import part_digests
 from traces.storage import artifacts, packs
-from traces.storage.artifacts import PlaceRow
+from traces.storage.artifacts import Place
 from traces.storage.packs import StoredPack, UnreadablePack
 
 # Places in memory: the steps of a run use neighbours in its packs, and all of them its first parts.
@@ -26,7 +27,7 @@ class Verifier:
         self._intact: set[bytes] = set()
         self._packs: set[int] = set()
         # Where intact members of these packs are, and what the packs refer to.
-        self._places: set[PlaceRow] = set()
+        self._places: dict[bytes, Place] = {}
         self._parts: set[bytes] = set()
 
     def are_whole(self, keys: Iterable[bytes]) -> bool:
@@ -36,9 +37,12 @@ class Verifier:
         """
         pending = self._parts.union(keys) - self._intact
         while pending:
-            rows = artifacts.place_rows(pending)
-            self._read_packs(rows)
-            if len(rows) < len(pending) or not self._places.issuperset(rows):
+            names = sorted(pending)
+            places = artifacts.places_in_order(names)
+            if len(places) < len(names):
+                return False
+            self._read_packs(dict(zip(map(itemgetter(0), places), zip(names, places, strict=True), strict=True)))
+            if places != [*map(self._places.get, names)]:
                 return False
             self._intact |= pending
             pending = self._parts - self._intact
@@ -46,20 +50,19 @@ class Verifier:
         self._parts.clear()
         return True
 
-    def _read_packs(self, rows: Iterable[PlaceRow]) -> None:
-        """Verify the packs of some artifacts, as far as they exist."""
+    def _read_packs(self, members: Mapping[int, tuple[bytes, Place]]) -> None:
+        """Verify packs, as far as they exist, given a member of each."""
         if len(self._places) > _MOST_PLACES:
             self._packs.clear()
             self._places.clear()
-        row_of = {row[1]: row for row in rows}
-        for pack in packs.read(sorted(row_of.keys() - self._packs)):
+        for pack in packs.read(sorted(members.keys() - self._packs)):
             self._packs.add(pack.id)
+            key, (_, _, size) = members[pack.id]
             try:
-                content, digests = packs.decode_with_digests(pack, row_of[pack.id][0].hex())
+                content, digests = packs.decode_with_digests(pack, key.hex())
             except UnreadablePack:
                 continue
-            lines = [content] if row_of[pack.id][3] == len(content) else content.split(b"\n")
-            self._places.update(_places(pack, lines))
+            self._places.update(_places(pack, [content] if size == len(content) else content.split(b"\n")))
             self._parts.update(digests)
 
 
@@ -80,12 +83,13 @@ def closure(keys: Collection[bytes]) -> set[bytes]:
     return result
 
 
-def _places(pack: StoredPack, lines: Sequence[bytes]) -> Iterator[PlaceRow]:
+def _places(pack: StoredPack, lines: Sequence[bytes]) -> Iterator[tuple[bytes, Place]]:
     """Return where a reader finds each line."""
     sizes = [*map(len, lines)]
-    starts = accumulate((size + 1 for size in sizes[:-1]), initial=0)
+    # A separator follows each line.
+    starts = accumulate(map(add, sizes, repeat(1)), initial=0)
     digests = [sha256(line).digest() for line in lines]
-    return zip(digests, repeat(pack.id), starts, sizes, strict=False)
+    return zip(digests, zip(repeat(pack.id), starts, sizes, strict=False), strict=False)
 
 
 def _part_keys(data: bytes) -> Sequence[bytes]:

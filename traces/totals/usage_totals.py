@@ -98,18 +98,24 @@ def _insertion(selection: str) -> str:
 
 
 def _selection(condition: str, *, sign: int) -> str:
-    """Return the statement that sums up the calls of some runs in the order of the columns."""
+    """Return the statement that sums up the calls of some runs in the order of the columns.
+
+    It sums up each run first, because to group steps by what is equal for all steps of a run takes twice as long.
+    """
     steps, runs = (connection.ops.quote_name(model._meta.db_table) for model in (Step, Run))
     if connection.vendor == "sqlite":
         day = "substr(COALESCE(run.started_at, run.created_at), 1, 10)"
     else:
         day = "CAST(COALESCE(run.started_at, run.created_at) AT TIME ZONE 'UTC' AS date)"
     newest = "MAX(CAST(step.run_id AS char(36)))" if sign > 0 else "''"
-    sums = ", ".join(f"{sign} * SUM({_VALUES[name]})" for name in SUMS)
+    run_sums = ", ".join(f"SUM({_VALUES[name]}) AS {name}" for name in SUMS)
+    sums = ", ".join(f"{sign} * SUM(step.{name})" for name in SUMS)
     return (
-        f"SELECT run.app, {day}, run.source, step.type, {_PROVIDER}, {_NAME}, {sums}, {newest} "
-        f"FROM {runs} AS run JOIN {steps} AS step ON step.run_id = run.id "
-        f"WHERE {condition} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') GROUP BY 1, 2, 3, 4, 5, 6"
+        f"SELECT run.app, {day}, run.source, step.type, step.provider_name, step.callee, {sums}, {newest} "
+        f"FROM {runs} AS run JOIN (SELECT step.run_id, step.type, {_PROVIDER} AS provider_name, {_NAME} AS callee, "
+        f"{run_sums} FROM {steps} AS step WHERE step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') "
+        f"AND step.run_id IN (SELECT run.id FROM {runs} AS run WHERE {condition}) GROUP BY 1, 2, 3, 4) AS step "
+        f"ON step.run_id = run.id GROUP BY 1, 2, 3, 4, 5, 6"
     )
 
 

@@ -38,6 +38,7 @@ class StepWriter:
         self._changed_containers: set[int | None] = set()
         self._skipped_steps: set[int] = set()
         self._end_kept = False
+        self._reuses_all = False
 
     def copy_before(self, fork: int) -> None:
         """Copy the steps before the fork."""
@@ -46,7 +47,7 @@ class StepWriter:
     def reuse_all(self) -> None:
         """Reuse every step, for a replay without changes."""
         session = self._row.session
-        self._end_kept = True
+        self._end_kept = self._reuses_all = True
         self._reused_steps.copy(session.fork_sequence_no, session.source_run.step_count)
 
     def follow(self, replayer: Replayer, inspect: Callable[[Event], None]) -> None:
@@ -78,7 +79,8 @@ class StepWriter:
                 session, has_changes=bool(self._changed_containers), end_kept=self._end_kept
             )
             checkpoints.redaction.mark(Run.objects.get(id=self._row.run_id))
-            traces.seal_run(self._row.run_id, run_status)
+            repeats_source = self._reuses_all and checkpoints.counts[Label.EXACT] == session.source_run.step_count
+            traces.seal_run(self._row.run_id, run_status, repeats_source=repeats_source)
             observers.run_sealed(self._row.run_id)
             self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())
             self._row.append_messages("session")
