@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-import uuid_utils
 import uuid_utils.compat
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,8 +19,3 @@ def new_id() -> UUID:
 def id_bound(time: datetime) -> UUID:
     """Return an id above those of all earlier milliseconds, and below those that follow."""
     return UUID(int=max(int((time - _EPOCH).total_seconds() * 1000), 0) << _BITS)
-
-
-def new_hex_ids(count: int) -> list[str]:
-    """Return UUIDv7s in ascending order as hexadecimal digits; making objects of them takes five times as long."""
-    return [uuid_utils.uuid7().hex for _ in range(count)]

@@ -9,6 +9,7 @@ from uuid import UUID
 import orjson
 from django.db import connection
 
+from traces.core.ids import new_id
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, Label
 from traces.ingest.step_rows import COLUMNS, Totals
@@ -24,6 +25,8 @@ _SHORT = 500
 # In a longer run, so many requests before a traced step are read.
 _BEFORE = 20
 _EDGE = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path", "evidence")
+# Digits in which any two new ids differ: time and counter. The last eight are random.
+_PREFIX = 24
 _NEW_COLUMNS = frozenset({"id", "label", "reason", "detail", "source_step"})
 # A run of which these are equal in each step repeats its source, and has its totals.
 _COMPARED_COLUMNS = (
@@ -40,39 +43,30 @@ _COPIED_COLUMNS = tuple(name for name in COLUMNS if name not in _NEW_COLUMNS)
 
 
 def copy(
-    source_run_id: UUID, run_id: UUID, first: int, ids: Sequence[str], *, label: Label, reason: str, detail: JSONObject
+    source_run_id: UUID, run_id: UUID, first: int, last: int, *, label: Label, reason: str, detail: JSONObject
 ) -> int:
-    """Copy one step per id (hex) inside the database, from sequence number `first` on; return the number of copies."""
-    detail_json = orjson.dumps(detail).decode()
-    values: list[Any] = [_uuid(run_id), label, reason, detail_json, *_new_ids(ids), first, _uuid(source_run_id)]
+    """Copy the steps `first` to `last` inside the database; return the number of copies."""
+    constants = [_uuid(run_id), label, reason, orjson.dumps(detail).decode(), new_id().hex[:_PREFIX]]
     with connection.cursor() as cursor:
-        cursor.execute(_copy_statement(), values)
+        cursor.execute(_copy_statement(), [*constants, _uuid(source_run_id), first, last])
         return int(cursor.rowcount)
 
 
 def _copy_statement() -> str:
-    """Join the new ids to the source's steps by position. The databases differ in how a list becomes a table."""
+    """Copies have the ids that begin like one new id and end with their sequence numbers."""
     names = ", ".join(
         bulk.column_names(Step, ["run", "label", "reason", "detail", "id", "source_step", *_COPIED_COLUMNS])
     )
     columns = ", ".join(f"step.{name}" for name in bulk.column_names(Step, _COPIED_COLUMNS))
     table = connection.ops.quote_name(Step._meta.db_table)
     if connection.vendor == "sqlite":
-        ids = "(SELECT key AS position, value AS id FROM json_each(%s))"
+        id = "%s || printf('%%08x', step.sequence_no)"
     else:
-        ids = "(SELECT position - 1 AS position, id FROM unnest(%s::uuid[]) WITH ORDINALITY AS list(id, position))"
-    # CROSS JOIN keeps SQLite from scanning the list once for each step.
+        id = "(%s || lpad(to_hex(step.sequence_no), 8, '0'))::uuid"
     return (
-        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, new.id, step.id, {columns} "
-        f"FROM {ids} AS new CROSS JOIN {table} AS step "
-        "WHERE step.sequence_no = new.position + %s AND step.run_id = %s"
+        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, {id}, step.id, {columns} "
+        f"FROM {table} AS step WHERE step.run_id = %s AND step.sequence_no BETWEEN %s AND %s"
     )
-
-
-def _new_ids(ids: Sequence[str]) -> list[object]:
-    if connection.vendor == "sqlite":
-        return ['["' + '","'.join(ids) + '"]']
-    return [list(ids)]
 
 
 def _uuid(value: UUID) -> UUID | str:

@@ -13,7 +13,7 @@ from django.db.models import ProtectedError
 from traces import notify
 from traces.call_index import tool_calls
 from traces.core.gc_pause import without_pauses
-from traces.core.ids import new_hex_ids, new_id
+from traces.core.ids import new_id
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, RunSource, RunStatus
@@ -150,10 +150,9 @@ def copy_steps(
     """
     if last < first:
         return 0
-    ids = new_hex_ids(last - first + 1)
     with transaction.atomic():
         _require_open(run_id)
-        count = copy.copy(source_run_id, run_id, first, ids, label=label, reason=reason, detail=detail or {})
+        count = copy.copy(source_run_id, run_id, first, last, label=label, reason=reason, detail=detail or {})
         notify.touch(f"run.{run_id}")
     return count
 

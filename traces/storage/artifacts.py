@@ -235,7 +235,9 @@ def places_in_order(keys: Sequence[bytes]) -> list[Place]:
 
     The database joins each column to one text: to read as many rows takes longer than to look them up.
     """
-    concat, order = ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY artifact.sha256")
+    concat, order = (
+        ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY artifact.sha256")
+    )
     columns = (f"{concat}(CAST({name} AS text), ','{order})" for name in ("pack_id", "artifact.start", "size"))
     (texts,) = _rows(", ".join(columns), keys)
     return [*zip(*(orjson.loads(f"[{text or ''}]") for text in texts), strict=True)]

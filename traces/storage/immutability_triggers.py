@@ -53,8 +53,8 @@ def _sqlite(rule: Rule) -> str:
     # To show a row to a trigger before it is inserted takes SQLite half as long as to insert it.
     moment = "AFTER" if rule.event == "INSERT" else "BEFORE"
     return (
-        f"CREATE TRIGGER immutable_{rule.name} {moment} {rule.event} ON {rule.table} FOR EACH ROW WHEN {rule.condition} "
-        f"BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
+        f"CREATE TRIGGER immutable_{rule.name} {moment} {rule.event} ON {rule.table} FOR EACH ROW "
+        f"WHEN {rule.condition} BEGIN SELECT RAISE(ABORT, '{rule.message}'); END"
     )
 
 

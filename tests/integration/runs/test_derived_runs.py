@@ -56,6 +56,14 @@ def test_copies_have_new_label_and_lineage() -> None:
         assert copy.detail == {}
 
 
+def test_copies_have_distinct_ids_in_their_order() -> None:
+    source = _source()
+    runs = [_fork(source, 5), _fork(source, 5)]
+    ids = [step.id for run in runs for step in queries.steps(run.id)]
+    assert ids == sorted(set(ids))
+    assert {id.version for id in ids} == {7}
+
+
 def test_full_copy_has_source_provenance() -> None:
     source = _source()
     run = _fork(source, 5)
