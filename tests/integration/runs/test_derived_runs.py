@@ -64,10 +64,11 @@ def test_copies_have_distinct_ids_in_their_order() -> None:
     assert {id.version for id in ids} == {7}
 
 
-def test_full_copy_has_source_provenance() -> None:
+@pytest.mark.parametrize("repeats_source", [True, False])
+def test_full_copy_has_source_provenance(repeats_source: bool) -> None:
     source = _source()
     run = _fork(source, 5)
-    services.seal_run(run.id, RunStatus.COMPLETED)
+    services.seal_run(run.id, RunStatus.COMPLETED, repeats_source=repeats_source)
     assert _ends(run.id) == _ends(source.id)
     sealed_run = Run.objects.get(id=run.id)
     assert (sealed_run.step_count, sealed_run.exact_count, sealed_run.tokens_in) == (5, 5, 110)

@@ -1,18 +1,22 @@
 """Verification of many artifacts: each against its name, and each pack once."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 from django.db import transaction
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from tests.support.recordings import order_run
 from traces.core.canonical import canonical_bytes, digest_bytes
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
-from traces.models import Artifact, Step
+from traces.models import Artifact, Pack, Step
 from traces.payloads.digest_packing import part_digests
 from traces.runs import services
 from traces.storage import artifacts, packs
+from traces.storage.artifacts import StoredBytes
 from traces.storage.integrity import Inspector
 from traces.storage.packs import StoredPack
 from traces.storage.verification import Verifier, closure, references
@@ -136,3 +140,86 @@ def test_loss_of_any_artifact_of_a_run_is_noticed() -> None:
             # It does not forget what it has not verified.
             assert not verifier.are_whole(roots)
             transaction.set_rollback(True)
+
+
+def stored_messages() -> list[bytes]:
+    """Store messages, and a conversation that contains them, in one pack."""
+    messages = [canonical_bytes({"role": "user", "content": f"message {number} " * 4}) for number in range(40)]
+    parts: list[JSONValue] = [reference(bytes.fromhex(digest_bytes(data))) for data in messages]
+    return store(*messages, canonical_bytes({"messages": parts}))
+
+
+def are_readable(keys: Sequence[bytes]) -> bool:
+    """True if each artifact is found and matches its name when it is read alone."""
+    names = [key.hex() for key in keys]
+    return sum(isinstance(artifact, StoredBytes) for artifact in artifacts.verify(names)) == len(keys)
+
+
+def test_flip_of_any_byte_of_a_pack_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = stored_messages()
+    (pack,) = packs.read(Pack.objects.values_list("id", flat=True))
+    data = bytes(pack.data or b"")
+    assert pack.encoding == "refszstd"
+    noticed = 0
+    for place in range(len(data)):
+        damaged = data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :]
+        monkeypatch.setattr(
+            packs, "read", lambda ids, damaged=damaged: iter([pack._replace(data=damaged)] if ids else ())
+        )
+        # A few bits have no effect on any member: those of a separator, and some of the frame's header.
+        is_readable = are_readable(keys)
+        assert is_readable or not Verifier().are_whole(keys)
+        noticed += not is_readable
+    assert noticed > 0.9 * len(data)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_truncated_pack_is_noticed(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    keys = stored_messages()
+    (pack,) = packs.read(Pack.objects.values_list("id", flat=True))
+    data = bytes(pack.data or b"")
+    monkeypatch.setattr(packs, "read", lambda ids: iter([pack._replace(data=data[: int(share * len(data))])]))
+    assert not Verifier().are_whole(keys[:1])
+
+
+@pytest.mark.parametrize("column", ["pack_id", "start", "size"])
+@pytest.mark.parametrize("bit", [0, 1, 7, 20])
+def test_flip_of_a_bit_of_a_place_is_noticed(column: str, bit: int) -> None:
+    keys = stored_messages()
+    rows = Artifact.objects.filter(sha256=keys[7].hex())
+    place = rows.values_list(column, flat=True).get()
+    # Instead of in the database, whose triggers reject it.
+    old_rows = artifacts.places_in_order(sorted(keys))
+    number = sorted(keys).index(keys[7])
+    columns = ["pack_id", "start", "size"]
+    new_place = [*old_rows[number]]
+    new_place[columns.index(column)] = place ^ 1 << bit
+    damaged = [*old_rows[:number], tuple(new_place), *old_rows[number + 1 :]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(artifacts, "places_in_order", lambda names: damaged)
+        assert not Verifier().are_whole(keys)
+    assert Verifier().are_whole(keys)
+
+
+def test_artifacts_with_exchanged_places_are_noticed() -> None:
+    keys = stored_messages()
+    first, second = (Artifact.objects.get(sha256=key.hex()) for key in keys[3:5])
+    assert first.size == second.size
+    with services.retention():
+        Artifact.objects.filter(sha256=first.sha256).update(start=second.start)
+        Artifact.objects.filter(sha256=second.sha256).update(start=first.start)
+    assert not Verifier().are_whole(keys)
+    assert [key for key, parts in references(keys).items() if parts is None] == sorted(keys[3:5])
+
+
+@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(stored=st.sets(st.integers(0, 99), max_size=70), requested=st.sets(st.integers(0, 99), max_size=70))
+def test_places_are_those_of_existing_artifacts_in_order(stored: set[int], requested: set[int]) -> None:
+    """Digests are cut out in blocks of which the last is not full."""
+    with transaction.atomic():
+        store(*(b'"%d"' % number for number in stored))
+        keys = sorted(bytes.fromhex(digest_bytes(b'"%d"' % number)) for number in requested)
+        rows = {row.sha256: (row.pack_id, row.start, row.size) for row in Artifact.objects.all()}
+        assert artifacts.places_in_order(keys) == [rows[key.hex()] for key in keys if key.hex() in rows]
+        assert artifacts.present_keys({*keys}) == {key for key in keys if key.hex() in rows}
+        transaction.set_rollback(True)

@@ -28,6 +28,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.models import Artifact, Run, Step
 from traces.payloads.lost_payloads import Loss
 from traces.payloads.splitter import Splitter
+from traces.runs import copy as step_copies
 from traces.runs import services as services_of_traces
 from traces.runs.services import record
 from traces.storage import artifacts as artifact_store
@@ -122,6 +123,20 @@ def test_steps_of_later_batches_are_never_exact(monkeypatch: pytest.MonkeyPatch)
     assert (failed.error_code, failed.error_sequence_no) == ("artifact_missing", step.sequence_no)
     limited = replay(run, budget={"max_steps": step.sequence_no - 1})
     assert (limited.error_code, limited.error_sequence_no) == ("budget_steps", step.sequence_no)
+
+
+def test_only_a_copy_without_losses_repeats_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its edges and totals are those of its source; those of other runs are computed."""
+    compared_runs: list[UUID] = []
+    monkeypatch.setattr(step_copies, "is_copy", lambda derived_run, source: bool(compared_runs.append(derived_run.id)))
+    run = record(order_desk()).run_id
+    exact = replay(run, fork=3)
+    assert exact.status == "completed_exact"
+    assert compared_runs == []
+    step = tool_step(run, "search_policy")
+    lose(step.output_ref, "flipped")
+    views = [replay(run), replay(run, entries=[GOODBYE])]
+    assert compared_runs == [view.run for view in views]
 
 
 def test_lost_inputs_are_never_exact() -> None:
