@@ -30,13 +30,15 @@ _SCAN_BATCH: Final = 500
 # A purge may move an artifact to another pack between the look at its row and the look at its pack.
 _ATTEMPTS: Final = 3
 _LOST_PACK: Final = "its pack is missing"
-# Digests are cut out of one value in blocks: a step of the recursion takes longer than to cut out several.
-_BLOCK: Final = 16
-_PIECES: Final = (
-    f"WITH RECURSIVE block(start) AS (SELECT 1 UNION ALL SELECT start + {_BLOCK * 32} FROM block "
-    f"WHERE start + {_BLOCK * 32} < %s), "
-    f"piece(place) AS (VALUES {', '.join(f'({32 * number})' for number in range(_BLOCK))}) "
-)
+# Where digests begin in a value that contains many. SQLite takes longer for a step of a recursion than for a few rows.
+_PIECES: Final = {
+    "sqlite": "(WITH RECURSIVE "
+    "block(start) AS (SELECT 1 UNION ALL SELECT start + 512 FROM block WHERE start + 512 < %s), "
+    f"piece(place) AS (VALUES {', '.join(f'({place})' for place in range(0, 512, 32))}) "
+    "SELECT block.start + piece.place AS start FROM block CROSS JOIN piece) AS piece",
+    # Of which PostgreSQL knows the number of rows, so that it plans well for few and for many.
+    "postgresql": "generate_series(1, %s, 32) AS piece(start)",
+}
 Place = tuple[int, int, int]  # pack, start, size
 _Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
@@ -252,8 +254,8 @@ def _rows(columns: str, keys: Collection[bytes], *, join: str = "", ending: str 
     data = b"".join(sorted(keys))
     with connection.cursor() as cursor:
         cursor.execute(
-            f"{_PIECES} SELECT {columns} FROM block CROSS JOIN piece CROSS JOIN traces_artifact AS artifact {join} "
-            f"WHERE artifact.sha256 = substr(%s, block.start + piece.place, 32){ending}",
+            f"SELECT {columns} FROM {_PIECES[connection.vendor]} CROSS JOIN traces_artifact AS artifact {join} "
+            f"WHERE artifact.sha256 = substr(%s, piece.start, 32){ending}",
             [len(data), data],
         )
         rows: list[Any] = cursor.fetchall()
