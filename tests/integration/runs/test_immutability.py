@@ -1,10 +1,8 @@
 """Recordings never change: the database itself rejects changes."""
 
 from datetime import UTC, datetime
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 
@@ -154,21 +152,3 @@ def test_open_run_counters_can_change() -> None:
     run = services.open_run(name="open", app="desk")
     Run.objects.filter(id=run.id).update(step_count=F("step_count") + 1, ended_at=datetime.now(UTC))
     assert Run.objects.get(id=run.id).step_count == 1
-
-
-@pytest.mark.usefixtures("run")
-def test_sqlite_checks_rows_after_their_insert() -> None:
-    if connection.vendor != "sqlite":
-        pytest.skip("PostgreSQL has other triggers")
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name, sql FROM sqlite_master WHERE name LIKE 'immutable_%' AND sql LIKE '% INSERT ON %'")
-        triggers = dict(cursor.fetchall())
-        assert "immutable_step_insert" in triggers
-        assert all(" AFTER INSERT ON " in statement for statement in triggers.values())
-        # As in older stores.
-        cursor.execute("DROP TRIGGER immutable_step_insert")
-        cursor.execute(triggers["immutable_step_insert"].replace(" AFTER ", " BEFORE "))
-        migration = import_module("traces.migrations.0004_insert_triggers")
-        migration.check_after_insert(apps, connection.schema_editor())
-        cursor.execute("SELECT sql FROM sqlite_master WHERE name = 'immutable_step_insert'")
-        assert cursor.fetchone() == (triggers["immutable_step_insert"],)
