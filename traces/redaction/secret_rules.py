@@ -179,10 +179,26 @@ CONTEXT_RULES: Final = (
 )
 
 
+# What the first look searches for where a pattern begins with any letters or digits: a random id would begin a match at
+# each of its characters, and an expression that counts on from all of them takes ten times as long.
+_HINTS: Final = {
+    "mailchimp-api-key": r"-us[0-9]",
+    "telegram-bot-api-token": r"[0-9]:[0-9A-Za-z_-]{35}",
+    "azure-secret-value": r"8Q~[0-9A-Za-z_~.-]{34}",
+    "azure-storage-account-key": r"JQQJ9[9DH][0-9A-Za-z]{26}",
+    "hashicorp-terraform-token": r"\.atlasv1\.",
+    "newrelic-credentials": r"NRAK-[0-9A-Z]{27}|NRBR-[0-9a-f]{19}|NRII-[0-9A-Za-z_-]{25}|NRJS-[0-9a-z]{19}|"
+    r"[0-9a-f]NRAL",
+}
+
+
 @cache
 def secret_rules() -> tuple[SecretRule, ...]:
     """Return all rules, the specific kinds first."""
     document: dict[str, Any] = orjson.loads(files("traces.redaction").joinpath("rules/secrets.json").read_bytes())
     names = ("kind", "title", "pattern", "boundary", "following")
-    vendor_rules = tuple(SecretRule(**{name: rule[name] for name in names}) for rule in document["rules"])
+    vendor_rules = tuple(
+        SecretRule(**{name: rule[name] for name in names}, hint=_HINTS.get(rule["kind"], ""))
+        for rule in document["rules"]
+    )
     return (*vendor_rules, *AGENT_RULES, *CONTEXT_RULES)

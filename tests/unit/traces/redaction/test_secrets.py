@@ -1,11 +1,13 @@
 """Secret detector: recall on the shapes of many vendors, and nothing in ordinary texts."""
 
 import marshal
+import re
 
 import pytest
 
 from tests.support.redactions import secrets
 from traces.redaction.findings import merge
+from traces.redaction.secret_rules import secret_rules
 from traces.redaction.secrets import is_credential_name, secret_detector
 
 _FRAMES = (
@@ -45,6 +47,13 @@ def test_vendor_secret_is_found_in_any_frame(vendor: str) -> None:
             for found in texts(text):
                 rest = rest.replace(found, "")
             assert secret.rpartition("/")[2].removeprefix("AccountKey=") not in rest, frame
+
+
+def test_first_look_begins_no_long_match_at_every_letter() -> None:
+    # At each character of a random id, an expression would begin another match, and remember all of them.
+    for rule in secret_rules():
+        beginning = (rule.hint or rule.pattern).removeprefix("(?P<value>")
+        assert not re.match(r"\[[^]]*(?:a-z|0-9)[^]]*\]\{\d", beginning), rule.kind
 
 
 @pytest.mark.parametrize("text", _ORDINARY)
