@@ -1,13 +1,13 @@
 """Store the segments of runs as they arrive. What is acknowledged is committed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Sum
 
 from traces.core.canonical import digest
@@ -21,8 +21,9 @@ from traces.redaction_policies import services as policies
 from traces.storage import bulk
 from traces.storage.compression import FAST, compress
 
-_RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", "arrived_at", "has_ended", "is_final")
-_DEFAULTS: Final = {"version": 0, "assembled_version": 0, "is_complete": False, "problem": ""}
+_STATE_COLUMNS: Final = ("version", "arrived_at", "has_ended", "is_final", "due_at")
+_DEFAULTS: Final = {"assembled_version": 0, "is_complete": False, "problem": ""}
+_RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", *_STATE_COLUMNS, *_DEFAULTS)
 _SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "checks", "data")
 
 
@@ -63,6 +64,26 @@ class NewSegment:
         return f"{self.file}:{self.offset}:".encode() if self.file else b""
 
 
+class _Earlier(NamedTuple):
+    """A recording of which segments have arrived before."""
+
+    id: UUID
+    version: int
+    assembled_version: int
+    has_ended: bool
+    is_final: bool
+    due_at: datetime | None
+    refresh_at: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Recordings:
+    """The recordings of some segments: the ids of all, and those that have segments already, by key."""
+
+    ids: Mapping[str, UUID]
+    earlier: Mapping[str, _Earlier]
+
+
 def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
     """Store segments, once each; they are committed on return. `project` is the app of their runs, or empty.
 
@@ -70,16 +91,15 @@ def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
     """
     if not segments:
         return
-    redaction = policies.redaction_of(project)
-    segments = [_redact(segment, redaction) for segment in segments]
     by_key: dict[str, list[NewSegment]] = {}
-    for segment in segments:
+    for segment in _redact(segments, policies.redaction_of(project)):
         by_key.setdefault(_key(project, segment.external_id), []).append(segment)
     now = datetime.now(UTC)
     with transaction.atomic():
-        recordings = _open_recordings(by_key, project, now)
+        recordings = _insert_recordings(by_key, project, now)
         changed_keys = _insert_segments(recordings, by_key)
-        _schedule([(recordings[key], by_key[key]) for key in changed_keys], now)
+        earlier = recordings.earlier
+        _schedule([(earlier[key], by_key[key]) for key in changed_keys if key in earlier], now)
     transaction.on_commit(wake_up.signal)
 
 
@@ -87,9 +107,7 @@ def append(part: NewSegment) -> int:
     """Store the next part of a file and return the size of the file then; raise `WrongOffset`."""
     with transaction.atomic():
         part = replace(part, external_id=_safe_id(part.external_id, ""))
-        key = _key("", part.external_id)
-        recording = _open_recordings({key: [part]}, "", datetime.now(UTC))[key]
-        size = _file_size(recording.id, part.file)
+        size = _file_size(_open_recording(part.external_id).id, part.file)
         if part.offset != size:
             raise WrongOffset(
                 f"{size} bytes of {part.file} are stored, so the next part starts there, not at {part.offset}"
@@ -123,11 +141,11 @@ def move(external_ids: Mapping[str, str], *, project: str = "") -> None:
 
 
 def _move_segments(source: Recording, target_key: str, now: datetime) -> None:
-    target = Recording.objects.select_for_update().filter(key=target_key).first()
+    target = _lock([target_key]).get(target_key)
     if target is None:
         return
-    digests = Segment.objects.filter(recording=target).values_list("digest", flat=True)
-    Segment.objects.filter(recording=source).exclude(digest__in=list(digests)).update(recording=target)
+    digests = Segment.objects.filter(recording=target.id).values_list("digest", flat=True)
+    Segment.objects.filter(recording=source).exclude(digest__in=list(digests)).update(recording=target.id)
     source.delete()
     _schedule([(target, [])], now)
 
@@ -145,11 +163,14 @@ def finalize(external_id: str, *, project: str = "") -> None:
     transaction.on_commit(wake_up.signal)
 
 
-def _redact(segment: NewSegment, redaction: Redaction) -> NewSegment:
-    records = segment_redaction.redact_data(segment.data, redaction)
-    checks = "" if segment.file else records.checks
-    external_id = redaction.redactor().text(segment.external_id)
-    return replace(segment, external_id=external_id, data=records.data, original_size=segment.size, checks=checks)
+def _redact(segments: Sequence[NewSegment], redaction: Redaction) -> Iterator[NewSegment]:
+    redactor = redaction.redactor()
+    has_safe_ids = not redactor.suspects_any(segment.external_id for segment in segments)
+    for segment in segments:
+        records = segment_redaction.redact_data(segment.data, redaction)
+        external_id = segment.external_id if has_safe_ids else redaction.redactor().text(segment.external_id)
+        checks = "" if segment.file else records.checks
+        yield replace(segment, external_id=external_id, data=records.data, original_size=segment.size, checks=checks)
 
 
 def _safe_id(external_id: str, project: str) -> str:
@@ -161,21 +182,45 @@ def _key(project: str, external_id: str) -> str:
     return digest([project, external_id])
 
 
-def _open_recordings(by_key: Mapping[str, Sequence[NewSegment]], project: str, now: datetime) -> dict[str, Recording]:
-    """Lock the recordings, in one order for all writers; create those that are missing."""
-    rows = [
-        (new_id(), key, project, by_key[key][0].external_id, now, False, False, *_DEFAULTS.values())
-        for key in sorted(by_key)
-    ]
-    bulk.insert(Recording, (*_RECORDING_COLUMNS, *_DEFAULTS), rows, ignore_conflicts=True)
-    recordings: dict[str, Recording] = {}
-    for keys in bulk.chunks(sorted(by_key)):
-        rows_of_keys = Recording.objects.select_for_update().filter(key__in=keys).order_by("key")
-        recordings |= {recording.key: recording for recording in rows_of_keys}
+def _open_recording(external_id: str) -> _Earlier:
+    """Lock a recording without a project; create it if it is missing."""
+    key = _key("", external_id)
+    row = (new_id(), key, "", external_id, 0, datetime.now(UTC), False, False, None, *_DEFAULTS.values())
+    bulk.insert(Recording, _RECORDING_COLUMNS, [row], ignore_conflicts=True)
+    return _lock([key])[key]
+
+
+def _lock(keys: Sequence[str]) -> dict[str, _Earlier]:
+    """Lock recordings, in one order for all writers; return those that exist, by key."""
+    ending = f"WHERE key IN ({', '.join(['%s'] * len(keys))}) ORDER BY key"
+    if connection.features.has_select_for_update:
+        ending += " FOR UPDATE"
+    recordings: dict[str, _Earlier] = {}
+    for key, id, *state, due_at, refresh_at in bulk.select(Recording, ("key", *_Earlier._fields), ending, sorted(keys)):
+        times = bulk.time_of(due_at), bulk.time_of(refresh_at)
+        recordings[key] = _Earlier(bulk.uuid_of(id), *state, *times)
     return recordings
 
 
-def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, Sequence[NewSegment]]) -> list[str]:
+def _insert_recordings(by_key: Mapping[str, Sequence[NewSegment]], project: str, now: datetime) -> _Recordings:
+    """Insert the recordings that are missing, as they are now, and lock the others; in one order for all writers."""
+    ids = {key: new_id() for key in sorted(by_key)}
+    rows = (_new_row(id, key, project, by_key[key], now) for key, id in ids.items())
+    earlier: dict[str, _Earlier] = {}
+    if bulk.insert(Recording, _RECORDING_COLUMNS, rows, ignore_conflicts=True) < len(ids):
+        for keys in bulk.chunks(ids):
+            earlier |= {key: recording for key, recording in _lock(keys).items() if recording.id != ids[key]}
+    return _Recordings(ids=ids | {key: recording.id for key, recording in earlier.items()}, earlier=earlier)
+
+
+def _new_row(id: UUID, key: str, project: str, segments: Sequence[NewSegment], now: datetime) -> tuple[object, ...]:
+    has_ended = any(segment.has_ended for segment in segments)
+    is_final = any(segment.is_final for segment in segments)
+    state = (1, now, has_ended, is_final, now + FIRST_LOOK)
+    return (id, key, project, segments[0].external_id, *state, *_DEFAULTS.values())
+
+
+def _insert_segments(recordings: _Recordings, by_key: Mapping[str, Sequence[NewSegment]]) -> list[str]:
     """Store the segments that are not stored yet; return the keys of the recordings that got any."""
     arrivals: dict[tuple[UUID, str], tuple[str, NewSegment, bytes]] = {}
     for key, segments in by_key.items():
@@ -183,24 +228,32 @@ def _insert_segments(recordings: Mapping[str, Recording], by_key: Mapping[str, S
             data = compress(segment.data, level=FAST)
             # Of the compressed records, because hashing takes three times as long as compressing.
             name = sha256(segment.location + data).hexdigest()
-            arrivals[recordings[key].id, name] = (key, segment, data)
+            arrivals[recordings.ids[key], name] = (key, segment, data)
+    for identity in _existing_segments(arrivals, recordings):
+        del arrivals[identity]
+    rows = ((id, name, *_values(segment), data) for (id, name), (_, segment, data) in arrivals.items())
+    bulk.insert(Segment, _SEGMENT_COLUMNS, rows)
+    return list(dict.fromkeys(key for key, _, _ in arrivals.values()))
+
+
+def _existing_segments(identities: Iterable[tuple[UUID, str]], recordings: _Recordings) -> set[tuple[UUID, str]]:
+    """Return those of some identities, recording and digest, that are stored; a new recording has none."""
+    earlier_ids = {recording.id for recording in recordings.earlier.values()}
+    candidates = [identity for identity in identities if identity[0] in earlier_ids]
     existing: set[tuple[UUID, str]] = set()
-    for identities in bulk.chunks(arrivals, bulk.CHUNK // 2):
-        ids, digests = zip(*identities, strict=True)
+    for chunk in bulk.chunks(candidates, bulk.CHUNK // 2):
+        ids, digests = zip(*chunk, strict=True)
         same = Segment.objects.filter(recording_id__in=set(ids), digest__in=set(digests))
         existing.update(same.values_list("recording_id", "digest"))
-    new = {identity: arrival for identity, arrival in arrivals.items() if identity not in existing}
-    rows = ((recording_id, name, *_values(segment), data) for (recording_id, name), (_, segment, data) in new.items())
-    bulk.insert(Segment, _SEGMENT_COLUMNS, rows)
-    return list(dict.fromkeys(key for key, _, _ in new.values()))
+    return existing.intersection(candidates)
 
 
 def _values(segment: NewSegment) -> tuple[object, ...]:
     return segment.format, segment.file, segment.size, segment.checks
 
 
-def _schedule(arrivals: Sequence[tuple[Recording, Sequence[NewSegment]]], now: datetime) -> None:
-    """Note what has arrived, and when to assemble it."""
+def _schedule(arrivals: Sequence[tuple[_Earlier, Sequence[NewSegment]]], now: datetime) -> None:
+    """Note what has arrived of earlier recordings, and when to assemble it."""
     rows = []
     for recording, segments in arrivals:
         is_pending = recording.due_at is not None and recording.version != recording.assembled_version
@@ -208,4 +261,4 @@ def _schedule(arrivals: Sequence[tuple[Recording, Sequence[NewSegment]]], now: d
         has_ended = recording.has_ended or any(segment.has_ended for segment in segments)
         is_final = recording.is_final or any(segment.is_final for segment in segments)
         rows.append((recording.version + 1, now, has_ended, is_final, due_at, recording.id))
-    bulk.update(Recording, ("version", "arrived_at", "has_ended", "is_final", "due_at"), rows)
+    bulk.update(Recording, _STATE_COLUMNS, rows)

@@ -32,7 +32,7 @@ from traces.storage.compression import decompress
 
 logger = structlog.get_logger("traces.recordings")
 # A batch is one transaction, because a commit costs more than a small run; a large one would keep writers waiting.
-_BATCH: Final = 100
+_BATCH: Final = 200
 _BATCH_BYTES: Final = 16 * 1024 * 1024
 # After that, another worker takes over the recordings of one that died.
 _LEASE: Final = timedelta(seconds=120)

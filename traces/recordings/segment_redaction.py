@@ -53,9 +53,9 @@ def redact_data(data: bytes, redaction: Redaction) -> SafeRecords:
     """Redact records before they are stored."""
     if not redaction.detectors:
         return SafeRecords(data=data)
-    redactor = redaction.redactor()
     contents = data if len(data) <= _LONG else new_content(data, _ends(data))
-    if _is_suspicious(contents, redactor):
+    if _is_suspicious(contents, redaction):
+        redactor = redaction.redactor()
         data = contents = _rewrite(data, redactor)
         if redactor.literals:
             data = contents = _rewrite(data, redactor.for_literals())
@@ -77,9 +77,9 @@ def _ends(data: bytes) -> list[int]:
     return [*accumulate(sizes)]
 
 
-def _is_suspicious(contents: bytes, redactor: Redactor) -> bool:
+def _is_suspicious(contents: bytes, redaction: Redaction | Redactor) -> bool:
     """Return whether records need a closer look."""
-    return redactor.suspects(contents) or _disguises().search(contents) is not None
+    return redaction.suspects(contents) or _disguises().search(contents) is not None
 
 
 def _rewrite(data: bytes, redactor: Redactor) -> bytes:

@@ -53,6 +53,10 @@ class Redaction:
     def redactor(self) -> "Redactor":
         return Redactor(self.policy, self.detectors, self.digester)
 
+    def suspects(self, data: bytes) -> bool:
+        """Return whether texts in any data may contain a value; a failing detector suspects all."""
+        return _may_contain_value(self.detectors, data)
+
 
 class LiteralDetector:
     """Finds values that a detector found elsewhere in the run, where their context does not give them away."""
@@ -282,13 +286,17 @@ class Redactor:
 
     def suspects(self, data: bytes) -> bool:
         """Return whether texts in any data may contain a value; a failing detector suspects all."""
-        try:
-            return self._suspects(data)
-        except Exception:  # noqa: BLE001 - what it cannot look at is then looked at text by text, and blocked
-            return True
+        return _may_contain_value(self._detectors, data)
 
     def _suspects(self, data: bytes) -> bool:
         return any(detector.suspects(data) for detector in self._detectors)
+
+
+def _may_contain_value(detectors: Iterable[Detector], data: bytes) -> bool:
+    try:
+        return any(detector.suspects(data) for detector in detectors)
+    except Exception:  # noqa: BLE001 - what it cannot look at is then looked at text by text, and blocked
+        return True
 
 
 def _with_safe_keys(value: JSONObject, members: JSONObject, redact: Callable[[str], str]) -> JSONObject:

@@ -240,3 +240,22 @@ def _queries_of_batch(names: Sequence[str]) -> int:
     with CaptureQueriesContext(connection) as queries:
         let_pass(1)
     return len(queries)
+
+
+def test_new_recordings_are_stored_without_looking_for_earlier_ones() -> None:
+    segments = [
+        NewSegment(external_id=f"run-{no}", format="forkpoint", data=lines(beginning(f"run-{no}"))) for no in range(9)
+    ]
+    with CaptureQueriesContext(connection) as queries:
+        arrivals.accept(segments)
+    tables = {"traces_recording", "traces_segment"}
+    reads = [
+        query["sql"]
+        for query in queries
+        if query["sql"].startswith("SELECT") and any(t in query["sql"] for t in tables)
+    ]
+    assert reads == []
+    # Those of which a part has arrived are looked up, and none of it is stored twice.
+    arrivals.accept([*segments, NewSegment(external_id="run-9", format="forkpoint", data=lines(beginning("run-9")))])
+    assert Segment.objects.count() == 10
+    assert set(Recording.objects.values_list("version", flat=True)) == {1}
