@@ -18,7 +18,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.parts import LITERAL, PART, MissingPart
 from traces.payloads.splitter import Splitter
-from traces.signatures.call_signatures import ModelSigner
+from traces.signatures.call_signatures import ModelSigner, SignedFields
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Roots = Callable[[Collection[str]], Mapping[str, JSONValue]]
@@ -140,7 +140,7 @@ class StoredRequests:
 class _Rest:
     """A request without its messages: signed form, and whether it equals the recording."""
 
-    signed_form: bytes
+    signed_form: SignedFields
     is_recorded: bool
 
 

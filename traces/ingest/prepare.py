@@ -84,8 +84,9 @@ class PreparedRun:
         Call once: the payloads are released afterwards, because a long run takes much memory.
         """
         numbers = _numbers(self.steps)
-        facts = [_facts(step, row, numbers) for step, row in zip(self.steps, self.rows, strict=True)]
         is_pending = self._is_traceable_later()
+        pairs = zip(self.steps, self.rows, strict=True)
+        facts = [_facts(step, row, numbers) for step, row in pairs if step.links or not is_pending]
         if is_pending:
             provenance = Provenance(edges=stated_links(facts), unexplained_inputs={})
         else:
@@ -162,9 +163,18 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
     summary = step_summaries.summarize(
         type=step.type, name=step.name, tool_name=step.tool_name, input=step.input, output=step.output
     )
-    header = header_of(step) | {"name": step_summaries.one_line(step.name, 300)}
+    input_ref = _ref(index, step, "input", step.input, splitter)
     return StepRow(
-        **header,
+        type=step.type,
+        name=step_summaries.one_line(step.name, 300),
+        status=step.status,
+        provider=step.provider,
+        model=step.model,
+        tool_name=step.tool_name,
+        call_id=step.call_id,
+        tokens_in=step.tokens_in,
+        tokens_out=step.tokens_out,
+        tokens_cached=step.tokens_cached,
         sequence_no=numbers[step.key],
         parent_no=None if step.parent is None else numbers[step.parent],
         external_id=step.key,
@@ -172,10 +182,10 @@ def _row(index: int, step: RecordedStep, numbers: dict[str, int], splitter: Spli
         reason=step.reason or "",
         started_at=step.started_at,
         duration_ms=duration,
-        input_ref=_ref(index, step, "input", step.input, splitter),
+        input_ref=input_ref,
         output_ref=splitter.split(None) if step.null_output else _ref(index, step, "output", step.output, splitter),
         attributes_ref=_ref(index, step, "attributes", step.attributes or None, splitter),
-        signature=_signature(step, splitter),
+        signature=_signature(step, input_ref, splitter),
         error=step.error.replace("\x00", "\ufffd"),
         summary=summary,
         cost_usd=None if step.cost_usd is None else step.cost_usd.quantize(_COST),
@@ -193,7 +203,7 @@ def _ref(index: int, step: RecordedStep, field: str, value: JSONValue, splitter:
         raise validate.payload_error(index, step, field, problem) from problem
 
 
-def _signature(step: RecordedStep, splitter: Splitter) -> str:
+def _signature(step: RecordedStep, input_ref: str, splitter: Splitter) -> str:
     return signature(
         type=step.type,
         name=step.name,
@@ -202,6 +212,7 @@ def _signature(step: RecordedStep, splitter: Splitter) -> str:
         model=step.model,
         tool_name=step.tool_name,
         digest_of=splitter.digest,
+        input_ref=input_ref,
     )
 
 

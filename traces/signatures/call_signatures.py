@@ -1,15 +1,16 @@
 """Signatures: the digest of everything that determines a call's answer.
 
-`sig:v1` is the SHA-256 of the canonical JSON of the call: for a model its provider, model, sampling
-parameters, tool schemas, response format and messages; for a tool its name, version and arguments; for a
-retrieval its retriever, query, top_k, filters and embedding profile; for a prompt its template id, version,
-text and variables. Fields in an ignore list, which vary without changing the request, are left out.
+`sig:v1` is the SHA-256 of the canonical JSON of the call's kind and name, and of the digest of its request. For a model
+these are its provider and model, and of the request the messages, tool schemas, sampling parameters and response
+format; for a tool its name and arguments; for a retrieval its retriever, query, top_k, filters and embedding profile;
+for a prompt its template id, version, text and variables. Fields in an ignore list, which vary without changing the
+request, are left out. The digest is that of the stored input, unless that has other fields.
 """
 
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from traces.core.canonical import canonical_bytes, digest
 from traces.core.json_access import as_object
@@ -23,6 +24,13 @@ DEFAULT_IGNORED: Final = frozenset({"metadata", "user", "request_id", "session_i
 _MODEL_FIELDS: Final = ("messages", "tools", "parameters", "response_format")
 _RETRIEVAL_FIELDS: Final = ("query", "top_k", "filters", "embedding_profile")
 _PROMPT_FIELDS: Final = ("template_id", "version", "template", "variables")
+# Of a call, what is no part of its request.
+_HEADS: Final = {
+    StepType.MODEL: ("kind", "provider", "model"),
+    StepType.TOOL: ("kind", "name"),
+    StepType.RETRIEVAL: ("kind", "retriever"),
+    StepType.PROMPT: ("kind",),
+}
 
 
 def signature(
@@ -35,43 +43,58 @@ def signature(
     tool_name: str = "",
     ignored_names: Collection[str] = DEFAULT_IGNORED,
     digest_of: Callable[[JSONValue], str] | None = None,
+    input_ref: str = "",
 ) -> str:
     """Return `sig:v1:<sha256>` of a call, or an empty text for a step type that makes no calls.
 
-    Pass a splitter's `digest` as `digest_of` if many calls share their messages.
+    Pass a splitter's `digest` as `digest_of` if many calls share their messages, and the digest of `input` if it is
+    known.
     """
     call = call_of(type=type, name=name, input=input, provider=provider, model=model, tool_name=tool_name)
     if call is None:
         return ""
     digest_of = digest_of or Splitter().digest
-    return f"{VERSION}:{digest_of(_drop_fields(call, ignored_names))}"
+    names = _HEADS[type]
+    request = input if type is StepType.TOOL else _drop_fields(_omit(call, names), ignored_names)
+    return _sign({key: call[key] for key in names}, input_ref if input_ref and request == input else digest_of(request))
+
+
+class SignedFields(NamedTuple):
+    """What the signature of a model call covers besides its messages."""
+
+    provider: str
+    model: str
+    data: bytes
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelSigner:
     """Signs model calls that share their messages: the messages are hashed once."""
 
-    # The hash of everything before the fields of one call.
+    # The hash of everything before the other fields of the request.
     prefix: Any
 
     @classmethod
     def for_messages(cls, messages: JSONValue) -> "ModelSigner":
         """Start a signer; `messages` are cut by a splitter."""
-        # Sorted by name, `kind` and `messages` are the first of the signed fields.
-        return cls(prefix=hashlib.sha256(b'{"kind":"model","messages":' + canonical_bytes(messages) + b","))
+        # Sorted by name, `messages` is the first field of a request.
+        return cls(prefix=hashlib.sha256(b'{"messages":' + canonical_bytes(messages)))
 
     @staticmethod
-    def rest(input: JSONObject, *, provider: str, model: str) -> bytes:
-        """Return the signed fields of an input except kind and messages; the input is cut by a splitter."""
-        call = call_of(type=StepType.MODEL, name="", input=input, provider=provider, model=model) or {}
-        fields = _drop_fields(call, DEFAULT_IGNORED)
-        return canonical_bytes({name: fields[name] for name in fields if name not in {"kind", "messages"}})
+    def rest(input: JSONObject, *, provider: str, model: str) -> SignedFields:
+        """Return the signed fields of a call except its messages; the input is cut by a splitter."""
+        fields = _drop_fields(_pick(input, _MODEL_FIELDS), DEFAULT_IGNORED)
+        return SignedFields(provider, model, canonical_bytes(_omit(fields, {"messages"})))
 
-    def signature(self, rest: bytes) -> str:
+    def signature(self, rest: SignedFields) -> str:
         """Return the signature of these messages with the `rest` of a call."""
         sha256 = self.prefix.copy()
-        sha256.update(rest[1:])
-        return f"{VERSION}:{sha256.hexdigest()}"
+        sha256.update(b"}" if rest.data == b"{}" else b"," + rest.data[1:])
+        return _sign({"kind": "model", "provider": rest.provider, "model": rest.model}, sha256.hexdigest())
+
+
+def _sign(head: JSONObject, request: str) -> str:
+    return f"{VERSION}:{digest({**head, 'request': request})}"
 
 
 def call_of(
@@ -105,6 +128,10 @@ def differing_fields(
 
 def _pick(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
     return {name: value[name] for name in names if value.get(name) is not None}
+
+
+def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
+    return {name: item for name, item in value.items() if name not in names}
 
 
 def _drop_fields(value: JSONObject, ignored_names: Collection[str]) -> JSONObject:

@@ -108,15 +108,16 @@ def _groups(members: Iterable[NewMember], media_type: str) -> Iterator[Sequence[
     group: list[NewMember] = []
     size = 0
     for member in members:
-        _, data = member
-        if len(data) > TARGET or media_type != JSON_TYPE or _SEPARATOR in data or b"\x00" in data:
+        data = member[1]
+        length = len(data)
+        if length > TARGET or media_type != JSON_TYPE or _SEPARATOR in data or b"\x00" in data:
             yield [member]
             continue
-        if group and size + len(data) > TARGET:
+        if group and size + length > TARGET:
             yield group
             group, size = [], 0
         group.append(member)
-        size += len(data)
+        size += length
     if group:
         yield group
 

@@ -4,7 +4,8 @@ import pytest
 
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
-from traces.signatures.call_signatures import call_of, differing_fields, signature
+from traces.payloads.splitter import Splitter
+from traces.signatures.call_signatures import ModelSigner, call_of, differing_fields, signature
 
 REQUEST: JSONObject = {
     "messages": [{"role": "user", "content": "Where is A-1042?"}],
@@ -52,6 +53,26 @@ def test_zero_and_empty_are_values() -> None:
 def test_request_ids_do_not_count() -> None:
     noisy = REQUEST | {"request_id": "r-1", "parameters": {"temperature": 0.2, "user": "u-7", "stream": True}}
     assert model_signature(noisy) == model_signature(REQUEST)
+
+
+@pytest.mark.parametrize("extra", [{}, {"request_id": "r-1"}, {"note": "x"}, {"response_format": None}])
+@pytest.mark.parametrize("parameters", [{}, {"temperature": 0.2}, {"temperature": 0.2, "user": "u-7"}])
+def test_known_digest_of_an_input_changes_no_signature(extra: JSONObject, parameters: JSONObject) -> None:
+    request = REQUEST | {"parameters": parameters} | extra
+    splitter = Splitter()
+    ref = splitter.split(request)
+    known = signature(
+        type=StepType.MODEL, name="", input=request, model="desk-1", digest_of=splitter.digest, input_ref=ref
+    )
+    assert known == signature(type=StepType.MODEL, name="", input=request, model="desk-1")
+
+
+def test_messages_are_signed_once_for_many_requests() -> None:
+    splitter = Splitter()
+    for request in (REQUEST, {"messages": REQUEST["messages"]}):
+        cut = splitter.cut(request)
+        rest = ModelSigner.rest(cut, provider="local", model="desk-1")
+        assert ModelSigner.for_messages(cut["messages"]).signature(rest) == model_signature(request)
 
 
 def test_tool_signature_covers_name_and_arguments() -> None:
