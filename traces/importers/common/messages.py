@@ -22,7 +22,7 @@ from traces.core.json_access import (
     list_or_single,
 )
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.json_reader import parse_embedded, parse_shared
 
 _ROLES: Final = {
     "human": "user",
@@ -43,6 +43,9 @@ _ROLES: Final = {
 _KNOWN_ROLES: Final = frozenset({"system", "user", "assistant", "tool", *_ROLES})
 _NORMAL_ROLES: Final = _KNOWN_ROLES - _ROLES.keys()
 _TEXT_FIELDS: Final = frozenset({"role", "content"})
+_CALL_MESSAGE_FIELDS: Final = _TEXT_FIELDS | {"tool_calls"}
+_CALL_FIELDS: Final = frozenset({"id", "type", "function"})
+_FUNCTION_FIELDS: Final = frozenset({"name", "arguments"})
 _RESULT_FIELDS: Final = _TEXT_FIELDS | {"tool_call_id"}
 _TEXT_TYPES: Final = frozenset({"text", "input_text", "output_text"})
 _CALL_TYPES: Final = frozenset({"tool_use", "tool_call", "tool-call", "function_call", "server_tool_call"})
@@ -123,7 +126,7 @@ def normalize_arguments(value: JSONValue) -> JSONValue:
     """Parse arguments; unwrap the `{args: [], kwargs}` that tracers write for decorated Python functions."""
     if value is None or value == "":
         return {}
-    arguments = parse_embedded(value)
+    arguments = parse_shared(value)
     if isinstance(arguments, dict) and arguments.keys() == {"args", "kwargs"} and arguments["args"] == []:
         return arguments["kwargs"]
     return arguments
@@ -177,6 +180,8 @@ def is_conversation_item(value: JSONValue) -> bool:
 def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if _is_normal(value):
         return [{**value}]
+    if (message := _call_message(value)) is not None:
+        return [message]
     if value.get("lc") == 1 and "kwargs" in value:
         name = as_text(as_list(value.get("id"))[-1]) if as_list(value.get("id")) else ""
         return _normalize_object({"role": name, **as_object(value["kwargs"])}, role)
@@ -203,6 +208,26 @@ def _is_normal(value: JSONObject) -> bool:
         and all(isinstance(field, str) for field in value.values())
         and value["role"] in _NORMAL_ROLES
     )
+
+
+def _call_message(value: JSONObject) -> JSONObject | None:
+    """Quick conversion of an answer with calls, as OpenAI's API has it; None only means to look closer."""
+    content, calls = value.get("content"), value.get("tool_calls")
+    is_plain = value.keys() == _CALL_MESSAGE_FIELDS and value["role"] == "assistant" and bool(calls)
+    if not is_plain or not isinstance(calls, list) or not isinstance(content, str | None):
+        return None
+    normal_calls: list[JSONValue] = []
+    for call in calls:
+        if not isinstance(call, dict) or call.keys() != _CALL_FIELDS:
+            return None
+        id, function = call["id"], call["function"]
+        if not isinstance(function, dict) or function.keys() != _FUNCTION_FIELDS or not isinstance(id, str):
+            return None
+        name, arguments = function["name"], function["arguments"]
+        if not isinstance(name, str) or not isinstance(arguments, str):
+            return None
+        normal_calls.append({"id": id, "name": name, "arguments": normalize_arguments(arguments)})
+    return {"role": "assistant", "content": content or None, "tool_calls": normal_calls}
 
 
 def _content_of_message(value: JSONObject) -> JSONValue:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
-from traces.core.canonical import NotCanonical, digest
+from traces.core.canonical import NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -175,7 +175,8 @@ class _Call(NamedTuple):
 
     name: str
     arguments: JSONObject
-    digest: str
+    # Canonical, so that equal arguments have equal bytes.
+    data: bytes
     id: str
 
 
@@ -185,8 +186,8 @@ def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep
         call = next((call for call in open_calls if call.id == step.call_id), None)
         open_calls[:] = [call for call in open_calls if call.id != step.call_id]
         return replace(step, input=call.arguments) if call and _is_text_of(step.input, call.arguments) else step
-    arguments = _digest(step.input)
-    match = next((call for call in open_calls if (call.name, call.digest) == (step.callee, arguments)), None)
+    arguments = _canonical_bytes(step.input)
+    match = next((call for call in open_calls if (call.name, call.data) == (step.callee, arguments)), None)
     if match is None:
         return step
     open_calls.remove(match)
@@ -207,7 +208,7 @@ def _calls_in(output: JSONValue) -> list[_Call]:
         _Call(
             name=as_text(call.get("name")),
             arguments=as_object(call.get("arguments")),
-            digest=_digest(call.get("arguments")),
+            data=_canonical_bytes(call.get("arguments")),
             id=as_text(call["id"]),
         )
         for call in ModelAnswer(output).calls
@@ -215,9 +216,9 @@ def _calls_in(output: JSONValue) -> list[_Call]:
     ]
 
 
-def _digest(value: JSONValue) -> str:
+def _canonical_bytes(value: JSONValue) -> bytes:
     try:
-        return digest(value)
+        return canonical_bytes(value)
     except NotCanonical as error:
         raise BadFile(error.problem, error.pointer) from error
 
@@ -342,7 +343,7 @@ def _keys(steps: Iterable[RecordedStep]) -> Iterable[str]:
 def _short_key(key: str) -> str:
     """Shorten an identifier, keeping it unique."""
     plain = key.replace("\0", "�")
-    return plain if len(plain) <= _KEY_LENGTH else f"{plain[:150]}…{_digest(plain)[:16]}"
+    return plain if len(plain) <= _KEY_LENGTH else f"{plain[:150]}…{digest_bytes(_canonical_bytes(plain))[:16]}"
 
 
 def _line(value: str, width: int) -> str:

@@ -129,6 +129,9 @@ def _request(value: JSONValue) -> JSONObject | None:
 
 def _result(value: JSONValue) -> JSONValue:
     """Return a tool's result, unwrapped from the tracer's `{output}` or, in JavaScript, `{outputs}`."""
+    # Parsed, most results would only show that they have no such member.
+    if isinstance(value, str) and value.startswith(("{", "[")) and '"output' not in value and "\\u" not in value:
+        return value
     result = parse_embedded(value)
     if isinstance(result, dict) and len(result) == 1:
         return result.get("output", result.get("outputs", value))

@@ -1,6 +1,7 @@
 """JSON from untrusted files. Every error names its location."""
 
 import json
+from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -17,6 +18,9 @@ _NINETEEN: Final = b"0" * 19
 _DIGITS_ALIKE: Final = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
 _BEFORE_NUMBERS: Final = frozenset(b" \t\r\n:,[-")
 _NOT_NUMBERS: Final = ("NaN", "Infinity", "-Infinity")
+# Short values repeat: arguments of calls, settings, and texts of a few words.
+_SHORT: Final = 1_000
+_MOST_VALUES: Final = 2_000
 _INT_RANGE: Final = range(-(2**63), 2**64)
 
 
@@ -27,9 +31,11 @@ def json_value(data: bytes) -> JSONValue:
     value, data = _parse(data)
     # With so few brackets, nothing can be nested too deep.
     is_flat = data.count(b"{") + data.count(b"[") <= MAX_DEPTH
-    keys = duplicate_keys.count(value) if is_flat else _count_keys(value, 0)
+    keys = None if is_flat else _count_keys(value, 0)
     if _may_exceed_64_bits(data):
         _check_integers(data)
+    if is_flat and duplicate_keys.are_unique(data, value):
+        return value
     if (duplicate := duplicate_keys.find(data, value, keys)) is not None:
         raise BadFile(str(duplicate), duplicate.pointer or "/")
     return value
@@ -43,6 +49,17 @@ def parse_embedded(value: JSONValue) -> JSONValue:
         return json_value(value.encode())
     except (BadFile, UnicodeEncodeError):
         return value
+
+
+def parse_shared(value: JSONValue) -> JSONValue:
+    """Like `parse_embedded`, once for short texts that repeat. Do not modify the result: it is shared.
+
+    A trace contains the arguments of a call in its answer, in each later request, in copies of both and in the call.
+    """
+    return _parse_short(value) if isinstance(value, str) and len(value) <= _SHORT else parse_embedded(value)
+
+
+_parse_short: Final = lru_cache(_MOST_VALUES)(parse_embedded)
 
 
 def require_object(value: JSONValue, location: str) -> JSONObject:

@@ -8,6 +8,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
@@ -84,7 +85,8 @@ def build_trace(trace: Trace) -> RecordedRun:
     steps = {span.span_id: _build_step(span, trace, frozenset(), reader) for span in spans}
     tool_names = called_tool_names(step.output for step in steps.values())
     for span in spans:
-        if span.name in tool_names and is_type_from_name(span, reader):
+        is_tool = steps[span.span_id].type is StepType.TOOL
+        if not is_tool and span.name in tool_names and is_type_from_name(span, reader):
             steps[span.span_id] = _build_step(span, trace, tool_names, reader)
     # Ties of time are resolved by id.
     spans.sort(key=lambda span: span.span_id)

@@ -120,15 +120,18 @@ def resource_attributes(resource: bytes) -> JSONObject:
 def span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[bytes]) -> WireSpan:
     """Decode a span. `known_copies` are the message copies of an earlier one, which requests of an agent repeat."""
     body = _SpanBody.FromString(record)
-    check_ids(body.trace_id, body.span_id, body.parent_id)
+    # Each look at a field makes an object.
+    trace_id, span_id, parent_id = body.trace_id, body.span_id, body.parent_id
+    check_ids(trace_id, span_id, parent_id)
     failed, message = _status(body.status)
     attributes, copies = _divide(list(body.attributes), known_copies)
     scope_name = _scope_name(scope)
+    key = span_id.hex()
     return WireSpan(
-        trace_id=body.trace_id.hex(),
-        span_id=body.span_id.hex(),
-        location=f"span {body.span_id.hex()}",
-        parent_id=_id(body.parent_id),
+        trace_id=trace_id.hex(),
+        span_id=key,
+        location=f"span {key}",
+        parent_id=_id(parent_id),
         name=text(body.name),
         start=check_time(body.start),
         end=check_time(body.end),

@@ -39,6 +39,13 @@ def test_duplicates_are_found_at_any_depth(
         where = ("/1" if kind == "list" else "/in") + where
     twice = duplicate_keys.find(text.encode(), orjson.loads(text))
     assert twice == duplicate_keys.DuplicateKey(key=key, pointer=where)
+    assert not duplicate_keys.are_unique(text.encode(), orjson.loads(text))
+
+
+def test_text_that_begins_with_an_escaped_colon_hides_no_duplicate_key() -> None:
+    # Written again, the text has a quote before a colon, as the lost key had.
+    with pytest.raises(BadFile, match="occurs twice"):
+        json_value(b'{"a": 1, "a": "\\u003a"}')
 
 
 def test_file_with_duplicate_key_is_rejected() -> None:

@@ -15,11 +15,11 @@ from traces.importers.common.model_calls import (
     normalize_finish_reason,
     usage_details,
 )
+from traces.importers.files.json_reader import parse_shared
 from traces.importers.formats.chats.openai_items import is_response_output, normalize_response
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.dialects.message_copies import flat_message, states
 from traces.importers.otlp.dialects.message_events import MessageEvents
-from traces.importers.otlp.dialects.request_bodies import parse
 from traces.importers.otlp.dialects.sources import Source, attribute, json_attribute
 
 _ENVELOPE: Final = frozenset({"choices", "candidates", "content"})
@@ -90,7 +90,7 @@ def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
 
 
 def _read(value: JSONValue, reason: str, *, has_one_choice: bool) -> CallAnswer:
-    value = _single_response(parse(value))
+    value = _single_response(parse_shared(value))
     if _is_response(value):
         response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
         return CallAnswer(answer=normalize_response(response), attributes=_response_attributes(response))
@@ -172,7 +172,7 @@ def _vercel_answer(attributes: Attributes) -> Source:
     )
     content, object_value, calls = (attributes.look(*group) for group in names)
     text = content if content is not None else object_value
-    value: JSONObject = {"role": "assistant", "content": text, "tool_calls": as_list(parse(calls))}
+    value: JSONObject = {"role": "assistant", "content": text, "tool_calls": as_list(parse_shared(calls))}
 
     def use() -> None:
         for group in names:
@@ -191,7 +191,7 @@ def _has_content(output: JSONObject | None, value: JSONValue) -> bool:
     calls = [as_object(call) for call in as_list(message.get("tool_calls"))]
     if message.get("content") is not None or any(call.get("arguments") for call in calls):
         return True
-    return bool(calls) and _has_arguments(parse(value))
+    return bool(calls) and _has_arguments(parse_shared(value))
 
 
 def _has_arguments(value: JSONValue) -> bool:

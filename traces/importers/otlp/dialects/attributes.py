@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.files.json_reader import parse_shared
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
 from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, are_plain_copies, differing_copies
 from traces.importers.otlp.dialects.parallel_calls import CallReader, Conversation
-from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody, parse
+from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody
 from traces.importers.otlp.wire import WireSpan
 
 
@@ -57,17 +58,17 @@ class Attributes:
                 continue
             if first is None and value != "":
                 first = value
-            if value in ("", first) or parse(value) == parse(first):
+            if value in ("", first) or parse_shared(value) == parse_shared(first):
                 self._used_names.add(name)
         return first
 
     def take_json(self, *names: str) -> JSONValue:
         """Like `take`, and parse a JSON text."""
-        return parse(self.take(*names))
+        return parse_shared(self.take(*names))
 
     def look_json(self, name: str) -> JSONValue:
         """Like `look`, and parse a JSON text."""
-        return parse(self.look(name))
+        return parse_shared(self.look(name))
 
     def body(self, name: str) -> RequestBody | None:
         """Return a request body with a list of messages, without marking it as used; None for any other value."""

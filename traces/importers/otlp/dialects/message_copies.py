@@ -8,23 +8,33 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import message_text, normalize_messages
+from traces.importers.files.json_reader import parse_shared
 from traces.importers.otlp import protobuf
 from traces.importers.otlp.dialects.indexed_names import insert, to_lists
-from traces.importers.otlp.dialects.request_bodies import parse
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
+_MOST_NAMES: Final = 4_096
 PREFIX: Final = "llm.input_messages"
 _PLAIN_NAME: Final = re.compile(
     r"llm\.(?:in|out)put_messages\.(?P<index>[0-9]{1,6})\.message\."
     r"(?:(?P<field>role|content|tool_call_id)|"
     r"tool_calls\.(?P<call>[0-9]{1,4})\.tool_call\.(?:function\.)?(?P<call_field>id|name|arguments))"
 )
+
+
+class _Place(NamedTuple):
+    """A field of the message at a position, or of one of its tool calls."""
+
+    position: int
+    field: str
+    call: int | None = None
 
 
 @dataclass(kw_only=True, slots=True)
@@ -76,19 +86,30 @@ def are_plain_copies(values: JSONObject, messages: Sequence[JSONObject]) -> bool
     False only means to look closer.
     """
     for name, value in values.items():
-        match = _PLAIN_NAME.fullmatch(name)
-        if match is None or int(match["index"]) >= len(messages):
+        place = _place_of(name)
+        if place is None or place.position >= len(messages):
             return False
-        message = messages[int(match["index"])]
-        if match["field"]:
-            if message.get(match["field"]) != value:
+        message = messages[place.position]
+        if place.call is None:
+            if message.get(place.field) != value:
                 return False
             continue
-        calls, number = as_list(message.get("tool_calls")), int(match["call"])
-        call = as_object(calls[number]) if number < len(calls) else {}
-        if call.get(match["call_field"]) != (parse(value) if match["call_field"] == "arguments" else value):
+        calls = as_list(message.get("tool_calls"))
+        call = as_object(calls[place.call]) if place.call < len(calls) else {}
+        if call.get(place.field) != (parse_shared(value) if place.field == "arguments" else value):
             return False
     return True
+
+
+# The names of short histories, which most requests have.
+@lru_cache(_MOST_NAMES)
+def _place_of(name: str) -> _Place | None:
+    """Return the place that the name of an attribute states; None if it names none."""
+    match = _PLAIN_NAME.fullmatch(name)
+    if match is None:
+        return None
+    index = int(match["index"])
+    return _Place(index, match["field"]) if match["field"] else _Place(index, match["call_field"], int(match["call"]))
 
 
 def flat_message(message: JSONObject) -> JSONObject:

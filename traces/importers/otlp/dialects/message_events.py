@@ -5,8 +5,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files.json_reader import parse_embedded
-from traces.importers.otlp.dialects.request_bodies import parse
+from traces.importers.files.json_reader import parse_embedded, parse_shared
 from traces.importers.otlp.dialects.sources import Source
 from traces.importers.otlp.wire import SpanEvent
 
@@ -69,14 +68,16 @@ def without_details(events: Sequence[SpanEvent], attributes: JSONObject) -> list
 
 def events_in_attribute(value: JSONValue) -> list[SpanEvent]:
     """Return the events that pydantic-ai's first format writes into an attribute; empty for any other value."""
-    items = [as_object(item) for item in as_list(parse(value))]
+    items = [as_object(item) for item in as_list(parse_shared(value))]
     if not all(as_text(item.get(_EVENT_NAME)) for item in items):
         return []
     return [SpanEvent(name=as_text(item[_EVENT_NAME]), time=None, body=item) for item in items]
 
 
 def _is_copy(body: JSONObject, attributes: JSONObject) -> bool:
-    return all(parse(value) == parse(attributes.get(name)) for name, value in body.items() if name != _EVENT_NAME)
+    return all(
+        parse_shared(value) == parse_shared(attributes.get(name)) for name, value in body.items() if name != _EVENT_NAME
+    )
 
 
 def _message(event: SpanEvent) -> JSONObject:

@@ -5,22 +5,22 @@ events or log records. Older OpenLLMetry versions use indexed attributes. The Ve
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_conversation_item, normalize_messages, normalize_tools
-from traces.importers.common.model_calls import Answer, Usage, model_input, system_messages
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.common.model_calls import Answer, Usage, model_input
+from traces.importers.files.json_reader import parse_embedded, parse_shared
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items
 from traces.importers.otlp.dialects.answers import extract_answer
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.dialects.message_copies import PREFIX, flat_message
 from traces.importers.otlp.dialects.message_events import MessageEvents
-from traces.importers.otlp.dialects.parameters import extract_settings, split_settings
-from traces.importers.otlp.dialects.request_bodies import RequestBody, parse
+from traces.importers.otlp.dialects.parameters import extract_settings
+from traces.importers.otlp.dialects.request_bodies import RequestBody, request_body
 from traces.importers.otlp.dialects.sources import Source, attribute, first_messages, json_attribute
 from traces.importers.otlp.dialects.tool_calls import tool_settings
 from traces.importers.otlp.dialects.usage import extract_usage
@@ -59,7 +59,7 @@ def read_model_call(attributes: Attributes, events: MessageEvents, location: str
     body = _whole_request(attributes)
     settings = extract_settings(attributes, {} if body is None else body.fields)
     if body is not None:
-        settings = settings.merge(split_settings(body.fields))
+        settings = settings.merge(body.settings)
     messages = _messages(attributes, events) if body is None else body.messages
     conversation = attributes.match_calls(messages)
     offer = _offer(attributes, body)
@@ -105,14 +105,14 @@ def _whole_request(attributes: Attributes) -> RequestBody | None:
     for name in _BODIES:
         body = attributes.body(name) or _parsed_request(attributes, name) or _listed_request(attributes, name)
         if body is not None:
-            messages = [*system_messages(body.fields), *body.messages]
+            messages = [*body.instructions, *body.messages]
             attributes.take(name)
             _drop_repeated(attributes, messages)
             attributes.drop_copies(messages)
             if body.tools:
                 attributes.take(*_TOOL_DEFINITIONS)
                 attributes.drop("llm.request.functions.", "llm.tools.")
-            return replace(body, messages=messages)
+            return body.with_messages(messages)
     return None
 
 
@@ -141,7 +141,7 @@ def _parsed_request(attributes: Attributes, name: str) -> RequestBody | None:
     messages = normalize_items(conversation) if has_calls(conversation) else normalize_messages(conversation)
     tools = normalize_tools(first_member(body, "tools", "functions") or [])
     settings = tool_settings(as_list(first_member(body, "tools", "functions")))
-    return RequestBody(messages=messages, tools=tools, fields=body, tool_settings=settings)
+    return request_body(messages, body, tools=tools, tool_settings=settings)
 
 
 def _listed_request(attributes: Attributes, name: str) -> RequestBody | None:
@@ -152,7 +152,7 @@ def _listed_request(attributes: Attributes, name: str) -> RequestBody | None:
     messages = normalize_items(items) if has_calls(items) else normalize_messages(items)
     copies = normalize_messages(_copies(attributes))
     leading = takewhile(lambda message: message["role"] == "system" and message not in messages, copies)
-    return RequestBody(messages=[*leading, *messages], tools=[], fields={})
+    return request_body([*leading, *messages], {}, tools=[], tool_settings={})
 
 
 def _messages(attributes: Attributes, events: MessageEvents) -> list[JSONObject]:
@@ -189,7 +189,7 @@ def _indexed_prompt(attributes: Attributes) -> list[JSONValue]:
 
 
 def _blocks(content: JSONValue) -> JSONValue:
-    blocks = parse(content)
+    blocks = parse_shared(content)
     return blocks if isinstance(blocks, list) and all(as_object(block).get("type") for block in blocks) else content
 
 

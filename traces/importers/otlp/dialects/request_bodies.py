@@ -7,7 +7,7 @@ one object, which lets the store recognize them by identity.
 """
 
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -17,9 +17,11 @@ from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import system_messages
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import json_value, parse_embedded
+from traces.importers.files.json_reader import json_value
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items
+from traces.importers.otlp.dialects.request_settings import Settings, split_settings
 from traces.importers.otlp.dialects.tool_calls import tool_settings
 
 # Several agents of a trace may take turns.
@@ -44,13 +46,41 @@ _decode_list: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 @step_view
 class RequestBody:
-    """The normalized messages and tools of a request, and its fields besides the messages."""
+    """The normalized messages and tools of a request, and its fields besides the messages with what they state."""
 
     messages: list[JSONObject]
     tools: list[JSONValue]
     fields: JSONObject
+    settings: Settings
+    # Messages that the fields contain.
+    instructions: list[JSONObject]
     # Settings of the tools that their schemas do not contain.
-    tool_settings: JSONObject = field(default_factory=dict)
+    tool_settings: JSONObject
+
+    def with_messages(self, messages: list[JSONObject]) -> "RequestBody":
+        """Return the body of a request that differs only in its messages."""
+        return RequestBody(
+            messages=messages,
+            tools=self.tools,
+            fields=self.fields,
+            settings=self.settings,
+            instructions=self.instructions,
+            tool_settings=self.tool_settings,
+        )
+
+
+def request_body(
+    messages: list[JSONObject], fields: JSONObject, *, tools: list[JSONValue], tool_settings: JSONObject
+) -> RequestBody:
+    """Build a body from its normalized messages and tools, and from its fields."""
+    return RequestBody(
+        messages=messages,
+        tools=tools,
+        fields=fields,
+        settings=split_settings(fields),
+        instructions=system_messages(fields),
+        tool_settings=tool_settings,
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,7 +120,7 @@ class BodyReader:
         try:
             for frame in _frames:
                 if frame.fits(text) and (messages := self._framed_messages(text, frame)) is not None:
-                    return replace(frame.body, messages=messages)
+                    return frame.body.with_messages(messages)
             return self._whole_body(text)
         except (msgspec.DecodeError, BadFile, RecursionError):
             return None
@@ -129,11 +159,11 @@ class BodyReader:
             return None
         schemas = _schemas_of(fields)
         field_bytes = {name: bytes(raw) for name, raw in fields.items()}
-        body = RequestBody(
-            messages=messages,
+        body = request_body(
+            messages,
+            {name: _field_value(data) for name, data in field_bytes.items()},
             tools=_normalize_tools(schemas),
             tool_settings=_tool_settings(schemas),
-            fields={name: _field_value(data) for name, data in field_bytes.items()},
         )
         if field_bytes == self._last_fields:
             _add_frame(text, conversation.decode(), names[0], body)
@@ -195,16 +225,8 @@ def _add_frame(text: str, conversation: str, name: str, body: RequestBody) -> No
         return
     # The same text may be an earlier field, too.
     if bytes(probe.get(name, b"")) == b"[0]":
-        frame = _Frame(head=head, tail=tail, name=name, body=replace(body, messages=[]))
+        frame = _Frame(head=head, tail=tail, name=name, body=body.with_messages([]))
         _frames = (frame, *_frames[: _MOST_FRAMES - 1])
-
-
-def parse(text: JSONValue) -> JSONValue:
-    """Parse JSON inside a text; other values are returned unchanged. Do not modify the result: it is shared."""
-    return _parse_short(text) if isinstance(text, str) and len(text) <= _SHORT else parse_embedded(text)
-
-
-_parse_short: Final = lru_cache(_MOST_VALUES)(parse_embedded)
 
 
 def _schemas_of(fields: dict[str, msgspec.Raw]) -> bytes:

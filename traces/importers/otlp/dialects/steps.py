@@ -14,7 +14,7 @@ from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.json_reader import parse_embedded, parse_shared
 from traces.importers.otlp.dialects.attributes import Attributes, TraceReader
 from traces.importers.otlp.dialects.message_events import (
     MessageEvents,
@@ -23,7 +23,6 @@ from traces.importers.otlp.dialects.message_events import (
     without_details,
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
-from traces.importers.otlp.dialects.request_bodies import parse
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
@@ -294,7 +293,7 @@ def _container(wire: WireSpan, attributes: Attributes, events: MessageEvents, ti
 
 def _first_messages(attributes: Attributes) -> JSONValue:
     """Return what a pydantic-ai agent began with: its instructions and the messages before its first answer."""
-    messages = normalize_messages(parse(attributes.look(*_PYDANTIC_MESSAGES)))
+    messages = normalize_messages(parse_shared(attributes.look(*_PYDANTIC_MESSAGES)))
     task = [*takewhile(lambda message: message.get("role") != "assistant", messages)]
     instructions = normalize_messages(attributes.look_json("gen_ai.system_instructions"), "system") if task else []
     first: list[JSONValue] = [*({**message, "role": "system"} for message in instructions), *task]

@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import SCHEMA_NAMES
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.json_reader import parse_embedded, parse_shared
 
 # What the schema of a tool states, in any API.
 _SCHEMA_FIELDS: Final = frozenset({"type", "function", "name", "description", *SCHEMA_NAMES})
@@ -38,7 +38,7 @@ def tool_arguments(value: JSONValue, schema: JSONObject) -> ToolArguments:
 
     Positional arguments get the names that the tool's schema states.
     """
-    call = as_object(parse_embedded(value))
+    call = as_object(parse_shared(value))
     if "input_str" in call:
         return _langchain_arguments(call)
     args, kwargs = call.get("args"), call.get("kwargs")

@@ -348,3 +348,19 @@ def test_parts_of_geminis_client_for_python() -> None:
         {"role": "assistant", "content": None, "tool_calls": [{"id": "", "name": "find", "arguments": {"id": 1}}]},
         {"role": "tool", "content": '{"result":"sent"}'},
     ]
+
+
+ARGUMENTS = st.sampled_from(["", "{}", '{"a": 1}', '{"args": [], "kwargs": {"b": 2}}', "[1]", "not JSON", '"text"'])
+FUNCTIONS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"name": st.sampled_from(["", "get_order"]), "arguments": ARGUMENTS | st.just({"a": 1}) | st.none()}
+)
+CALLS: st.SearchStrategy[Any] = st.fixed_dictionaries(
+    {"id": st.sampled_from(["", "call-1", 7]), "type": st.just("function"), "function": FUNCTIONS | st.none()}
+)
+
+
+@given(st.sampled_from(["assistant", "user", 1]), st.sampled_from([None, "", "text", []]), st.lists(CALLS, max_size=2))
+def test_plain_answers_with_calls_are_read_like_others(role: Any, content: Any, calls: list[Any]) -> None:
+    message: JSONObject = {"role": role, "content": content, "tool_calls": [*calls]}
+    # With a field that is no part of a message, it is no longer a plain one.
+    assert normalize_messages(message) == normalize_messages({**message, "refusal": None})
