@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx2
-
 from tests.agents.catalogue import Agent
 from tests.clients.model_server import ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 _REMOVED = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "DESK_")
@@ -96,7 +95,7 @@ class Desk:
             self.models.on_arrival = lambda number: None
 
     def get(self, path: str) -> Any:
-        response = httpx2.get(f"{self.server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
+        response = HTTP.get(f"{self.server.url}/api/v1{path}", timeout=patience_s(30))
         return response.json()
 
     def steps(self, run: str) -> list[Any]:

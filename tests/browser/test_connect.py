@@ -2,19 +2,19 @@
 
 import random
 
-import httpx2
 from playwright.sync_api import expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.support.arriving_spans import Span, model, request, root, tool
+from tests.support.http import HTTP
 from tests.support.patience import patience_ms, patience_s
 
 
 def _send(cockpit: Cockpit, span: Span) -> None:
     headers = {"Content-Type": "application/json"}
     url, limit_s = f"{cockpit.url}/v1/traces", patience_s(10)
-    httpx2.post(url, content=request(span), headers=headers, timeout=limit_s).raise_for_status()
+    HTTP.post(url, content=request(span), headers=headers, timeout=limit_s).raise_for_status()
 
 
 def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockpit) -> None:

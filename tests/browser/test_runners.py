@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 from playwright.sync_api import expect
 
@@ -17,6 +16,7 @@ from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import record, run_of
+from tests.support.http import HTTP
 from tests.support.patience import patience_ms, patience_s, wait_until
 
 StartRunner = Callable[..., "subprocess.Popen[str]"]
@@ -51,7 +51,7 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def run(server: Server) -> str:
     run = run_of(record(server, AGENTS["chat"], "plain"))
     address = f"{server.url}/api/v1/runs/{run}"
-    wait_until(lambda: httpx2.get(address, timeout=patience_s(30), trust_env=False).json()["sealed"], 30)
+    wait_until(lambda: HTTP.get(address, timeout=patience_s(30)).json()["sealed"], 30)
     return run
 
 

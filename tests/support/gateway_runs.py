@@ -12,6 +12,7 @@ import httpx2
 
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 Python = Sequence[str]
@@ -36,14 +37,14 @@ class GatewaySession:
     def post(self, path: str, body: Any, **headers: str) -> httpx2.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         address = self.url + path
-        return httpx2.post(address, content=content, headers=headers, timeout=patience_s(60), trust_env=False)
+        return HTTP.post(address, content=content, headers=headers, timeout=patience_s(60))
 
     def summary(self) -> Any:
         """Wait until the run has ended."""
         path = f"{self.server.url}/api/v1/runs/{self.id}"
 
         def summary() -> Any:
-            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            response = HTTP.get(path, timeout=patience_s(10))
             return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
 
         return wait_until(summary, 30)
@@ -53,7 +54,7 @@ class GatewaySession:
         path = f"{self.server.url}/api/v1/runs/{self.id}/full-steps"
 
         def steps() -> Any:
-            response = httpx2.get(path, timeout=patience_s(10), trust_env=False)
+            response = HTTP.get(path, timeout=patience_s(10))
             items = response.json().get("steps", []) if response.status_code == 200 else []
             return items if len(items) >= count and all(item["status"] != "partial" for item in items) else None
 
@@ -111,12 +112,12 @@ def labels(steps: list[Any]) -> list[tuple[str, str, str]]:
 
 
 def get(server: Server, path: str) -> Any:
-    response = httpx2.get(f"{server.url}/api/v1{path}", timeout=patience_s(30), trust_env=False)
+    response = HTTP.get(f"{server.url}/api/v1{path}", timeout=patience_s(30))
     assert response.status_code == 200, response.text
     return response.json()
 
 
 def post(server: Server, path: str, body: Any) -> Any:
-    response = httpx2.post(server.url + path, json=body, timeout=patience_s(60), trust_env=False)
+    response = HTTP.post(server.url + path, json=body, timeout=patience_s(60))
     assert response.is_success, response.text
     return response.json()

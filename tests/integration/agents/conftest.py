@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.clients.model_server import ModelServer, model_server
@@ -16,6 +15,7 @@ from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import get, record, run_of
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 StartRunner = Callable[..., "subprocess.Popen[str]"]
@@ -83,7 +83,7 @@ def online(server: Server) -> list[Any]:
 
 
 def post(server: Server, path: str, body: Any = None) -> Any:
-    response = httpx2.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30), trust_env=False)
+    response = HTTP.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30))
     assert response.status_code < 300, response.text
     return response.json()
 

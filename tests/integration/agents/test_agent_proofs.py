@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.integration.agents.conftest import StartRunner, online, post
 from tests.services.server import Server
 from tests.support.gateway_runs import get, record, run_of
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, provider_server
 
@@ -118,7 +118,7 @@ def test_code_of_the_agent_turns_the_change_into_the_outcome(
     candidate = recorded(server, GENEROUS, "0.5", "50")
     diff = diff_of(server, base, candidate)
     path = f"{server.url}/api/v1/diffs/{diff}/prove"
-    refusal = httpx2.post(path, json=proof_body(), timeout=patience_s(30), trust_env=False)
+    refusal = HTTP.post(path, json=proof_body(), timeout=patience_s(30))
     assert (refusal.status_code, refusal.json()["code"]) == (409, "no_runner")
     plan = post(server, f"/diffs/{diff}/prove/preview", proof_body(live_calls=20))
     assert (plan["refusals"], plan["missing"]) == ([], [])

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from cockpit.demo.agent.scenarios import SCENARIOS
 from tests.services.server import Server
 from tests.support.command_line import Shell
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -29,8 +29,8 @@ class Cockpit:
     def ask(self, path: str, body: Any = None) -> Any:
         url = self.server.url.replace("0.0.0.0", "127.0.0.1") + f"/api/v1{path}"
         headers = {"authorization": f"Bearer {self._token}"}
-        options: Any = {"headers": headers, "timeout": patience_s(30), "trust_env": False}
-        response = httpx2.get(url, **options) if body is None else httpx2.post(url, json=body, **options)
+        options: Any = {"headers": headers, "timeout": patience_s(30)}
+        response = HTTP.get(url, **options) if body is None else HTTP.post(url, json=body, **options)
         assert response.status_code < 300, response.text
         return response.json()
 

@@ -18,6 +18,7 @@ import pytest
 from tests.faults import scenarios
 from tests.faults.deployment import ask, celery, environment, web_process
 from tests.support.command_line import COMMAND
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 
@@ -53,7 +54,7 @@ class Web:
     def call(self, path: str, text: str) -> httpx2.Response:
         """Call the model as an agent does that was started with a rerun's address."""
         contents = [{"role": "user", "parts": [{"text": text}]}] if text else []
-        return httpx2.post(self.url + path + PATH, json={"contents": contents}, timeout=patience_s(60), trust_env=False)
+        return HTTP.post(self.url + path + PATH, json={"contents": contents}, timeout=patience_s(60))
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ def deployment(gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory)
     with ExitStack() as stack:
         stack.enter_context(celery(env, home))
         headers = {"authorization": f"Bearer {token}"}
-        client = stack.enter_context(httpx2.Client(headers=headers, timeout=patience_s(30), trust_env=False))
+        client = stack.enter_context(httpx2.Client(headers=headers, timeout=patience_s(30)))
         names = ("first", "second")
         first, second = (Web(*stack.enter_context(web_process(env, home.with_name(name))), client) for name in names)
         yield Deployment(first, second, token, record(first, second))

@@ -7,11 +7,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.support.command_line import COMMAND, Shell
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -51,7 +51,7 @@ def test_server_indexes_runs_for_search(server: str, tmp_path: Path) -> None:
     [run] = Shell(tmp_path / "unused")("import", FAILED, "--url", server, "--json").json["runs"]
 
     def find_hits() -> list[dict[str, Any]]:
-        response = httpx2.get(f"{server}/api/v1/runs", params={"q": "refund"}, timeout=patience_s(10))
+        response = HTTP.get(f"{server}/api/v1/runs", params={"q": "refund"}, timeout=patience_s(10))
         hits: list[dict[str, Any]] = response.json()["hits"]
         return hits
 

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-import httpx2
 import pytest
 
 from tests.services.server import Server
 from tests.support import importing_fixtures as fixtures
 from tests.support.command_line import Shell
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import codex
@@ -19,7 +19,7 @@ def _runs(server: Server, steps: int) -> list[dict[str, object]]:
     """Return the runs once one of them has this many steps."""
 
     def look() -> list[dict[str, object]]:
-        runs: list[dict[str, object]] = httpx2.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
+        runs: list[dict[str, object]] = HTTP.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
         return runs if any(run["steps"] == steps for run in runs) else []
 
     return wait_until(look, 20)

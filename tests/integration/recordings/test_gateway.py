@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -17,6 +16,7 @@ from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, ProviderServer, Respond, provider_server
 
@@ -73,7 +73,7 @@ def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest
 
 
 def open_session(server: Server) -> GatewaySession:
-    response = httpx2.post(f"{server.url}/api/v1/gateway/sessions", json={"app": "desk"}, trust_env=False)
+    response = HTTP.post(f"{server.url}/api/v1/gateway/sessions", json={"app": "desk"})
     assert response.status_code == 201
     return GatewaySession(server, server.url + response.json()["path"], response.json()["run"])
 
@@ -177,7 +177,7 @@ def test_gemini_is_recorded(session: GatewaySession, gemini: ProviderServer) -> 
 
 def test_answers_pass_byte_for_byte(session: GatewaySession, models: ModelServer) -> None:
     body = {"model": "m1", "messages": [], "stream": True}
-    direct = httpx2.post(f"{models.url}/v1/chat/completions", json=body, trust_env=False)
+    direct = HTTP.post(f"{models.url}/v1/chat/completions", json=body)
     answer = session.post("/openai/chat/completions", body)
     assert answer.content == direct.content
     assert answer.headers["content-type"] == direct.headers["content-type"]
@@ -273,7 +273,7 @@ def test_live_answer_of_a_fork_streams_and_is_stored_when_the_agent_hangs_up(
 
 
 def post(server: Server, path: str, body: Any) -> Any:
-    response = httpx2.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30), trust_env=False)
+    response = HTTP.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30))
     assert response.status_code < 300, response.text
     return response.json() if response.content else None
 
@@ -313,11 +313,11 @@ def test_malformed_request_gets_the_answer_of_the_provider(session: GatewaySessi
 
 
 def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
-    assert httpx2.head(f"{session.url}/anthropic", trust_env=False).status_code == 200
-    assert httpx2.get(f"{session.url}/openai/v1/models", trust_env=False).json()["object"] == "list"
+    assert HTTP.head(f"{session.url}/anthropic").status_code == 200
+    assert HTTP.get(f"{session.url}/openai/v1/models").json()["object"] == "list"
     unknown = session.post("/openai/v1/files", {})
     assert (unknown.status_code, unknown.headers["x-should-retry"]) == (404, "false")
-    foreign = httpx2.post(f"{session.server.url}/gateway/nonsense/anthropic/v1/messages", json={}, trust_env=False)
+    foreign = HTTP.post(f"{session.server.url}/gateway/nonsense/anthropic/v1/messages", json={})
     assert (foreign.status_code, foreign.json()["type"]) == (401, "error")
 
 

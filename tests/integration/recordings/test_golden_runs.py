@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import httpx2
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
@@ -16,6 +15,7 @@ from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import record, run_of
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -52,7 +52,7 @@ def golden(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def bundle() -> bytes | None:
         """Return the bundle as soon as the run is complete."""
         export = f"{server.url}/api/v1/bundles/export"
-        response = httpx2.post(export, json={"run": run}, timeout=patience_s(60), trust_env=False)
+        response = HTTP.post(export, json={"run": run}, timeout=patience_s(60))
         return response.content if response.status_code == 200 else None
 
     (folder / "weather.zip").write_bytes(wait_until(bundle, 30))
@@ -90,7 +90,7 @@ def test_difference_fails_until_it_is_accepted(
     annotation = f"::error file={golden}/weather.zip,title=Golden run::the agent differs from step 1 at /messages/0"
     assert f"{annotation}" in change.stdout
     [diff] = {line.removeprefix("  diff: ") for line in change.stdout.splitlines() if line.startswith("  diff: ")}
-    report = httpx2.get(diff.replace("/diffs/", "/api/v1/diffs/"), trust_env=False).json()
+    report = HTTP.get(diff.replace("/diffs/", "/api/v1/diffs/")).json()
     [page] = (tmp_path / "pages").iterdir()
     assert (report["base"]["status"], report["candidate"]["status"]) == ("completed", "failed")
     assert report["id"] in page.name
@@ -125,7 +125,7 @@ def test_calibration_with_an_agent_lets_its_calls_match(server: Server, models: 
     assert [rule["pointer"] for rule in document["accepted"]["rules"]] == ["/parameters/nonce"]
 
     def is_ready() -> bool:
-        lists = httpx2.get(f"{server.url}/api/v1/ignore-lists", trust_env=False).json()["lists"]
+        lists = HTTP.get(f"{server.url}/api/v1/ignore-lists").json()["lists"]
         return any(entry["ready_at"] for entry in lists)
 
     wait_until(is_ready, 30)

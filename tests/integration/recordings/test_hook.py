@@ -6,13 +6,13 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.clients.model_server import model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -34,7 +34,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def post(server: Server, path: str, body: Any) -> Any:
-    response = httpx2.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30), trust_env=False)
+    response = HTTP.post(f"{server.url}/api/v1{path}", json=body, timeout=patience_s(30))
     assert response.status_code < 300, response.text
     return response.json() if response.content else None
 

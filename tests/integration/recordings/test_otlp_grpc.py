@@ -8,7 +8,6 @@ from threading import Timer
 from typing import Any
 
 import grpc
-import httpx2
 import pytest
 from django.core.cache import cache
 from google.rpc.error_details_pb2 import RetryInfo
@@ -27,6 +26,7 @@ from tests.services.processes import free_port
 from tests.services.server import Server
 from tests.support.arriving_spans import model, protobuf, request, root, tool
 from tests.support.assembler_time import let_pass
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from traces.collectors.back_pressure import slot
 from traces.core.vocabulary import RunStatus
@@ -205,5 +205,5 @@ def test_server_that_is_killed_loses_nothing_acknowledged(tmp_path: Path) -> Non
 
 
 def _step_counts(server: Server) -> list[int]:
-    runs = httpx2.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
+    runs = HTTP.get(f"{server.url}/api/v1/runs", timeout=patience_s(10)).json()["runs"]
     return [run["steps"] for run in runs]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.services.server import Server
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -46,7 +46,7 @@ def run_agent(url: str, home: Path) -> list[str]:
 
 def stored_run(server: Server, id: str) -> Any:
     def summary() -> Any:
-        response = httpx2.get(f"{server.url}/api/v1/runs/{id}", timeout=patience_s(10))
+        response = HTTP.get(f"{server.url}/api/v1/runs/{id}", timeout=patience_s(10))
         return response.json() if response.status_code == 200 and response.json()["status"] != "running" else None
 
     return wait_until(summary, 30)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.services.server import Server
 from tests.support.arriving_spans import model, request, root, tool
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -28,7 +29,7 @@ def _pieces(body: bytes) -> Iterator[bytes]:
 
 
 def _post(server: Server, path: str, body: bytes) -> httpx2.Response:
-    return httpx2.post(
+    return HTTP.post(
         f"{server.url}{path}",
         content=_pieces(body),
         headers={"Content-Type": "application/json"},
@@ -45,7 +46,7 @@ def test_spans_are_recorded(server: Server, trace: str, padding: int) -> None:
 
 
 def _run(server: Server, trace: str) -> dict[str, int] | None:
-    response = httpx2.get(f"{server.url}/api/v1/runs/{trace}", timeout=patience_s(10))
+    response = HTTP.get(f"{server.url}/api/v1/runs/{trace}", timeout=patience_s(10))
     summary: dict[str, int] = response.json()
     return summary if response.status_code == 200 else None
 

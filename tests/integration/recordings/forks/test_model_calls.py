@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx2
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
@@ -32,6 +31,7 @@ from tests.support.gateway_runs import (
     run_agent,
     run_of,
 )
+from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
 pytestmark = pytest.mark.own_store
@@ -161,7 +161,7 @@ def blocks(server: Server, run: str, model: str, budget: Any) -> list[str]:
     for text in ("Time?", "Date?"):
         body = {"model": model, "messages": [{"role": "user", "content": text}]}
         address = f"{server.url}{session['path']}/openai/v1/chat/completions"
-        response = httpx2.post(address, json=body, timeout=patience_s(60), trust_env=False)
+        response = HTTP.post(address, json=body, timeout=patience_s(60))
         assert response.headers.get("x-should-retry") == (None if response.is_success else "false")
         problem = response.json().get("error", {}).get("message", "")
         problems.append(problem.removeprefix(f"Forkpoint's gateway: rerun {session['id']}: "))

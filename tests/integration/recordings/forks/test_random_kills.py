@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from forkpoint.bootstrap.gateway import Server as Address
@@ -22,6 +21,7 @@ from forkpoint.confinement.limits import Confinement
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.gateway_runs import LIVE, GatewaySession, get, labels, post
+from tests.support.http import HTTP
 from tests.support.patience import patience_s
 
 pytestmark = pytest.mark.own_store
@@ -115,7 +115,7 @@ def operator(server: Server, rerun: str) -> Iterator[None]:
                 outcome = {"action": "run"} if question["may_run"] else {"action": "answer", "output": "sent"}
                 number = {"sequence_no": question["sequence_no"]}
                 address = f"{server.url}/api/v1/reruns/{rerun}/questions"
-                response = httpx2.post(address, json={**number, **outcome}, timeout=patience_s(30), trust_env=False)
+                response = HTTP.post(address, json={**number, **outcome}, timeout=patience_s(30))
                 # Of a start that has been killed meanwhile.
                 assert response.status_code in (200, 409), response.text
 

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
@@ -28,6 +27,7 @@ from tests.support.gateway_runs import (
     run_agent,
     run_of,
 )
+from tests.support.http import HTTP
 from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
@@ -65,7 +65,7 @@ def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServe
     assert labels(fork.steps(10)) == [*first_steps, LIVE, ANSWERED_TOOL, ANSWERED_TOOL, LIVE, ANSWERED_TOOL, LIVE]
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "refusal"]
     review = {"decisions": [{"name": "get_time", "safe": True}]}
-    assert httpx2.put(f"{server.url}/api/v1/tools", json=review, trust_env=False).status_code == 200
+    assert HTTP.put(f"{server.url}/api/v1/tools", json=review).status_code == 200
     assert [decision(server, run, name) for name in ("get_weather", "get_time")] == ["refusal", "run"]
 
 
@@ -186,13 +186,13 @@ def test_operator_decides_about_calls_that_are_not_recorded(server: Server, run:
     post(server, f"/api/v1/reruns/{id}/resume", {})
     old_process = {"type": "tool", "name": "send_letter", "arguments": {"city": "Oslo"}, "call": "Oslo"}
     address = f"{server.url}/api/v1/reruns/{id}/tools"
-    assert httpx2.post(address, json=old_process, trust_env=False).status_code == 409
+    assert HTTP.post(address, json=old_process).status_code == 409
     assert ask("Bern", "again")["output"] == {"sent": 1}
     assert ask("Rome", "again-2")["decision"] == "ask"
     [rome] = get(server, f"/reruns/{id}/questions")["questions"]
     assert ("which ran before the agent was started again" in rome["text"], rome["may_run"]) == (True, False)
     body = {"sequence_no": rome["sequence_no"], "action": "run"}
-    assert httpx2.post(server.url + questions, json=body, trust_env=False).status_code == 409
+    assert HTTP.post(server.url + questions, json=body).status_code == 409
 
 
 def test_operator_is_asked_on_the_terminal(server: Server, models: ModelServer, tmp_path: Path) -> None:
@@ -229,6 +229,6 @@ def runs_of(server: Server, app: str) -> list[str]:
 def decision(server: Server, run: str, tool: str) -> str:
     """Return what becomes of a call that is not in the recording."""
     reruns = f"{server.url}/api/v1/reruns"
-    id = httpx2.post(reruns, json={"run": run}, trust_env=False).json()["id"]
+    id = HTTP.post(reruns, json={"run": run}).json()["id"]
     question = {"type": "tool", "name": tool, "arguments": {"city": "Bern"}}
-    return str(httpx2.post(f"{reruns}/{id}/tools", json=question, trust_env=False).json()["decision"])
+    return str(HTTP.post(f"{reruns}/{id}/tools", json=question).json()["decision"])
