@@ -1,6 +1,12 @@
-"""Agents that know nothing of Forkpoint: two turns of tool calls through the client of each API, plain or streamed."""
+"""Agents that know nothing of Forkpoint: two turns of tool calls in each API, plain or streamed.
 
-AGENTS = {
+Importing a client library takes ten times as long as everything else that these agents do, so only `CLIENT_AGENTS` use
+one. The others send the same requests on their own.
+"""
+
+from typing import Final
+
+CLIENT_AGENTS: Final = {
     "chat": """
 import json, openai, sys
 stream = sys.argv[1] == "stream"
@@ -67,20 +73,122 @@ print(message.content[0].text)
 """,
 }
 
-# Embeds a text as often as it is asked to and counts tokens before it asks a model.
-SEARCH_AGENT = """
-import anthropic, openai, sys
-client = openai.OpenAI()
-vectors = [client.embeddings.create(model="e1", input=sys.argv[1]).data[0].embedding for _ in range(int(sys.argv[2]))]
-messages = [{"role": "user", "content": "How many?"}]
-count = anthropic.Anthropic().messages.count_tokens(model="m1", messages=messages).input_tokens
-messages = [{"role": "user", "content": f"{vectors[-1]} {count}"}]
-print(client.chat.completions.create(model="m1", messages=messages).choices[0].message.content)
+_ASK: Final = """
+import json, os, sys, urllib.error, urllib.request
+
+def ask(address, body, **headers):
+    headers = {"content-type": "application/json", **headers}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    try:
+        with urllib.request.urlopen(request) as response:
+            if not body.get("stream"):
+                return json.load(response)
+            return [json.loads(line[6:]) for line in response if line.startswith(b"data: {")]
+    except urllib.error.HTTPError as error:
+        sys.exit(f"HTTP {error.code}: {json.load(error)['error']['message']}")
+
+def ask_openai(path, body):
+    key = os.environ["OPENAI_API_KEY"]
+    return ask(f"{os.environ['OPENAI_BASE_URL']}/{path}", body, authorization=f"Bearer {key}")
+
+def ask_anthropic(path, body):
+    headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
+    return ask(f"{os.environ['ANTHROPIC_BASE_URL']}/v1/{path}", body, **headers)
 """
 
+AGENTS: Final = {
+    "chat": _ASK
+    + """
+def joined(events):
+    message = {"role": "assistant", "content": "", "tool_calls": []}
+    calls = message["tool_calls"]
+    for event in events:
+        for choice in event["choices"]:
+            message["content"] += choice["delta"].get("content") or ""
+            for delta in choice["delta"].get("tool_calls", []):
+                if delta["index"] == len(calls):
+                    # The client's own answers have the index, too.
+                    calls.append({**delta, "function": {**delta["function"]}})
+                else:
+                    calls[delta["index"]]["function"]["arguments"] += delta["function"]["arguments"]
+    return {name: value for name, value in message.items() if value}
+
+stream = {"stream": True, "stream_options": {"include_usage": True}} if sys.argv[1] == "stream" else {}
+tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+         for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    answer = ask_openai("chat/completions", {"model": "m1", "messages": messages, "tools": tools, **stream})
+    message = joined(answer) if stream else answer["choices"][0]["message"]
+    messages.append({name: value for name, value in message.items() if value is not None})
+    if not message.get("tool_calls"):
+        break
+    messages += [{"role": "tool", "tool_call_id": call["id"], "content": "fine"} for call in message["tool_calls"]]
+print(message["content"])
+""",
+    "responses": _ASK
+    + """
+stream = {"stream": True} if sys.argv[1] == "stream" else {}
+tools = [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
+         for name in ("get_weather", "get_time")]
+items = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    answer = ask_openai("responses", {"model": "m1", "input": items, "tools": tools, **stream})
+    output = (answer[-1]["response"] if stream else answer)["output"]
+    calls = [item for item in output if item["type"] == "function_call"]
+    if not calls:
+        break
+    items += [{name: call[name] for name in ("type", "call_id", "name", "arguments")} for call in calls]
+    items += [{"type": "function_call_output", "call_id": call["call_id"], "output": "fine"} for call in calls]
+print(output[0]["content"][0]["text"])
+""",
+    "anthropic": _ASK
+    + """
+def joined(events):
+    blocks, texts = [], []
+    for event in events:
+        if event["type"] == "content_block_start":
+            blocks.append(event["content_block"])
+            texts.append("")
+        if event["type"] == "content_block_delta":
+            texts[-1] += event["delta"].get("partial_json") or event["delta"].get("text") or ""
+    return [{**block, **({"text": text} if block["type"] == "text" else {"input": json.loads(text)})}
+            for block, text in zip(blocks, texts)]
+
+stream = {"stream": True} if sys.argv[1] == "stream" else {}
+tools = [{"name": name, "input_schema": {"type": "object"}} for name in ("get_weather", "get_time")]
+messages = [{"role": "user", "content": "Weather and time?"}]
+while True:
+    body = {"model": "m1", "max_tokens": 100, "messages": messages, "tools": tools, **stream}
+    answer = ask_anthropic("messages", body)
+    content = joined(answer) if stream else answer["content"]
+    messages.append({"role": "assistant", "content": content})
+    calls = [block for block in content if block["type"] == "tool_use"]
+    if not calls:
+        break
+    messages.append({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": call["id"], "content": "fine"} for call in calls]})
+print(content[0]["text"])
+""",
+}
+
+# Embeds a text as often as it is asked to and counts tokens before it asks a model.
+SEARCH_AGENT: Final = (
+    _ASK
+    + """
+vectors = [ask_openai("embeddings", {"model": "e1", "input": sys.argv[1]})["data"][0]["embedding"]
+           for _ in range(int(sys.argv[2]))]
+messages = [{"role": "user", "content": "How many?"}]
+count = ask_anthropic("messages/count_tokens", {"model": "m1", "messages": messages})["input_tokens"]
+messages = [{"role": "user", "content": f"{vectors[-1]} {count}"}]
+answer = ask_openai("chat/completions", {"model": "m1", "messages": messages})
+print(answer["choices"][0]["message"]["content"])
+"""
+)
+
 # A plain loop whose tools the SDK knows. Each execution of one adds a line to the file that the first argument names.
-TOOL_AGENT = """
-import forkpoint, json, openai, sys
+_TOOL_LOOP: Final = """
+import forkpoint, json, sys
 
 class NoClock(Exception):
     def __init__(self, city, reason):
@@ -100,27 +208,43 @@ def get_time(**arguments: str) -> str:
     note("get_time")
     raise NoClock(arguments["city"], "no clock")
 
-client = openai.OpenAI()
 functions = {"get_weather": get_weather, "get_time": get_time}
 tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in functions]
 text = f"Weather and time? {forkpoint.now():%c} {forkpoint.random()} {forkpoint.uuid()}"
 messages = [{"role": "user", "content": text}]
 while True:
-    message = client.chat.completions.create(model="m1", messages=messages, tools=tools).choices[0].message
-    messages.append(json.loads(message.model_dump_json(exclude_none=True)))
-    if not message.tool_calls:
-        break
-    for call in message.tool_calls:
+    message = answer(model="m1", messages=messages, tools=tools)
+    messages.append(message)
+    for call in message.get("tool_calls", []):
         try:
-            content = json.dumps(functions[call.function.name](**json.loads(call.function.arguments)))
+            content = json.dumps(functions[call["function"]["name"]](**json.loads(call["function"]["arguments"])))
         except NoClock as error:
             content = str(error)
-        messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
-print(message.content, forkpoint.is_replay())
+        messages.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+    if not message.get("tool_calls"):
+        break
+print(message["content"], forkpoint.is_replay())
 """
+TOOL_AGENT: Final = (
+    _ASK
+    + """
+def answer(**body):
+    message = ask_openai("chat/completions", body)["choices"][0]["message"]
+    return {name: value for name, value in message.items() if value is not None}
+"""
+    + _TOOL_LOOP
+)
+# The SDK records calls of a client library without the gateway.
+TOOL_CLIENT_AGENT: Final = f"""
+import json, openai
+client = openai.OpenAI()
+def answer(**body):
+    message = client.chat.completions.create(**body).choices[0].message
+    return json.loads(message.model_dump_json(exclude_none=True))
+{_TOOL_LOOP}"""
 
 # A loop on Gemini, whose requests have no ids of calls. The SDK knows its tool if the first argument says so.
-GEMINI_AGENT = """
+GEMINI_AGENT: Final = """
 import forkpoint, json, os, sys, urllib.request
 
 def get_time(city: str) -> str:

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_agents import AGENTS, CLIENT_AGENTS
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -23,7 +23,7 @@ from tests.support.servers.provider_server import Exchange, ProviderServer, Resp
 pytestmark = pytest.mark.own_store
 SECRET = "sk-of-the-server"
 # Its client names a provider that the server is configured with.
-OWN = AGENTS["anthropic"].replace("Anthropic()", "Anthropic(base_url=forkpoint.base_url('my-models', ''))")
+OWN = CLIENT_AGENTS["anthropic"].replace("Anthropic()", "Anthropic(base_url=forkpoint.base_url('my-models', ''))")
 STREAM = "/gemini/models/gemini-9:streamGenerateContent?alt=sse"
 
 
@@ -86,9 +86,9 @@ def session(server: Server) -> GatewaySession:
 @pytest.mark.parametrize(
     ("provider", "program", "mode"),
     [
-        ("openai", AGENTS["chat"], "stream"),
-        ("openai", AGENTS["responses"], "plain"),
-        ("anthropic", AGENTS["anthropic"], "stream"),
+        ("openai", CLIENT_AGENTS["chat"], "stream"),
+        ("openai", CLIENT_AGENTS["responses"], "plain"),
+        ("anthropic", CLIENT_AGENTS["anthropic"], "stream"),
         ("my-models", f"import forkpoint\n{OWN}", "plain"),
     ],
 )
@@ -122,16 +122,16 @@ def test_changed_agent_diverges_and_calls_nobody(server: Server, models: ModelSe
     assert again.returncode == 5
     assert "1 without an answer" in again.stderr
     assert "from step 1 at /messages/0/content" in again.stderr
-    assert "/messages/0/content" in next(line for line in again.stderr.splitlines() if "BadRequestError: " in line)
+    assert "/messages/0/content" in next(line for line in again.stderr.splitlines() if "HTTP 400: " in line)
     assert len(models.requests) == requests
     assert rerun(server, run, "print('no calls')").returncode == 5
 
 
 @pytest.mark.parametrize("api", ["chat", "anthropic"])
 def test_agent_may_ask_for_a_stream_where_none_was_recorded(server: Server, models: ModelServer, api: str) -> None:
-    run = run_of(record(server, AGENTS[api], "plain"))
+    run = run_of(record(server, CLIENT_AGENTS[api], "plain"))
     requests = len(models.requests)
-    again = rerun(server, run, AGENTS[api], "stream")
+    again = rerun(server, run, CLIENT_AGENTS[api], "stream")
     assert (again.returncode, again.stdout.strip()) == (0, ANSWER), again.stderr
     assert len(models.requests) == requests
 

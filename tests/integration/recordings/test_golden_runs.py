@@ -23,7 +23,7 @@ AGENT = AGENTS["chat"].replace('"Weather and time?"', "sys.argv[2]")
 CHANGED_AGENT = AGENT.replace("messages = [", 'messages = [{"role": "system", "content": "Be brief."}, ')
 # A number that no comparison takes for volatile.
 NONCE_AGENT = "import random\n" + AGENT.replace(
-    '"tools": tools}', '"tools": tools, "extra_body": {"nonce": random.randrange(10**9)}}'
+    '"tools": tools, ', '"tools": tools, "nonce": random.randrange(10**9), '
 )
 NAMES = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "GITHUB")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import TOOL_AGENT
+from tests.support.gateway_agents import TOOL_AGENT, TOOL_CLIENT_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
     EXACT,
@@ -38,17 +38,17 @@ NODE_AGENT = ROOT / "tests/support/node_agent.mjs"
 def test_tools_are_answered_and_not_run_again(server: Server, models: ModelServer, tmp_path: Path) -> None:
     log = tmp_path / "executions"
     variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
-    first = run_agent(server, ["record", "--app", "tools"], TOOL_AGENT, str(log), **variables)
+    first = run_agent(server, ["record", "--app", "tools"], TOOL_CLIENT_AGENT, str(log), **variables)
     assert (first.returncode, first.stdout) == (0, f"{ANSWER} False\n"), first.stderr
     [run] = wait_until(lambda: runs_of(server, "tools"), 30)
     executions, requests = log.read_text(), len(models.requests)
     assert executions.split() == ["get_weather", "get_time", "get_weather"]
-    again = rerun(server, run, TOOL_AGENT, str(log))
+    again = rerun(server, run, TOOL_CLIENT_AGENT, str(log))
     assert (again.returncode, again.stdout) == (0, f"{ANSWER} True\n"), again.stderr
     assert "get_weather: 2 exact\n  get_time: 1 exact" in again.stderr
     assert (log.read_text(), len(models.requests)) == (executions, requests)
     other = TOOL_AGENT.replace(
-        "client =", "get_weather('Bern')\nimport os; note(os.environ['FORKPOINT_FREEZE'])\nclient ="
+        "functions =", "get_weather('Bern')\nimport os; note(os.environ['FORKPOINT_FREEZE'])\nfunctions ="
     )
     refusal = rerun(server, run, other, str(log))
     assert (refusal.returncode, refusal.stdout) == (5, ""), refusal.stderr
@@ -73,8 +73,8 @@ def test_fork_has_every_step_of_its_agent(server: Server, models: ModelServer, t
     check = 'with recorder.validator("{}", input={}) as check:\n    check.decide(True)\n'
     begin = "recorder = forkpoint.recorder\nrun = recorder.run('desk').__enter__()\n"
     begin += check.format("polite", '"please"') + "agent = recorder.agent('desk', input='go').__enter__()\n"
-    end = check.format("answered", "message.content") + "agent.output = message.content\nagent.end()\nrun.end()\n"
-    program = TOOL_AGENT.replace("client =", f"{begin}client =") + end
+    end = check.format("answered", "message['content']") + "agent.output = message['content']\nagent.end()\nrun.end()\n"
+    program = TOOL_CLIENT_AGENT.replace("functions =", f"{begin}functions =") + end
     variables = {"OPENAI_BASE_URL": f"{models.url}/v1", "OPENAI_API_KEY": "none"}
     first = run_agent(server, ["record", "--app", "whole"], program, str(tmp_path / "log"), **variables)
     assert first.returncode == 0, first.stderr
