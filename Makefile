@@ -136,8 +136,10 @@ test-clients: .make/dev .make/node ## test the capture SDK with real client libr
 test-agents: .make/dev .make/node ## record, rerun and fork one agent of each framework
 	$(BIN)/python $(PYTEST) tests/agents
 
+# Only files with such tests, because to collect all would take most of the time.
 test-semantic: .make/semantic .make/engines
-	$(YIELD) $(SEMANTIC)/bin/python $(PYTEST) tests/unit tests/integration --semantic -k "semantic or similarity or test_diffs.py"
+	$(YIELD) $(SEMANTIC)/bin/python $(PYTEST) --semantic -k "semantic or similarity or test_diffs.py" tests/integration/sharing/test_diffs.py \
+		$$(grep -rliE 'semantic|similarity' --include='test_*.py' tests/unit tests/integration)
 
 bench: .make/dev ## measure speed against the targets; FULL=--full includes the longest runs
 	$(BIN)/python -m tests.bench $(FULL)
