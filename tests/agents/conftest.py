@@ -8,13 +8,13 @@ from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def models() -> Iterator[ModelServer]:
     with model_server() as server:
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"), "of the server")
     addresses = {
@@ -22,7 +22,8 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "ANTHROPIC_BASE_URL": models.url,
         "GOOGLE_GEMINI_BASE_URL": models.url,
     }
-    server = Server(tmp_path_factory.mktemp("server") / "home", env={"FORKPOINT_QUIET_S": "1", **keys, **addresses})
+    variables = {"FORKPOINT_QUIET_S": "1", **keys, **addresses}
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
     yield server
     server.stop()

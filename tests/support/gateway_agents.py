@@ -73,10 +73,11 @@ print(message.content[0].text)
 """,
 }
 
-_ASK: Final = """
+# Functions that send a request and return the answer; of a stream, its events.
+REQUESTS: Final = """
 import json, os, sys, urllib.error, urllib.request
 
-def ask(address, body, **headers):
+def fetch(address, body, **headers):
     headers = {"content-type": "application/json", **headers}
     request = urllib.request.Request(address, json.dumps(body).encode(), headers)
     try:
@@ -89,15 +90,15 @@ def ask(address, body, **headers):
 
 def ask_openai(path, body):
     key = os.environ["OPENAI_API_KEY"]
-    return ask(f"{os.environ['OPENAI_BASE_URL']}/{path}", body, authorization=f"Bearer {key}")
+    return fetch(f"{os.environ['OPENAI_BASE_URL']}/{path}", body, authorization=f"Bearer {key}")
 
 def ask_anthropic(path, body):
     headers = {"x-api-key": os.environ["ANTHROPIC_API_KEY"], "anthropic-version": "2023-06-01"}
-    return ask(f"{os.environ['ANTHROPIC_BASE_URL']}/v1/{path}", body, **headers)
+    return fetch(f"{os.environ['ANTHROPIC_BASE_URL']}/v1/{path}", body, **headers)
 """
 
 AGENTS: Final = {
-    "chat": _ASK
+    "chat": REQUESTS
     + """
 def joined(events):
     message = {"role": "assistant", "content": "", "tool_calls": []}
@@ -126,7 +127,7 @@ while True:
     messages += [{"role": "tool", "tool_call_id": call["id"], "content": "fine"} for call in message["tool_calls"]]
 print(message["content"])
 """,
-    "responses": _ASK
+    "responses": REQUESTS
     + """
 stream = {"stream": True} if sys.argv[1] == "stream" else {}
 tools = [{"type": "function", "name": name, "parameters": {"type": "object"}, "strict": False}
@@ -142,7 +143,7 @@ while True:
     items += [{"type": "function_call_output", "call_id": call["call_id"], "output": "fine"} for call in calls]
 print(output[0]["content"][0]["text"])
 """,
-    "anthropic": _ASK
+    "anthropic": REQUESTS
     + """
 def joined(events):
     blocks, texts = [], []
@@ -174,7 +175,7 @@ print(content[0]["text"])
 
 # Embeds a text as often as it is asked to and counts tokens before it asks a model.
 SEARCH_AGENT: Final = (
-    _ASK
+    REQUESTS
     + """
 vectors = [ask_openai("embeddings", {"model": "e1", "input": sys.argv[1]})["data"][0]["embedding"]
            for _ in range(int(sys.argv[2]))]
@@ -226,7 +227,7 @@ while True:
 print(message["content"], forkpoint.is_replay())
 """
 TOOL_AGENT: Final = (
-    _ASK
+    REQUESTS
     + """
 def answer(**body):
     message = ask_openai("chat/completions", body)["choices"][0]["message"]
