@@ -18,20 +18,27 @@ class OverrideValue:
 
 @dataclass(frozen=True, kw_only=True)
 class Edits:
-    """All edits of one step; absent fields are not overridden."""
+    """All edits of one step; absent fields are not overridden.
+
+    `message_count`: in a longer conversation, the edits of messages are about this many first ones; None: about all.
+    """
 
     entries: tuple[int, ...] = ()
     prompt: JSONObject = field(default_factory=dict)
     model: JSONObject = field(default_factory=dict)
     retrieval: JSONObject = field(default_factory=dict)
     messages: tuple[MessageEdit, ...] = ()
+    message_count: int | None = None
     arguments: OverrideValue | None = None
     tool: ToolOverride | None = None
     output: OverrideValue | None = None
 
     def apply_to(self, slots: list[list[JSONValue]]) -> list[list[JSONValue]]:
         """Apply the edits of messages and system prompt; each slot contains the replacement of one recorded message."""
-        edited_slots = edit_slots(slots, self.messages) if self.messages else slots
+        edited_slots = slots
+        if self.messages:
+            end = len(slots) if self.message_count is None else self.message_count
+            edited_slots = [*edit_slots(slots[:end], self.messages), *slots[end:]]
         return with_system_slots(edited_slots, str(self.prompt["system"])) if "system" in self.prompt else edited_slots
 
 

@@ -157,11 +157,10 @@ class _Resolver:
 
     def edit(self, request: AgentRequest, result: Match | Divergence) -> EditedRequest:
         """Apply the overrides of a fork from its start on."""
-        no = result.call.no if isinstance(result, Match) else None
         place = self._place(result)
         if self._fork is None or request.tool_api or place < self._fork.start:
             return EditedRequest()
-        return self._fork.edit(self._rerun, request, no=no, place=place)
+        return self._fork.edit(self._rerun, request, result, place)
 
     def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:
         """Return the first answer of the chain."""
@@ -363,7 +362,8 @@ def _save(
     refusal = {"refusal": answer.refusal} if answer.refusal else {}
     block = {"block": answer.refusal} if answer.is_over_budget else {}
     results = {"results": [*edited_request.results]} if edited_request.results else {}
-    call.detail = {**answer.detail, **refusal, **block, **results}
+    history = {forks.HISTORY: edited_request.history.to_json()} if edited_request.history else {}
+    call.detail = {**answer.detail, **refusal, **block, **results, **history}
     is_repeated, call.attempt = call.attempt != rerun.attempt and call.id is not None, rerun.attempt
     call.owner = owner if answer.reason is Reason.LIVE_MODEL and answer.response is None else ""
     call.save()

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import Final
 from uuid import UUID
 
 import orjson
@@ -17,18 +18,24 @@ from replay.live.providers.openai_protocol import tool_text
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
+from replay.reruns.core.matcher import Divergence, Match
 from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.edited_histories import Conversation, EditedHistory, has_same_form, inherit
 from replay.reruns.requests.edited_requests import edit_request, replace_results
 from replay.reruns.requests.request_formats import CannotEdit
 from replay.runners import agent_plans
 from replay.store.graph_loader import load_graph
 from traces.core.canonical import digest
-from traces.core.json_access import as_object, as_objects, as_text
+from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import model_request
 from traces.models import Step
+from traces.redaction_policies.key import redaction_key
 from traces.storage import artifacts
+
+# The detail of a call whose messages were edited.
+HISTORY: Final = "history"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,11 +43,13 @@ class EditedRequest:
     """A request after the edits; `output` is the answer that an override sets.
 
     `body` is None if they change nothing in it. `results` are the ids of the calls whose results were replaced.
+    `history` describes a request whose messages changed: later ones that continue it are changed in the same way.
     """
 
     body: JSONObject | None = None
     output: OverrideValue | None = None
     results: tuple[str, ...] = ()
+    history: EditedHistory | None = None
 
 
 class Fork:
@@ -57,6 +66,13 @@ class Fork:
         self._tools: dict[str, Node] = {node.call_id: node for node in tools if node.call_id}
         # Overridden calls whose results the requests do not tell apart.
         self._calls_without_id = {node.no for node in self._overridden_tools if not node.call_id}
+        # Entries that change the messages of some requests. Later ones of the conversation continue with them.
+        self._bounded_edits = {
+            index
+            for index, entry in enumerate(profile.overrides)
+            if (entry.match.step is not None or entry.match.before is not None)
+            and (entry.messages or entry.prompt is not None)
+        }
         earlier = Step.objects.filter(run_id=run_id, type=StepType.TOOL, sequence_no__lt=start)
         self._earlier_calls = {*earlier.values_list("call_id", flat=True)} - self._tools.keys()
 
@@ -64,21 +80,30 @@ class Fork:
         """Yield why the overrides cannot be applied while the agent itself runs."""
         return agent_plans.refusals(self.overrides, self._types)
 
-    def edit(self, rerun: Rerun, request: AgentRequest, *, no: int | None, place: int) -> EditedRequest:
-        """Apply the overrides to a request: that of recorded step `no`, or a new one in `place` of that step.
+    def edit(self, rerun: Rerun, request: AgentRequest, result: Match | Divergence, place: int) -> EditedRequest:
+        """Apply the overrides to a request: that of a recorded step, or a new one in `place` of a step.
 
         Raise `CannotEdit` if the requests of its API cannot be changed so.
         """
         api, body, input = request.api, request.body, request.input
-        if no is not None:
-            self.check_results(rerun, no)
-        edits = self._model_edits(no, place, request.model)
+        if isinstance(result, Match):
+            self.check_results(rerun, result.call.no)
+        messages = as_list(input.get("messages"))
+        is_step = isinstance(result, Match) or self._replaces_step(messages, result)
+        edits = self._model_edits(place if is_step else None, place, request.model)
+        history = None
+        if self._bounded_edits:
+            conversation = Conversation(messages, redaction_key())
+            history = conversation.history(place) if is_step and self._bounded_edits & {*edits.entries} else None
+            edits = inherit(edits, self._histories(rerun, conversation), self.overrides.by_step)
         results = self._results(input, place, self._results_of_agent(rerun))
         if results:
             body = replace_results(api, body, results)
             input = as_object(model_request({"request": body, "api": api}))
         body = edit_request(api, body, input, edits)
-        return EditedRequest(body=None if body == request.body else body, output=edits.output, results=tuple(results))
+        return EditedRequest(
+            body=None if body == request.body else body, output=edits.output, results=tuple(results), history=history
+        )
 
     def tool_result(self, name: str, no: int | None, nearest: int | None) -> ToolOverride | None:
         """Return the result that an override sets for a call that the agent is about to make.
@@ -104,6 +129,18 @@ class Fork:
                 f"the result of step {min(missing_numbers)} cannot be overridden: the SDK does not know this tool of "
                 "the agent, and the requests do not say which call a result belongs to"
             )
+
+    def _replaces_step(self, messages: Sequence[JSONValue], result: Divergence) -> bool:
+        """Return whether a new request is that of the nearest step with other contents, so that its edits fit."""
+        if result.nearest is None or not self.overrides.by_step.get(result.nearest.no, NO_EDITS).messages:
+            return False
+        return has_same_form(messages, as_list(result.nearest.request.get("messages")))
+
+    def _histories(self, rerun: Rerun, conversation: Conversation) -> list[EditedHistory]:
+        """Return the edited requests that a conversation continues."""
+        calls = rerun.calls.filter(attempt=rerun.attempt, detail__has_key=HISTORY)
+        histories = map(EditedHistory.from_json, calls.values_list(f"detail__{HISTORY}", flat=True))
+        return [history for history in histories if conversation.continues(history)]
 
     def _model_edits(self, no: int | None, place: int, model: str) -> Edits:
         if no is not None:

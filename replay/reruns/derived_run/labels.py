@@ -10,6 +10,8 @@ from replay.models import Rerun, RerunReport
 from replay.reruns.derived_run.shared_answers import SharedAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
+from replay.reruns.forks import HISTORY
+from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Step
@@ -86,7 +88,7 @@ class Labels:
             # A call without an answer was refused, and its output is the refusal.
             reason=Reason(call.reason or Reason.POLICY_FALLBACK),
             cost_usd=exchange.cost_usd if call.reason == Reason.LIVE_MODEL else None,
-            detail={**label_key(), **call.detail},
+            detail={**label_key(), **_without_history(call.detail)},
             source_step=None if source is None else source.id,
         )
 
@@ -170,6 +172,10 @@ class Labels:
             reused_row(step, -step.sequence_no, row.sequence_no if step.parent_no == no else -(step.parent_no or 0))
             for step in self._source.contents_of(no)
         ]
+
+
+def _without_history(detail: JSONObject) -> JSONObject:
+    return {name: value for name, value in detail.items() if name != HISTORY}
 
 
 def _reuse(source: Step, row: StepRow) -> StepRow:
