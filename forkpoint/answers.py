@@ -42,6 +42,18 @@ class Answer:
         yield from items if isinstance(items, list) else ()
 
 
+@dataclass(frozen=True)
+class Reply:
+    """What a rerun decides about a call. Without an answer the call is made: with its own arguments, or with others.
+
+    `call` is the id under which the rerun knows the call.
+    """
+
+    answer: Answer | None = None
+    arguments: Any = None
+    call: str = ""
+
+
 def exception(text: str) -> Exception:
     """Return the exception that was recorded as this text: of its class, if this process has exactly one by the name.
 

@@ -11,7 +11,7 @@ _GROUP: Final = "forkpoint.commands"
 _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
        forkpoint rerun RUN [options] -- COMMAND...
        forkpoint mcp-shim [--name NAME] -- COMMAND...
-       forkpoint hook
+       forkpoint hook [--timeout SECONDS]
        forkpoint runner --app APP [options] -- COMMAND...
        forkpoint --version
 
@@ -36,7 +36,7 @@ def main() -> None:
     if command == "hook":
         from forkpoint.bootstrap.hook import hook  # noqa: PLC0415 - as above
 
-        sys.exit(hook())
+        sys.exit(hook(arguments))
     if command == "runner":
         from forkpoint.runner.command import run  # noqa: PLC0415 - as above
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, Protocol, Self, TypeVar, cast
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments, Rearrange, rearrange
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,6 +26,7 @@ class CallScope(Protocol):
     @property
     def is_replay(self) -> bool: ...
     def answer(self) -> Answer | None: ...
+    def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments: ...
     def append_item(self, item: Any) -> None: ...
 
 
@@ -59,11 +61,17 @@ async def answer_of(scope: CallScope) -> Answer | None:
     return answer
 
 
+def _make(scope: CallScope, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make a call, with the arguments that a rerun sets if it sets any."""
+    args, kwargs = scope.arrange(functools.partial(rearrange, function), args, kwargs)
+    return function(*args, **kwargs)
+
+
 def _call(function: Callable[..., Any], make_scope: MakeScope) -> Callable[..., Any]:
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with make_scope(function, args, kwargs, False) as scope:
             answer = scope.answer()
-            scope.output = function(*args, **kwargs) if answer is None else answer.result(function)
+            scope.output = _make(scope, function, args, kwargs) if answer is None else answer.result(function)
             return scope.output
 
     return wrapper
@@ -73,7 +81,7 @@ def _async_call(function: Callable[..., Any], make_scope: MakeScope) -> Callable
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         with make_scope(function, args, kwargs, False) as scope:
             answer = await answer_of(scope)
-            scope.output = await function(*args, **kwargs) if answer is None else answer.result(function)
+            scope.output = await _make(scope, function, args, kwargs) if answer is None else answer.result(function)
             return scope.output
 
     return wrapper
@@ -83,7 +91,7 @@ def _items(function: Callable[..., Any], make_scope: MakeScope) -> Callable[...,
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with make_scope(function, args, kwargs, True) as scope:
             answer = scope.answer()
-            for item in function(*args, **kwargs) if answer is None else answer.items(function):
+            for item in _make(scope, function, args, kwargs) if answer is None else answer.items(function):
                 scope.append_item(item)
                 yield item
 
@@ -98,7 +106,7 @@ def _async_items(function: Callable[..., Any], make_scope: MakeScope) -> Callabl
                 for item in answer.items(function):
                     yield item
                 return
-            async for item in function(*args, **kwargs):
+            async for item in _make(scope, function, args, kwargs):
                 scope.append_item(item)
                 yield item
 

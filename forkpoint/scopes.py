@@ -1,22 +1,22 @@
 """Scopes: the run and the steps being recorded. Each is a context manager and a decorator."""
 
 import contextvars
-import inspect
 import itertools
 import os
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
-from typing import Any, ParamSpec, Protocol, Self, TypeVar
+from typing import Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
 
-from forkpoint.answers import MAX_ITEMS, Answer
+from forkpoint.answers import MAX_ITEMS, Answer, Reply
+from forkpoint.arguments import Arguments, Rearrange, WrongArguments, arguments_of
 from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
 from forkpoint.hooks import Decision, Hooks
-from forkpoint.vocabulary import HookEvent, RunStatus
+from forkpoint.vocabulary import RERUN_CALL, HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +27,8 @@ Event = tuple[str, dict[str, Any]]
 class Session(Protocol):
     """The rerun that this process is a part of."""
 
-    def ask(self, type: str, name: str, arguments: Any) -> Answer | None: ...
+    def ask(self, type: str, name: str, arguments: Any) -> Reply: ...
+    def refuse(self, reason: str) -> NoReturn: ...
     def report(self, lines: list[str]) -> None: ...
 
 
@@ -167,6 +168,10 @@ class Scope(AbstractContextManager["Scope"]):
     def answer(self) -> Answer | None:
         """Return the outcome that a rerun gives the step; None if its code has to run."""
         return None
+
+    def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """Return the arguments with which the step's code runs: its own, unless a rerun sets others."""
+        return args, kwargs
 
     def record(self) -> Self:
         """Record the run or step at once, with its current values."""
@@ -310,6 +315,7 @@ class StepScope(Scope):
         self._links: list[str] = []
         self._number: int | None = None
         self._started_at = ""
+        self._new_arguments: Any = None
 
     def link(self, *steps: "StepScope") -> Self:
         """Declare that this step used the outputs of `steps`, where no id, message or text shows it."""
@@ -319,7 +325,22 @@ class StepScope(Scope):
     def ask_session(self) -> Answer | None:
         """Ask the rerun, if there is one, about this call before it is made."""
         session = self._recorder.session
-        return session.ask(self.kind, self.name, self.input) if session is not None else None
+        if session is None:
+            return None
+        reply = session.ask(self.kind, self.name, self.input)
+        self._new_arguments = reply.arguments
+        if reply.call:
+            self.attributes[RERUN_CALL] = reply.call
+        return reply.answer
+
+    def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        session = self._recorder.session
+        if session is None or self._new_arguments is None:
+            return args, kwargs
+        try:
+            return rearrange(args, kwargs, self.input, self._new_arguments)
+        except WrongArguments as problem:
+            session.refuse(f"{self.name} cannot run with the arguments of an override: {problem}; override its result")
 
     def start_event(self) -> Event | None:
         """Return the event of the step's start; None for steps that are recorded by one event at their end."""
@@ -366,17 +387,3 @@ class StepScope(Scope):
             "started_at": self._started_at,
         }
         return {key: value for key, value in fields.items() if value not in ("", 0, [], {}) or key == "latency_ms"}
-
-
-def arguments_of(function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return a call's arguments by name, as a model would state them: without `self` or `cls`, and without the name of
-    the parameter that collects all others.
-    """
-    call = inspect.signature(function).bind(*args, **kwargs)
-    arguments: dict[str, Any] = {}
-    for name, value in call.arguments.items():
-        if call.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD:
-            arguments |= value
-        elif name not in {"self", "cls"}:
-            arguments[name] = value
-    return arguments

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final, NoReturn
 from urllib.parse import quote
 
-from forkpoint.answers import Answer
+from forkpoint.answers import Answer, Reply
 from forkpoint.encoding import encode, without_long_integers
 
 # Exit codes, as those of `forkpoint rerun`.
@@ -44,32 +44,41 @@ class ReplaySession:
             return None
         return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
 
-    def ask(self, type: str, name: str, arguments: Any) -> Answer | None:
-        """Return the recorded outcome of a call; None if the call may be made. A refusal ends the process."""
-        call = {"type": type, "name": name, "arguments": arguments, "call": _new_call_id()}
-        question = without_long_integers(encode(call)).encode("utf-8", "replace")
+    def ask(self, type: str, name: str, arguments: Any) -> Reply:
+        """Return what becomes of a call: its outcome, or that it may be made. A refusal ends the process."""
+        id = _new_call_id()
+        question = {"type": type, "name": name, "arguments": arguments, "call": id}
         try:
-            reply = self._post("tools", question, "application/json")
+            reply = self._ask(question)
             if reply["decision"] == "ask":
                 reply = self._await_operator(question)
             decision = reply["decision"]
         except Exception as error:  # noqa: BLE001 - without an answer nothing may go on
             end_process(f"rerun {self.id} gave no answer about {name}: {_reason(error)}", UNAVAILABLE)
         if decision == "run":
-            return None
+            return Reply(arguments=reply["arguments"], call=id)
         if decision == "refusal":
-            importlib.import_module("forkpoint.transport.writer").finish_writers()
-            end_process(f"rerun {self.id}: {reply['reason']}", REFUSAL)
-        return Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
+            self.refuse(reply["reason"])
+        answer = Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
+        return Reply(answer=answer, call=id)
 
-    def _await_operator(self, question: bytes) -> Any:
+    def refuse(self, reason: str) -> NoReturn:
+        """End the process because of a call that may not be made."""
+        importlib.import_module("forkpoint.transport.writer").finish_writers()
+        end_process(f"rerun {self.id}: {reason}", REFUSAL)
+
+    def _ask(self, question: dict[str, Any]) -> Any:
+        body = without_long_integers(encode(question)).encode("utf-8", "replace")
+        return self._post("tools", body, "application/json")
+
+    def _await_operator(self, question: dict[str, Any]) -> Any:
         """Ask again until an operator has answered. The server may be away for as long as a restart takes."""
         end = time.monotonic() + _OPERATOR_S
         last_contact = time.monotonic()
         while time.monotonic() < end:
             time.sleep(_POLL_S)
             try:
-                reply = self._post("tools", question, "application/json")
+                reply = self._ask(question)
             except Exception as error:  # noqa: BLE001 - a server goes away in many ways
                 if getattr(error, "code", 500) < 500 or time.monotonic() - last_contact > _OUTAGE_S:
                     raise
@@ -77,7 +86,7 @@ class ReplaySession:
             last_contact = time.monotonic()
             if reply["decision"] != "ask":
                 return reply
-        return {"decision": "refusal", "reason": f"no operator answered within {_OPERATOR_S:g} s"}
+        return self._ask({**question, "is_last": True})
 
     def report(self, lines: list[str]) -> None:
         """Report events of the agent. Without them its run would not be what it did, so a failure ends the process."""

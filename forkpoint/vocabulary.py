@@ -55,6 +55,10 @@ TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE,
 SDK_MARK: Final = "forkpoint_sdk"
 
 
+# The attribute of a step in a rerun with the id under which it was asked about.
+RERUN_CALL: Final = "rerun_call"
+
+
 class ValueTool(StrEnum):
     """The tool steps of `forkpoint.now()`, `.random()` and `.uuid()`. They change nothing."""
 

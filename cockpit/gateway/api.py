@@ -27,7 +27,7 @@ from replay.questions import services as questions
 from replay.reruns import queries, reports, services
 from replay.reruns.inputs import recorded_input
 from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
-from replay.reruns.tools import calls
+from replay.reruns.tools import calls, operator
 from replay.sessions import prepare
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces.collectors.back_pressure import slot
@@ -143,7 +143,7 @@ class RerunQuestionsView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Answer a question: with the call's outcome, `run` if the question allows it, or `fallback` to refuse."""
         rerun = queries.find(id)
-        calls.answer_question(rerun, parse_body(OperatorAnswer, request.data))
+        operator.answer(rerun, parse_body(OperatorAnswer, request.data))
         return Response(RerunQuestions(questions=[*questions.open_questions(rerun)]))
 
 

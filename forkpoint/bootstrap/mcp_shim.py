@@ -12,12 +12,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 from urllib.request import Request
+from uuid import uuid4
 
 from forkpoint.bootstrap.ancestry import find_variables
 from forkpoint.gateway_run import GATEWAY
@@ -27,12 +28,18 @@ from forkpoint.vocabulary import SDK_MARK
 _BAD_INPUT: Final = 2
 _UNAVAILABLE: Final = 6
 _TIMEOUT_S: Final = 60.0
+# How long a call waits for an operator, and how long for a session that is away meanwhile: as in `forkpoint.session`.
+_OPERATOR_S: Final = 3600.0
+_OUTAGE_S: Final = 120.0
+_POLL_S: Final = 0.5
+_PROGRESS_S: Final = 5.0
 # A server that does not end by itself.
 _PATIENCE_S: Final = 5.0
 _MOST_CALLS: Final = 32
 _HANDSHAKE_ID: Final = "forkpoint-handshake"
 _HANDSHAKE_METHOD: Final = "initialize"
 _READY_MESSAGE: Final = "notifications/initialized"
+_CANCELLATION: Final = "notifications/cancelled"
 _DEFAULT_PARAMETERS: Final = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -78,20 +85,44 @@ class _Gateway:
         self._address = f"{variables[GATEWAY]}/mcp/{name}"
         self._is_rerun = bool(variables.get("FORKPOINT_RERUN"))
 
-    def answer(self, request: Message) -> Message | None:
-        """Return the response to a request; None if the server is to answer."""
+    def decide(self, request: Message, call: str) -> Message:
+        """Return the `response` to a request, the `request` for the server, or that an operator is asked (`asks`)."""
         try:
-            return self._post("/stdio", request)
+            return self._ask(request, call)
         except (OSError, ValueError) as error:
             self._fail(error)
-        return None
+        return {"request": request}
 
-    def record(self, request: Message, response: Message, duration_ms: int) -> None:
+    def await_operator(self, request: Message, call: str, goes_on: Callable[[], bool]) -> Message:
+        """Ask again until an operator has answered, while `goes_on` says so; the session may be away for a moment."""
+        end = time.monotonic() + _OPERATOR_S
+        last_contact = time.monotonic()
+        while True:
+            is_last = not goes_on() or time.monotonic() > end
+            try:
+                decision = self._ask(request, call, is_last=is_last)
+            except (OSError, ValueError) as error:
+                if getattr(error, "code", 500) < 500 or time.monotonic() - last_contact > _OUTAGE_S:
+                    self._fail(error)
+                time.sleep(_POLL_S)
+            else:
+                last_contact = time.monotonic()
+                if "asks" not in decision:
+                    return decision
+
+    def record(self, request: Message, call: str, response: Message, duration_ms: int) -> None:
         """Record what the server answered."""
+        report = {"request": request, "response": response, "call": call, "duration_ms": duration_ms}
         try:
-            self._post("/exchanges", {"request": request, "response": response, "duration_ms": duration_ms})
+            self._post("/exchanges", report)
         except (OSError, ValueError) as error:
             self._fail(error)
+
+    def _ask(self, request: Message, call: str, *, is_last: bool = False) -> Message:
+        decision = self._post("/stdio", {"request": request, "call": call, "is_last": is_last})
+        if decision is None:
+            raise ValueError("the session gave no answer")
+        return decision
 
     def _fail(self, error: Exception) -> None:
         """End a rerun, whose tools would really run. A recording goes on with a gap."""
@@ -112,7 +143,8 @@ class _OpenRequest:
     """A request that the server has not answered."""
 
     message: Message
-    is_recorded: bool
+    # As the client sent it, and the id of its step; None if it is not recorded here.
+    call: tuple[Message, str] | None = None
     at: float = field(default_factory=time.monotonic)
 
 
@@ -124,6 +156,9 @@ class _Shim:
         self._gateway = gateway
         self._server: subprocess.Popen[bytes] | None = None
         self._open: dict[Any, _OpenRequest] = {}
+        # Those that wait for an operator, by their ids.
+        self._waiting: dict[Any, threading.Event] = {}
+        self._is_over = threading.Event()
         # What the client said of itself.
         self._parameters: Any = _DEFAULT_PARAMETERS
         self._is_ready = threading.Event()
@@ -136,19 +171,60 @@ class _Shim:
                 message = _parse(line)
                 if _is_request(message):
                     calls.submit(self._serve_request, message)
+                elif message and self._cancels(message):
+                    continue
                 elif message and message.get("method") != _READY_MESSAGE:
                     self._tell(message)
+            self._is_over.set()
         return self._end()
 
     def _serve_request(self, request: Message) -> None:
         if request["method"] == _HANDSHAKE_METHOD:
             self._parameters = request.get("params")
         is_asked, request = _without_mark(request)
-        response = None if is_asked else self._gateway.answer(request)
-        if response is None:
-            self._ask_server(_OpenRequest(request, is_recorded=not is_asked))
-        else:
-            self._write(response)
+        if is_asked:
+            self._ask_server(_OpenRequest(request))
+            return
+        call = uuid4().hex
+        decision: Message | None = self._gateway.decide(request, call)
+        if decision and "asks" in decision:
+            decision = self._await_operator(request, call)
+        if decision and "response" in decision:
+            self._write(decision["response"])
+        elif decision:
+            self._ask_server(_OpenRequest(decision["request"], call=(request, call)))
+
+    def _await_operator(self, request: Message, call: str) -> Message | None:
+        """Return what the operator decided; None if the client waits no longer."""
+        cancellation = self._waiting[request["id"]] = threading.Event()
+        next_progress_s, count = 0.0, 0
+
+        def goes_on() -> bool:
+            nonlocal next_progress_s, count
+            if time.monotonic() > next_progress_s:
+                next_progress_s, count = time.monotonic() + _PROGRESS_S, count + 1
+                self._show_progress(request, count)
+            return not (cancellation.wait(_POLL_S) or self._is_over.is_set())
+
+        decision = self._gateway.await_operator(request, call, goes_on)
+        del self._waiting[request["id"]]
+        return None if cancellation.is_set() or self._is_over.is_set() else decision
+
+    def _show_progress(self, request: Message, count: int) -> None:
+        """Show a client that asked for it that its request goes on: it may extend its time limit."""
+        token = ((request.get("params") or {}).get("_meta") or {}).get("progressToken")
+        if token is not None:
+            progress = {"progressToken": token, "progress": count, "message": "waits for the operator"}
+            self._write({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
+
+    def _cancels(self, message: Message) -> bool:
+        """End the wait of a request that a message cancels, and return whether it did."""
+        if message.get("method") != _CANCELLATION:
+            return False
+        cancellation = self._waiting.get((message.get("params") or {}).get("requestId"))
+        if cancellation is not None:
+            cancellation.set()
+        return cancellation is not None
 
     def _ask_server(self, request: _OpenRequest) -> None:
         """Let the server answer; if it does not run, it is started and gets the client's handshake first."""
@@ -166,7 +242,7 @@ class _Shim:
                     "method": _HANDSHAKE_METHOD,
                     "params": self._parameters,
                 }
-                self._ask(_OpenRequest(message, is_recorded=False))
+                self._ask(_OpenRequest(message))
             self._is_ready.wait(_TIMEOUT_S)
         self._ask(request)
 
@@ -216,8 +292,8 @@ class _Shim:
                 self._write(_error(request.message, "the MCP server ended during the call"))
 
     def _note_answer(self, request: _OpenRequest, response: Message) -> None:
-        if request.is_recorded:
-            self._gateway.record(request.message, response, int((time.monotonic() - request.at) * 1000))
+        if request.call is not None:
+            self._gateway.record(*request.call, response, int((time.monotonic() - request.at) * 1000))
         if request.message["method"] == _HANDSHAKE_METHOD:
             self._tell({"jsonrpc": "2.0", "method": _READY_MESSAGE})
             self._is_ready.set()

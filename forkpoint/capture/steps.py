@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments, Rearrange, WrongArguments
 from forkpoint.capture.places import find_place
 from forkpoint.decorators import answer_of
 from forkpoint.recorder import recorder
@@ -43,18 +44,32 @@ def give_result(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return answer.result()
 
 
+def refuse_arguments(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    """Refuse other arguments: those of the call are not what the model sent."""
+    raise WrongArguments("this framework has read them already")
+
+
+def put_argument(args: tuple[Any, ...], kwargs: dict[str, Any], place: int, name: str, value: Any) -> Arguments:
+    """Return the arguments of a call with another value for one, which may be given by its place or its name."""
+    if len(args) > place:
+        return (*args[:place], value, *args[place + 1 :]), kwargs
+    return args, {**kwargs, name: value}
+
+
 def record_calls(
     call: Callable[..., Any],
     describe: Describe,
     read: Read = lambda result: result,
     substitute: Substitute = give_result,
+    rearrange: Rearrange = refuse_arguments,
 ) -> Any:
     """Return a function that makes the call inside a step, with what `read` takes from the result as output.
 
-    In a rerun, `substitute` takes the call's place if the recording has its outcome.
+    In a rerun, `substitute` takes the call's place if the recording has its outcome, and `rearrange` puts the arguments
+    of an override into a call that is made.
     """
     if inspect.iscoroutinefunction(call):
-        return _record_async(call, describe, read, substitute)
+        return _record_async(call, describe, read, substitute, rearrange)
 
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         step = make_step(describe, args, kwargs)
@@ -62,14 +77,20 @@ def record_calls(
             return call(*args, **kwargs)
         with step_around(step):
             answer = step.answer()
-            result = call(*args, **kwargs) if answer is None else substitute(call, args, kwargs, answer)
+            if answer is None:
+                args, kwargs = step.arrange(rearrange, args, kwargs)
+                result = call(*args, **kwargs)
+            else:
+                result = substitute(call, args, kwargs, answer)
             _read_output(step, read, result)
             return result
 
     return wrapper
 
 
-def _record_async(call: Callable[..., Any], describe: Describe, read: Read, substitute: Substitute) -> Any:
+def _record_async(
+    call: Callable[..., Any], describe: Describe, read: Read, substitute: Substitute, rearrange: Rearrange
+) -> Any:
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         step = make_step(describe, args, kwargs)
         if step is None:
@@ -77,6 +98,7 @@ def _record_async(call: Callable[..., Any], describe: Describe, read: Read, subs
         with step_around(step):
             answer = await answer_of(step)
             if answer is None:
+                args, kwargs = step.arrange(rearrange, args, kwargs)
                 result = await call(*args, **kwargs)
             else:
                 result = substitute(call, args, kwargs, answer)

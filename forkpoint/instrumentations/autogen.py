@@ -5,13 +5,18 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import record_calls
+from forkpoint.capture.steps import put_argument, record_calls
 from forkpoint.recorder import recorder
 
 
 def patch_tools(module: ModuleType) -> None:
-    wrap(module.BaseTool, "run_json", lambda call: record_calls(call, _describe_tool, substitute=_rebuild))
+    wrap(
+        module.BaseTool,
+        "run_json",
+        lambda call: record_calls(call, _describe_tool, substitute=_rebuild, rearrange=_rearrange),
+    )
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -23,6 +28,10 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return recorder.tool(
         tool.name, dict(arguments), call_id=kwargs.get("call_id") or (args[3] if len(args) > 3 else "")
     )
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    return put_argument(args, kwargs, 1, "args", new)
 
 
 def _rebuild(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:

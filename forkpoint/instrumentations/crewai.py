@@ -3,6 +3,7 @@
 from types import ModuleType
 from typing import Any
 
+from forkpoint.arguments import Arguments, WrongArguments
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, record_calls
 from forkpoint.recorder import recorder
@@ -35,7 +36,13 @@ def _describe_task(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def patch_tools(module: ModuleType) -> None:
     for owner in (module.BaseTool, module.Tool):
         for name in ("run", "arun"):
-            wrap(owner, name, lambda call: record_calls(call, _describe_tool))
+            wrap(owner, name, lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    if not isinstance(new, dict):
+        raise WrongArguments("its arguments have names")
+    return args[:1], new
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from forkpoint.arguments import Arguments
 from forkpoint.capture.assembly import assemble_content
 from forkpoint.capture.model_calls import ModelCall, start_model_call
 from forkpoint.capture.patching import wrap
@@ -23,12 +24,16 @@ def patch_client(module: ModuleType) -> None:
 
 def patch_functions(module: ModuleType) -> None:
     for name in ("invoke_function_from_dict_args", "invoke_function_from_dict_args_async"):
-        wrap(module, name, lambda call: record_calls(call, _describe_function))
+        wrap(module, name, lambda call: record_calls(call, _describe_function, rearrange=_rearrange))
 
 
 def _describe_function(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments, function = args[0], args[1]
     return recorder.tool(function.__name__, dict(arguments))
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    return (new, *args[1:]), kwargs
 
 
 def _start(client: Any, path: str, body: Any) -> ModelCall | None:

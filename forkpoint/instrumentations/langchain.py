@@ -8,18 +8,26 @@ import copy
 import importlib
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments, WrongArguments
 from forkpoint.capture.model_calls import outer_call, start_model_call
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, record_calls
+from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, put_argument, record_calls
 from forkpoint.recorder import recorder
+
+# The names of a search's settings among the options of a vector store's retriever.
+_OPTIONS: Final = {"top_k": "k", "filters": "filter"}
 
 
 def patch_tools(module: ModuleType) -> None:
     for name in ("run", "arun"):
-        wrap(module.BaseTool, name, lambda call: record_calls(call, _describe_tool, _read_tool, _answer_tool))
+        wrap(
+            module.BaseTool,
+            name,
+            lambda call: record_calls(call, _describe_tool, _read_tool, _answer_tool, _rearrange_tool),
+        )
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -58,13 +66,21 @@ def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     return run(tool, *args[1:], **kwargs)
 
 
+def _rearrange_tool(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    """Replace what the model sent; what is injected stays."""
+    arguments = args[1] if len(args) > 1 else kwargs.get("tool_input")
+    if isinstance(arguments, dict) and isinstance(new, dict):
+        new = {**{name: value for name, value in arguments.items() if name not in old}, **new}
+    return put_argument(args, kwargs, 1, "tool_input", new)
+
+
 def patch_retrievers(module: ModuleType) -> None:
     for name in ("invoke", "ainvoke"):
         wrap(module.BaseRetriever, name, _record_search)
 
 
 def _record_search(call: Callable[..., Any]) -> Any:
-    return record_calls(call, _describe_search, _read_documents, _answer_search)
+    return record_calls(call, _describe_search, _read_documents, _answer_search, _rearrange_search)
 
 
 def _describe_search(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -87,9 +103,22 @@ def _read_documents(documents: Any) -> Any:
 def _answer_search(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
     document = importlib.import_module("langchain_core.documents").Document
     return [
-        document(id=item.get("id") or None, page_content=item["content"], metadata=item.get("metadata") or {})
+        document(id=item.get("id") or None, page_content=item.get("content") or "", metadata=item.get("metadata") or {})
         for item in answer.result()
     ]
+
+
+def _rearrange_search(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    """Replace the query; another number or filter needs a copy of the retriever."""
+    retriever, *rest = args
+    options = {
+        _OPTIONS.get(name, name): value for name, value in new.items() if name != "query" and value != old.get(name)
+    }
+    if options:
+        if not hasattr(retriever, "search_kwargs") or options.keys() - {*_OPTIONS.values()}:
+            raise WrongArguments("only its query can change")
+        retriever = retriever.model_copy(update={"search_kwargs": {**retriever.search_kwargs, **options}})
+    return put_argument((retriever, *rest), kwargs, 1, "input", new.get("query"))
 
 
 def patch_graphs(module: ModuleType) -> None:

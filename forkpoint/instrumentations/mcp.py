@@ -7,15 +7,18 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import is_inside, record_calls
+from forkpoint.capture.steps import is_inside, put_argument, record_calls
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.recorder import recorder
 from forkpoint.vocabulary import SDK_MARK
 
 
 def patch(module: ModuleType) -> None:
-    wrap(module.ClientSession, "call_tool", lambda call: record_calls(_mark(call), _describe, _read, _answer))
+    wrap(
+        module.ClientSession, "call_tool", lambda call: record_calls(_mark(call), _describe, _read, _answer, _rearrange)
+    )
 
 
 def _mark(call: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,6 +37,10 @@ def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     arguments = args[2] if len(args) > 2 else kwargs.get("arguments")
     # A framework's tool of the same name is the same call, one layer above.
     return None if is_inside("tool", name) else recorder.tool(name, dict(arguments or {}))
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    return put_argument(args, kwargs, 2, "arguments", new)
 
 
 def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.places import find_place
 from forkpoint.capture.steps import record_calls
@@ -21,7 +22,7 @@ _CONTAINERS = frozenset({"agent", "guardrail", "handoff", "custom"})
 
 def patch_tools(module: ModuleType) -> None:
     name = "_invoke_function_tool_with_metadata"
-    wrap(module, name, lambda call: record_calls(call, _describe_tool, lambda result: result.output, _answer_tool))
+    wrap(module, name, lambda call: record_calls(call, _describe_tool, _read_output, _answer_tool, _rearrange))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -30,6 +31,14 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     with suppress(ValueError):
         arguments = json.loads(arguments or "{}")
     return recorder.tool(kwargs["function_tool"].name, arguments, call_id=kwargs["context"].tool_call_id)
+
+
+def _read_output(result: Any) -> Any:
+    return result.output
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    return args, {**kwargs, "arguments": json.dumps(new)}
 
 
 def _answer_tool(invoke: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:

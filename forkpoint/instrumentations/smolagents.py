@@ -2,20 +2,24 @@
 
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from forkpoint.arguments import Arguments, WrongArguments
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import iterate, record_calls, step_around
 from forkpoint.recorder import recorder
 
+# How a tool is called, and none of its arguments.
+_SANITIZE: Final = "sanitize_inputs_outputs"
+
 
 def patch_tools(module: ModuleType) -> None:
-    wrap(module.Tool, "__call__", lambda call: record_calls(call, _describe_tool))
+    wrap(module.Tool, "__call__", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tool, *values = args
-    arguments = {name: value for name, value in kwargs.items() if name != "sanitize_inputs_outputs"}
+    arguments = {name: value for name, value in kwargs.items() if name != _SANITIZE}
     if len(values) == 1 and not arguments and isinstance(values[0], dict):
         arguments = values[0]
     else:
@@ -24,6 +28,12 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     # It ends the agent with the model's own answer.
     step.is_pure = tool.name == "final_answer"
     return step
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    if not isinstance(new, dict):
+        raise WrongArguments("its arguments have names")
+    return args[:1], {**{name: value for name, value in kwargs.items() if name == _SANITIZE}, **new}
 
 
 def patch_agents(module: ModuleType) -> None:

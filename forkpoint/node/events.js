@@ -12,15 +12,16 @@ let steps = 0;
 let events = 0;
 let hasWarned = false;
 
-/** Begin the report of a call, and return the function that ends it. */
-export function report(name, args) {
+/** Begin the report of a call, and return the function that ends it. `question` is its id in a rerun. */
+export function report(name, args, question) {
   if (!RUN) return () => {};
   const id = `${PROCESS}-${++steps}`;
   const startMs = performance.now();
+  const attributes = question ? { rerun_call: question } : {};
   const call = attempt(() => event(id, "tool_called", { tool_name: name, tool_version: "", call_id: "", args }));
   return (outcome) => {
     const latency_ms = performance.now() - startMs;
-    const result = attempt(() => event(id, "tool_result", { tool_name: name, latency_ms, ...outcome }));
+    const result = attempt(() => event(id, "tool_result", { tool_name: name, latency_ms, attributes, ...outcome }));
     if (call && result) send(call + result);
   };
 }

@@ -11,9 +11,10 @@ const ADDRESSES = { openai: "OPENAI_BASE_URL", anthropic: "ANTHROPIC_BASE_URL", 
 export function tool(name, call, options = {}) {
   return async (args) => {
     const answer = isReplay() ? await ask("tool", name, args) : null;
-    const end = report(name, args);
+    const end = report(name, args, answer?.call);
     try {
-      const result = answer === null ? await call(args) : outcome(answer, options);
+      const makesCall = answer === null || answer.decision === "run";
+      const result = makesCall ? await call(answer?.arguments ?? args) : outcome(answer, options);
       end({ result: result ?? null, status: "success" });
       return result;
     } catch (error) {

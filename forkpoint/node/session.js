@@ -15,20 +15,21 @@ const POLL_MS = 500;
 
 export const isReplay = () => Boolean(process.env.FORKPOINT_RERUN);
 
-/** Return the recorded outcome of a call; null if the call may be made. */
+/** Return what becomes of a call: its outcome, or that it may be made, with other `arguments` if an override sets them. */
 export async function ask(type, name, args) {
   const id = process.env.FORKPOINT_RERUN;
   const path = `/reruns/${encodeURIComponent(id)}/tools`;
-  const question = JSON.stringify({ type, name, arguments: args, call: randomUUID() });
+  const call = randomUUID();
+  const question = { type, name, arguments: args, call };
   let answer;
   try {
-    answer = await post(path, question);
+    answer = await post(path, JSON.stringify(question));
     if (answer.decision === "ask") answer = await awaitOperator(path, question);
   } catch (error) {
     endProcess(`rerun ${id} gave no answer about ${name}: ${error.message}`, UNAVAILABLE);
   }
   if (answer.decision === "refusal") endProcess(`rerun ${id}: ${answer.reason}`, REFUSAL);
-  return answer.decision === "run" ? null : answer;
+  return { ...answer, call };
 }
 
 /** Ask again until an operator has answered. The server may be away meanwhile, for as long as a restart takes. */
@@ -38,14 +39,14 @@ async function awaitOperator(path, question) {
   while (performance.now() < endMs) {
     await setTimeout(POLL_MS);
     try {
-      const answer = await post(path, question);
+      const answer = await post(path, JSON.stringify(question));
       if (answer.decision !== "ask") return answer;
       contactMs = performance.now();
     } catch (error) {
       if (error.isRefusal || performance.now() - contactMs > OUTAGE_MS) throw error;
     }
   }
-  return { decision: "refusal", reason: `no operator answered within ${OPERATOR_MS / 1000} s` };
+  return post(path, JSON.stringify({ ...question, is_last: true }));
 }
 
 /** Return the JSON of the server's response; throw an error if it is none. */

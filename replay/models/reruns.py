@@ -89,10 +89,11 @@ class RerunToolCall(models.Model):
 
     rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="tool_calls")
     name = models.CharField(max_length=300)
+    call = models.CharField(max_length=64, blank=True, help_text="the id that the agent's process gave it")
     sequence_no = models.PositiveIntegerField(null=True, help_text="of the recorded step; null: it is none of them")
     attempt = models.PositiveSmallIntegerField(default=1, help_text="the start of the agent in which it was made")
     decision = models.CharField(max_length=10, help_text="a `RerunDecision`")
-    detail = models.JSONField(default=dict, help_text="the step of another run that recorded the answer, if one did")
+    detail = models.JSONField(default=dict, help_text="grounds of the label: the step that answered it, its arguments")
     at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -116,7 +117,6 @@ class RerunQuestion(models.Model):
     text = models.TextField()
     may_run = models.BooleanField()
     answer = models.JSONField(null=True, help_text="action, output and status; null: it waits")
-    is_counted = models.BooleanField(default=False, help_text="the agent has the answer")
 
     class Meta:
         constraints = (

@@ -6,6 +6,7 @@ with it: in `awaiting_operator`, with the oldest open question. Its runner stays
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -20,6 +21,8 @@ from replay.models import ReplaySession, Rerun, RerunQuestion
 from traces.core.json_types import JSONObject, JSONValue
 from traces.transitions import move
 
+# The action of an answer that the operator did not give in time.
+EXPIRY: Final = "expiry"
 _LONGEST_NOTE = 300
 
 
@@ -32,9 +35,9 @@ class AgentCall:
     arguments: JSONValue
 
 
-def find(rerun: Rerun, call: AgentCall) -> RerunQuestion | None:
+def find(rerun: Rerun, call_id: str) -> RerunQuestion | None:
     """Return the question about a call; raise `SessionConflict` if the agent was started again since."""
-    question = rerun.questions.filter(call=call.id).order_by("attempt").last()
+    question = rerun.questions.filter(call=call_id).order_by("attempt").last()
     if question is not None and question.attempt != rerun.attempt:
         raise SessionConflict(f"the agent of rerun {rerun.id} was started again")
     return question
@@ -78,6 +81,13 @@ def answer(rerun: Rerun, no: int, content: JSONObject) -> bool:
             return False
         show(rerun)
     return True
+
+
+def expire(rerun: Rerun, question: RerunQuestion) -> None:
+    """Close a question for which the agent waits no longer. The caller has a lock on the rerun."""
+    question.answer = {"action": EXPIRY}
+    question.save(update_fields=["answer"])
+    show(rerun)
 
 
 def withdraw(session_id: UUID) -> None:
@@ -132,7 +142,7 @@ def _earlier_question(rerun: Rerun, call: AgentCall) -> RerunQuestion | None:
     ]
     place = sum(item.attempt == rerun.attempt for item in same_calls)
     for attempt in range(rerun.attempt - 1, 0, -1):
-        candidates = [item for item in same_calls if item.attempt == attempt and item.answer is not None]
+        candidates = [item for item in same_calls if item.attempt == attempt and _action(item) not in ("", EXPIRY)]
         if place < len(candidates):
             return candidates[place]
     return None

@@ -36,6 +36,7 @@ from traces.storage import artifacts
 
 # The detail of a call whose messages were edited.
 HISTORY: Final = "history"
+_CALLS: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,10 +63,12 @@ class Fork:
         self._types = {node.no: node.type for node in graph.nodes}
         self._by_no = graph.by_no
         tools = [node for node in graph.nodes if node.type is StepType.TOOL]
-        self._overridden_tools = [node for node in tools if _result(self.overrides.edits_of(node))]
+        self._overridden_tools = [node for node in tools if set_result(self.overrides.edits_of(node))]
         self._tools: dict[str, Node] = {node.call_id: node for node in tools if node.call_id}
-        # Overridden calls whose results the requests do not tell apart.
-        self._calls_without_id = {node.no for node in self._overridden_tools if not node.call_id}
+        # Overridden calls that only the agent's SDK can change: no result in a request is known to be theirs.
+        self._asked_calls = {
+            node.no for node in graph.nodes if node.type in _CALLS and _is_for_sdk(node, self.overrides.edits_of(node))
+        }
         # Entries that change the messages of some requests. Later ones of the conversation continue with them.
         self._bounded_edits = {
             index
@@ -87,7 +90,7 @@ class Fork:
         """
         api, body, input = request.api, request.body, request.input
         if isinstance(result, Match):
-            self.check_results(rerun, result.call.no)
+            self.check_calls(rerun, result.call.no)
         messages = as_list(input.get("messages"))
         is_step = isinstance(result, Match) or self._replaces_step(messages, result)
         edits = self._model_edits(place if is_step else None, place, request.model)
@@ -105,29 +108,30 @@ class Fork:
             body=None if body == request.body else body, output=edits.output, results=tuple(results), history=history
         )
 
-    def tool_result(self, name: str, no: int | None, nearest: int | None) -> ToolOverride | None:
-        """Return the result that an override sets for a call that the agent is about to make.
+    @property
+    def end(self) -> int:
+        """The number after the last recorded step."""
+        return max(self._by_no, default=0) + 1
 
-        The call is recorded step `no`, or a new one in place of step `nearest`.
-        """
-        if no is not None:
-            node = self._by_no.get(no)
-            return None if node is None else _result(self.overrides.edits_of(node))
-        place = max(self._by_no, default=0) + 1 if nearest is None else nearest
-        if place < self.start:
-            return None
-        return _result(self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place))
+    def edits_of_call(self, no: int) -> Edits:
+        """Return the edits of a recorded call."""
+        node = self._by_no.get(no)
+        return NO_EDITS if node is None else self.overrides.edits_of(node)
 
-    def check_results(self, rerun: Rerun, no: int) -> None:
-        """Raise `CannotEdit` if the agent is at recorded step `no` without the results that overrides set before it."""
-        expected_numbers = {tool_no for tool_no in self._calls_without_id if tool_no < no}
+    def edits_of_new_call(self, type: StepType, name: str, place: int) -> Edits:
+        """Return the edits of a call that is not recorded, in place of a recorded step."""
+        return NO_EDITS if place < self.start else self.overrides.edits_of_new(type=type, name=name, at=place)
+
+    def check_calls(self, rerun: Rerun, no: int) -> None:
+        """Raise `CannotEdit` if the agent has come to recorded step `no` without asking about an overridden call."""
+        expected_numbers = {call_no for call_no in self._asked_calls if call_no < no}
         if not expected_numbers:
             return
-        calls = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.OVERRIDDEN)
+        calls = rerun.tool_calls.filter(attempt=rerun.attempt).exclude(decision=RerunDecision.ASK)
         if missing_numbers := expected_numbers - {*calls.values_list("sequence_no", flat=True)}:
             raise CannotEdit(
-                f"the result of step {min(missing_numbers)} cannot be overridden: the SDK does not know this tool of "
-                "the agent, and the requests do not say which call a result belongs to"
+                f"step {min(missing_numbers)} cannot be overridden: the agent made no such call that its SDK knows, or "
+                "made it inside of a tool that was answered from the recording"
             )
 
     def _replaces_step(self, messages: Sequence[JSONValue], result: Divergence) -> bool:
@@ -172,7 +176,7 @@ class Fork:
                 continue
             name = as_text(call.get("name"))
             edits = self._new_tool_edits(name, place) if node is None else self.overrides.edits_of(node)
-            if result := _result(edits):
+            if result := set_result(edits):
                 results[id] = tool_text(result.output)
         return results
 
@@ -222,7 +226,15 @@ def _with_settings(edits: Edits, nearest: Edits) -> Edits:
     )
 
 
-def _result(edits: Edits) -> ToolOverride | None:
+def _is_for_sdk(node: Node, edits: Edits) -> bool:
+    if node.type is StepType.RETRIEVAL:
+        return edits is not NO_EDITS
+    is_set = set_result(edits) is not None
+    return (is_set and not node.call_id) or (edits.arguments is not None and not is_set)
+
+
+def set_result(edits: Edits) -> ToolOverride | None:
+    """Return the result that the edits of a tool set."""
     if edits.tool is None and edits.output is not None:
         return ToolOverride(output=edits.output.value)
     return edits.tool

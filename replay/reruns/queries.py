@@ -89,4 +89,4 @@ def _tools(rerun: Rerun) -> list[RerunTool]:
 
 
 def _tool_calls(rerun: Rerun) -> QuerySet[RerunToolCall]:
-    return rerun.tool_calls.filter(attempt=rerun.attempt)
+    return rerun.tool_calls.filter(attempt=rerun.attempt).exclude(decision=RerunDecision.ASK)

@@ -34,7 +34,8 @@ class ToolQuestion(Schema):
     """A call that the agent is about to make, with the arguments that the model sees.
 
     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
-    `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id.
+    `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
+    it waits no longer, so that a call without an answer is refused.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
@@ -42,6 +43,7 @@ class ToolQuestion(Schema):
     name: Annotated[str, Field(min_length=1, max_length=300)]
     arguments: JSONValue = None
     call: Annotated[str, Field(max_length=64)] = ""
+    is_last: bool = False
 
 
 class ToolAnswer(Schema):
@@ -49,7 +51,8 @@ class ToolAnswer(Schema):
 
     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-    the recorded call. `reason` says why a call is refused, or what the operator is asked.
+    the recorded call. `reason` says why a call is refused, or what the operator is asked. `arguments` are those of an
+    override, with which a call runs; null: with its own.
     """
 
     decision: RerunDecision
@@ -58,6 +61,7 @@ class ToolAnswer(Schema):
     is_text: bool = False
     step: int | None = None
     reason: str = ""
+    arguments: JSONValue = None
 
 
 class RerunTool(Schema):

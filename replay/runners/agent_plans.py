@@ -21,7 +21,7 @@ _AGENT_DECIDES: Final = "The agent runs again and decides what it does after the
 _LONGEST_LIST: Final = 10
 # Attributes of calls that are answered in a rerun: by the SDK, or by the gateway.
 _ANSWER_MARKS: Final = frozenset({SDK_REPORT, RAW_RESPONSE})
-_STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL})
+_STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 
 
 def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[int, StepType]) -> Plan:
@@ -68,15 +68,19 @@ def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterat
             yield PlanRefusal(code="validation_error", detail=problem, where=pointer(index))
     for no in overrides.by_step:
         if types[no] not in _STEP_TYPES:
-            detail = f"step {no} is a {types[no]} step: while the agent runs, only models and tools can change"
+            detail = (
+                f"step {no} is a {types[no]} step, which the agent's own code makes: change a call before or after "
+                "it, or follow the recording"
+            )
             yield PlanRefusal(code="validation_error", detail=detail, where="/overrides", step=no)
 
 
 def _problem(entry: Override) -> str:
-    if entry.retrieval is not None or entry.arguments is not None:
-        return "while the agent runs, searches and the arguments of tools are its own: change a model or a result"
     if entry.model is not None and entry.model.provider is not None:
-        return "the agent speaks the protocol of its provider, which therefore cannot be changed"
+        return (
+            "the agent speaks the protocol of its provider, which therefore cannot be changed: change the model, "
+            "or follow the recording"
+        )
     return ""
 
 

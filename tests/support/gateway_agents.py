@@ -269,3 +269,19 @@ while True:
         for call, result in zip(calls, results)]}]
 print(content["parts"][0]["text"])
 """
+
+# Searches a handbook that the SDK knows, and asks a model about the documents. Each search adds a line to the file that
+# the first argument names.
+HANDBOOK_AGENT = """
+import forkpoint, openai, sys
+
+@forkpoint.recorder.retrieval("handbook")
+def search(query: str, top_k: int = 2) -> list:
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{query} {top_k}\\n")
+    return [{"id": f"d{number}", "content": f"{query} {number}"} for number in range(1, top_k + 1)]
+
+text = "; ".join(document["content"] for document in search("refunds"))
+messages = [{"role": "user", "content": text}]
+print(openai.OpenAI().chat.completions.create(model="m1", messages=messages).choices[0].message.content)
+"""

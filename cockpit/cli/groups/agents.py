@@ -46,12 +46,12 @@ def mcp_shim(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- C
     raise typer.Exit(shim.mcp_shim(arguments or []))
 
 
-@agents.command()
-def hook() -> None:
+@agents.command(add_help_option=False, context_settings=_SDK_SETTINGS)
+def hook(arguments: Annotated[list[str] | None, typer.Argument(metavar="[--timeout SECONDS]")] = None) -> None:
     """Answer shell commands of Claude Code and Codex in reruns: the `PreToolUse` hook that both call."""
     from forkpoint.bootstrap import hook as coding_agents
 
-    raise typer.Exit(coding_agents.hook())
+    raise typer.Exit(coding_agents.hook(arguments or []))
 
 
 @agents.command()

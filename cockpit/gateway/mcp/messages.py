@@ -18,6 +18,7 @@ from traces.core.vocabulary import StepStatus
 MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
+_CANCELLATION: Final = "notifications/cancelled"
 _PARAMETERS: Final = "params"
 _META: Final = "_meta"
 # JSON-RPC's code for errors of an implementation.
@@ -53,6 +54,10 @@ def is_request(message: JSONObject) -> bool:
     return "method" in message and message.get(MESSAGE_ID) is not None
 
 
+def is_handshake(request: JSONObject) -> bool:
+    return request.get("method") == _INITIALIZE
+
+
 def call_of(server: str, message: JSONObject) -> Call:
     """Return the call that a request is. Versions of the client in a handshake do not count."""
     method, parameters = as_text(message.get("method")), as_object(message.get(_PARAMETERS))
@@ -70,6 +75,25 @@ def call_of(server: str, message: JSONObject) -> Call:
 def has_sdk_mark(message: JSONObject) -> bool:
     """Return whether the SDK in the agent takes care of a call."""
     return SDK_MARK in as_object(as_object(message.get(_PARAMETERS)).get(_META))
+
+
+def cancelled_id(message: JSONObject) -> JSONValue:
+    """Return the id of the request that a notification cancels; None if it is about something else."""
+    return as_object(message.get(_PARAMETERS)).get("requestId") if message.get("method") == _CANCELLATION else None
+
+
+def with_arguments(message: JSONObject, arguments: JSONValue) -> JSONObject:
+    """Return the call of a tool with other arguments."""
+    return {**message, _PARAMETERS: {**as_object(message.get(_PARAMETERS)), "arguments": arguments}}
+
+
+def progress(request: JSONObject, count: int) -> JSONObject | None:
+    """Return a notification that a request goes on; None if its client did not ask for any."""
+    token = as_object(as_object(request.get(_PARAMETERS)).get(_META)).get("progressToken")
+    if token is None:
+        return None
+    parameters: JSONObject = {"progressToken": token, "progress": count, "message": "waits for the operator"}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", _PARAMETERS: parameters}
 
 
 def without_sdk_mark(message: JSONObject) -> JSONObject:

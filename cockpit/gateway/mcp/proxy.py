@@ -8,12 +8,14 @@ import asyncio
 import time
 from functools import partial
 from typing import Final
+from uuid import uuid4
 
 import orjson
 
 from cockpit.gateway import upstreams
 from cockpit.gateway.mcp import live, messages, servers, steps
-from cockpit.gateway.mcp.shim import Shim, read_message, recorded_message, send_message
+from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, request_to_make
+from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Key, Response, Waits
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.sessions import Session
@@ -21,7 +23,9 @@ from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import Receive, Scope, Send, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
-from traces.core.json_types import JSONObject
+from replay.core.vocabulary import RerunDecision
+from replay.reruns.schemas import ToolAnswer
+from traces.core.json_types import JSONObject, JSONValue
 
 _ALLOW: Final = [(b"allow", b"POST, DELETE")]
 
@@ -33,6 +37,7 @@ class Proxy:
         self._client = client
         self._journal = journal
         self._live_servers = live.Servers(client)
+        self._waits = Waits()
         self._shim = Shim(journal)
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
@@ -47,20 +52,24 @@ class Proxy:
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
         else:
-            await self._serve_message(scope, await read_message(receive), send, session, server)
+            await self._serve_message(scope, await read_message(receive), receive, send, session, server)
 
     async def _serve_message(
-        self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str
+        self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, server: str
     ) -> None:
+        response = Response(receive, send, message, reads_events=_reads_events(scope))
         try:
-            if session.is_rerun:
-                await self._play(scope, message, send, session, server)
-            else:
+            if not session.is_rerun:
                 await self._record(scope, message, send, session, server)
+            elif messages.is_request(message):
+                await response.finish(await self._play(scope, message, response, session, server))
+            else:
+                self._waits.cancel(_key(scope, session, server, messages.cancelled_id(message)))
+                await respond(send, 202, [], b"")
         except Refusal as refusal:
             if not messages.is_request(message):
                 raise
-            await send_message(send, messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
+            await response.finish(messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
 
     async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str) -> None:
         """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
@@ -79,21 +88,37 @@ class Proxy:
         )
         self._journal.add(lambda: exchange(response=live.find_response(answer, message)).lines(session))
 
-    async def _play(self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str) -> None:
-        """Answer a message from the recording, or let the server answer where the call may run."""
-        if not messages.is_request(message):
-            await respond(send, 202, [], b"")
-            return
-        is_reported = messages.has_sdk_mark(message)
-        if not is_reported and (recorded_response := await recorded_message(session, server, message)) is not None:
-            await send_message(send, recorded_response)
-            return
+    async def _play(
+        self, scope: Scope, request: JSONObject, response: Response, session: Session, server: str
+    ) -> JSONObject | None:
+        """Return the response to a request: from the recording, or of the server where the call may run.
+
+        None if the client wants no response any more. Raise `Refusal`.
+        """
+        if messages.has_sdk_mark(request):
+            return await self._live_servers.ask(session, server, messages.without_sdk_mark(request), scope["headers"])
+        call_id, start = uuid4().hex, time.time()
+
+        async def ask(is_last: bool) -> ToolAnswer:
+            return await asyncio.to_thread(steps.answer, session, server, request, call_id, is_last=is_last)
+
+        answer = await ask(False)
+        if answer.decision is RerunDecision.ASK:
+            key = _key(scope, session, server, request[messages.MESSAGE_ID])
+            operator_answer = await self._waits.wait(key, ask, response)
+            if operator_answer is None:
+                return None
+            answer = operator_answer
+        known_response = await recorded_response(session, server, request, answer, call_id, start)
+        if known_response is not None:
+            return known_response
         start = time.time()
-        response = await self._live_servers.ask(session, server, messages.without_sdk_mark(message), scope["headers"])
-        if not is_reported:
-            exchange = steps.Exchange(server=server, request=message, response=response, start=start, end=time.time())
-            await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
-        await send_message(send, response)
+        result = await self._live_servers.ask(session, server, request_to_make(request, answer), scope["headers"])
+        exchange = steps.Exchange(
+            server=server, request=request, response=result, start=start, end=time.time(), id=call_id
+        )
+        await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
+        return result
 
     async def _forward(self, scope: Scope, body: bytes, send: Send, server: str) -> tuple[Answer, str]:
         """Pass a request to the server; return the answer, and why it did not arrive or only in part."""
@@ -104,3 +129,13 @@ class Proxy:
         if problem:
             await answer.fail(Refusal(status=502, reason=f"the MCP server did not answer: {problem}"), "")
         return answer, problem
+
+
+def _reads_events(scope: Scope) -> bool:
+    return any(name == b"accept" and b"text/event-stream" in value for name, value in scope["headers"])
+
+
+def _key(scope: Scope, session: Session, server: str, id: JSONValue) -> Key:
+    """Return what tells a client's request from all others."""
+    client = next((value for name, value in scope["headers"] if name == CLIENT_SESSION), b"")
+    return session.run_id, server, client, orjson.dumps(id)

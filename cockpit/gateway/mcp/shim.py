@@ -13,7 +13,8 @@ from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.asgi import JSON, Receive, Send, read_body, respond
 from cockpit.gateway.transport.journal import Journal
 from replay.core.vocabulary import RerunDecision
-from traces.core.json_access import as_integer, as_object
+from replay.reruns.schemas import ToolAnswer
+from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
 
 
@@ -24,31 +25,53 @@ class Shim:
         self._journal = journal
 
     async def serve(self, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
-        """Answer a question with the response for the client, or with nothing where the server is to respond."""
-        message = await read_message(receive)
-        if route.shim == "exchanges":
-            # Its time is that of its arrival.
-            exchange = _exchange(route.server, message)
-            if session.is_rerun:
-                await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
-            else:
-                self._journal.add(lambda: exchange.lines(session))
-        elif session.is_rerun and (response := await _response(session, route.server, message)) is not None:
-            await send_message(send, response)
+        """Answer a question about a request, or take the report of one."""
+        body = await read_message(receive)
+        if route.shim == "stdio":
+            await respond(send, 200, JSON, orjson.dumps(await _decide(session, route.server, body)))
             return
+        # Its time is that of its arrival.
+        exchange = _exchange(route.server, body)
+        if session.is_rerun:
+            await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
+        else:
+            self._journal.add(lambda: exchange.lines(session))
         await respond(send, 204, [], b"")
 
 
-async def recorded_message(session: Session, server: str, message: JSONObject) -> JSONObject | None:
-    """Return the response of the recording to a request; None if the call may run. Raise `Refusal`."""
-    start = time.time()
-    answer = await asyncio.to_thread(steps.answer, session, server, message)
+async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
+    """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked."""
+    request = as_object(question.get("request"))
+    if not session.is_rerun:
+        return {"request": request}
+    call_id, start, is_last = as_text(question.get("call")), time.time(), question.get("is_last") is True
+    try:
+        answer = await asyncio.to_thread(steps.answer, session, server, request, call_id, is_last=is_last)
+        if answer.decision is RerunDecision.ASK:
+            return {"asks": True}
+        response = await recorded_response(session, server, request, answer, call_id, start)
+    except Refusal as refusal:
+        response = messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)
+    return {"request": request_to_make(request, answer)} if response is None else {"response": response}
+
+
+def request_to_make(request: JSONObject, answer: ToolAnswer) -> JSONObject:
+    """Return a request as it goes to the server: an override may set its arguments."""
+    return request if answer.arguments is None else messages.with_arguments(request, answer.arguments)
+
+
+async def recorded_response(
+    session: Session, server: str, request: JSONObject, answer: ToolAnswer, call_id: str, start: float
+) -> JSONObject | None:
+    """Return the response that an answer is; None if the call may run. Raise `Refusal`."""
     if answer.decision is RerunDecision.REFUSAL:
         raise Refusal(status=400, reason=answer.reason)
     if answer.decision is RerunDecision.RUN:
         return None
-    response = messages.recorded_response(message[messages.MESSAGE_ID], answer.output, answer.error)
-    exchange = steps.Exchange(server=server, request=message, response=response, start=start, end=time.time())
+    response = messages.recorded_response(request[messages.MESSAGE_ID], answer.output, answer.error)
+    exchange = steps.Exchange(
+        server=server, request=request, response=response, start=start, end=time.time(), id=call_id
+    )
     await asyncio.to_thread(steps.report, session, exchange, answer)
     return response
 
@@ -61,17 +84,6 @@ async def read_message(receive: Receive) -> JSONObject:
         raise Refusal(status=400, reason=str(problem)) from problem
 
 
-async def send_message(send: Send, message: JSONObject) -> None:
-    await respond(send, 200, JSON, orjson.dumps(message))
-
-
-async def _response(session: Session, server: str, message: JSONObject) -> JSONObject | None:
-    try:
-        return await recorded_message(session, server, message)
-    except Refusal as refusal:
-        return messages.refusal(message.get(messages.MESSAGE_ID), refusal.reason)
-
-
 def _exchange(server: str, report: JSONObject) -> steps.Exchange:
     """Return what a shim reports. It measures time by a clock of its own."""
     now, duration_ms = time.time(), as_integer(report.get("duration_ms")) or 0
@@ -81,4 +93,5 @@ def _exchange(server: str, report: JSONObject) -> steps.Exchange:
         response=as_object(report.get("response")) or None,
         start=now - duration_ms / 1000,
         end=now,
+        id=as_text(report.get("call")),
     )

@@ -57,10 +57,14 @@ class Exchange:
         )
 
 
-def answer(session: Session, server: str, message: JSONObject) -> ToolAnswer:
-    """Decide about a request of a rerun; raise `Refusal` if the rerun cannot answer."""
+def answer(session: Session, server: str, message: JSONObject, call_id: str, *, is_last: bool = False) -> ToolAnswer:
+    """Decide about a request of a rerun; raise `Refusal` if the rerun cannot answer.
+
+    `call_id` is that of the step which it becomes. A request that waits for the operator is asked about again, for the
+    last time with `is_last`.
+    """
     call = messages.call_of(server, message)
-    question = ToolQuestion(type=StepType.TOOL, name=call.name, arguments=call.arguments)
+    question = ToolQuestion(type=StepType.TOOL, name=call.name, arguments=call.arguments, call=call_id, is_last=is_last)
     try:
         with connection():
             rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))

@@ -3,13 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from forkpoint.vocabulary import RERUN_CALL
 from replay.models import Rerun
 from replay.reruns import reports
 from replay.reruns.core import event_groups
+from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.labels import Labels
 from replay.reruns.derived_run.source_steps import SourceSteps
 from replay.reruns.exchanges import Exchange
 from traces.core.json_access import as_text
+from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.assembly import SegmentContent, assemble
@@ -45,8 +48,15 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     recording = _recording(rerun, data, results)
     if recording is None:
         return None
+    call_ids = {step.key: as_text(step.attributes.get(RERUN_CALL)) or step.key for step in recording.steps}
+    recording = replace(recording, steps=_with_arguments(rerun, recording.steps, call_ids))
     preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
-    labels = Labels(rerun, source, exchanges={item.key: item for item in exchanges}, results=results, reports=rows)
+    labels = Labels(
+        source,
+        exchanges={item.key: item for item in exchanges},
+        results=results,
+        answers=CallAnswers(rerun, call_ids=call_ids, reports=rows),
+    )
     return RunContents(rows=labels.rows(preparation.rows, is_final=is_final), parts=preparation.parts)
 
 
@@ -57,6 +67,25 @@ def _recording(rerun: Rerun, data: bytes, results: set[str]) -> RecordedRun | No
         return None
     steps = tuple(_with_result(step) if step.call_id in results else step for step in run.steps)
     return replace(run, app=rerun.source_run.app, steps=steps)
+
+
+def _with_arguments(
+    rerun: Rerun, steps: Sequence[RecordedStep], call_ids: Mapping[str, str]
+) -> tuple[RecordedStep, ...]:
+    """Return the steps with the arguments that overrides set: with these the calls were answered, or ran."""
+    calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key="arguments")
+    arguments = dict(calls.values_list("call", "detail__arguments"))
+    return tuple(
+        replace(step, input=arguments[call], attributes={**_own_attributes(step), "asked": step.input})
+        if (call := call_ids[step.key]) in arguments
+        else replace(step, attributes=_own_attributes(step))
+        for step in steps
+    )
+
+
+def _own_attributes(step: RecordedStep) -> JSONObject:
+    """Return the attributes that a step would have outside of a rerun."""
+    return {name: value for name, value in step.attributes.items() if name != RERUN_CALL}
 
 
 def _with_result(step: RecordedStep) -> RecordedStep:

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from replay.core.calls import label_key
 from replay.core.vocabulary import RerunDecision
 from replay.execution.derived_run.step_rows import reused_row
-from replay.models import Rerun, RerunReport
-from replay.reruns.derived_run.shared_answers import SharedAnswers
+from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import HISTORY
@@ -15,6 +15,8 @@ from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Step
+
+_NO_DETAIL: Final[JSONObject] = {}
 
 
 @dataclass(kw_only=True)
@@ -31,27 +33,22 @@ class _Group:
 class Labels:
     """Labels the steps of a rerun, in order.
 
-    `exchanges` are the model calls by the keys of their steps, `results` the ids of tool calls with other results.
+    `exchanges` are the model calls by the keys of their steps, `results` the ids of tool calls with other results, and
+    `answers` what became of the calls that the agent asked about.
     """
 
     def __init__(
         self,
-        rerun: Rerun,
         source: SourceSteps,
         *,
         exchanges: Mapping[str, Exchange],
         results: Collection[str],
-        reports: Sequence[RerunReport],
+        answers: CallAnswers,
     ) -> None:
         self._source = source
         self._exchanges = exchanges
         self._results = results
-        self._answers = {report.step_key: report for report in reports if report.decision}
-        answers = [*rerun.tool_calls.filter(attempt=rerun.attempt).values_list("name", "sequence_no", "decision")]
-        self._decisions = {no: decision for _, no, decision in answers if no is not None}
-        # By tool, what became of calls that are not in the recording: an override names tools, and not their calls.
-        self._new_decisions = {(name, decision) for name, no, decision in answers if no is None}
-        self._shared_answers = SharedAnswers(rerun)
+        self._answers = answers
         self._rows: list[StepRow] = []
         self._groups: dict[int, _Group] = {}
         # The recorded calls that were answered exactly, by the numbers of the calls.
@@ -94,34 +91,21 @@ class Labels:
 
     def _call(self, row: StepRow) -> StepRow:
         """Label a call of a tool or retriever."""
-        answer = self._answers.get(row.external_id)
-        if answer is not None and answer.sequence_no is not None:
-            source: Step | None = self._source.take_number(answer.sequence_no)
-            decision = answer.decision
-        else:
-            source = self._source.take(row, self._decisions)
-            decision = "" if source is None else self._decisions.get(source.sequence_no, "")
-        if self._is_overridden(row, source):
+        answer = self._answers.take(row, self._source)
+        source, decision = answer.source, answer.decision
+        if decision == RerunDecision.OVERRIDDEN or (row.call_id and row.call_id in self._results):
             return self._with_label(row, source, Label.SIMULATED, Reason.OPERATOR_OVERRIDE)
-        if source is not None and decision == RerunDecision.EXACT:
+        if decision == RerunDecision.CACHED and answer.is_elsewhere:
+            return self._with_label(row, source, Label.CACHED, Reason.CACHE_SIGNATURE, answer.detail)
+        if decision == RerunDecision.CACHED and source is not None:
+            return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED)
+        if decision == RerunDecision.EXACT and source is not None:
             # It was not run, and the conversation contains only a text of what it returned.
             self._reused_numbers[row.sequence_no] = source.sequence_no
             return _reuse(source, row)
-        if source is not None and decision == RerunDecision.CACHED:
-            return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED)
-        if not decision and (place := self._shared_answers.take(row, is_known=source is not None)):
-            detail = {**label_key(), **place}
-            return replace(row, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, detail=detail)
-        if row.status == StepStatus.PARTIAL and (row.tool_name, RerunDecision.REFUSAL) in self._new_decisions:
+        if decision == RerunDecision.REFUSAL and row.status == StepStatus.PARTIAL:
             return self._with_label(row, source, Label.SIMULATED, Reason.POLICY_FALLBACK)
         return self._ran(row, source)
-
-    def _is_overridden(self, row: StepRow, source: Step | None) -> bool:
-        if source is None:
-            is_set = (row.tool_name, RerunDecision.OVERRIDDEN) in self._new_decisions
-        else:
-            is_set = self._decisions.get(source.sequence_no) == RerunDecision.OVERRIDDEN
-        return is_set or (row.call_id != "" and row.call_id in self._results)
 
     def _code(self, row: StepRow) -> StepRow:
         """Label a step of the agent's own code: a check, a rendered prompt, its final output."""
@@ -131,9 +115,11 @@ class Labels:
         is_exact = self._is_exact_so_far and _is_same(row, source)
         return self._with_label(row, source, Label.EXACT if is_exact else Label.SIMULATED, Reason.AGENT_RAN)
 
-    def _with_label(self, row: StepRow, source: Step | None, label: Label, reason: Reason) -> StepRow:
+    def _with_label(
+        self, row: StepRow, source: Step | None, label: Label, reason: Reason, detail: JSONObject = _NO_DETAIL
+    ) -> StepRow:
         source_step = None if source is None else source.id
-        return replace(row, label=label, reason=reason, detail=label_key(), source_step=source_step)
+        return replace(row, label=label, reason=reason, detail={**label_key(), **detail}, source_step=source_step)
 
     def _begin(self, row: StepRow, last_no: int) -> None:
         source = self._source.take(row, {})

@@ -1,7 +1,7 @@
 """Calls of tools and searches that got what another run recorded."""
 
-from replay.core.vocabulary import RerunDecision
-from replay.models import Rerun
+from collections.abc import Iterable
+
 from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
 from traces.ingest.step_rows import StepRow
@@ -9,12 +9,11 @@ from traces.models import Step
 
 
 class SharedAnswers:
-    """The answers of other runs that a rerun got, by tool in the order of the calls."""
+    """The answers of other runs that a rerun got: the name of each tool and the place of its answer, in order."""
 
-    def __init__(self, rerun: Rerun) -> None:
-        calls = rerun.tool_calls.filter(attempt=rerun.attempt, sequence_no=None, decision=RerunDecision.CACHED)
+    def __init__(self, answers: Iterable[tuple[str, JSONObject]]) -> None:
         self._answers: dict[str, list[tuple[str, JSONObject]]] = {}
-        for name, detail in calls.order_by("id").values_list("name", "detail"):
+        for name, detail in answers:
             self._answers.setdefault(name, []).append((_input_ref(detail), detail))
 
     def take(self, row: StepRow, *, is_known: bool) -> JSONObject | None:

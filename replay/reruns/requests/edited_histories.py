@@ -63,11 +63,11 @@ def inherit(own: Edits, histories: Iterable[EditedHistory], by_step: Mapping[int
         return own
     edits = NO_EDITS
     for history in sorted(histories, key=lambda item: item.count):
-        earlier = by_step.get(history.step, NO_EDITS)
-        if earlier.messages:
-            edits = replace(NO_EDITS, messages=earlier.messages, message_count=history.count, prompt=earlier.prompt)
+        step_edits = by_step.get(history.step, NO_EDITS)
+        if step_edits.messages:
+            edits = replace(step_edits, message_count=history.count)
         else:
-            edits = replace(edits, prompt={**edits.prompt, **earlier.prompt})
+            edits = replace(edits, prompt={**edits.prompt, **step_edits.prompt})
     prompt = {**edits.prompt, **own.prompt}
     return replace(own, messages=edits.messages, message_count=edits.message_count, prompt=prompt)
 

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -53,14 +54,14 @@ def rerun(server: Server) -> str:
     session.post("/openai/v1/chat/completions", {"model": "m1", "messages": messages}).raise_for_status()
     post(server, f"/gateway/sessions/{opened['session']}/end", {"exit_code": 0})
     wait_until(lambda: session.summary()["sealed"], 30)
-    return str(post(server, "/reruns", {"run": opened["run"]})["id"])
+    return str(post(server, "/reruns", {"run": opened["run"], "ask_tools": ["Shell"]})["id"])
 
 
-def ask(server: Server, rerun: str, call: Any) -> Any:
+def ask(server: Server, rerun: str, call: Any, *options: str) -> Any:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("FORKPOINT")}
     variables = {"FORKPOINT_URL": server.url, "FORKPOINT_RERUN": rerun, "NO_PROXY": "127.0.0.1"}
     process = subprocess.run(
-        [*COMMAND, "hook"],
+        [*COMMAND, "hook", *options],
         input=json.dumps({"hook_event_name": "PreToolUse", "session_id": "1", "cwd": "/", **call}),
         env={**environment, **variables},
         capture_output=True,
@@ -84,6 +85,35 @@ def test_shell_calls_get_their_recorded_output_and_others_are_denied(server: Ser
     assert other["permissionDecision"] == "deny"
     assert "allow it with --allow-tool Bash" in other["permissionDecisionReason"]
     assert ask(server, rerun, {"tool_name": "Read", "tool_input": {"file_path": "/a"}}) is None
+
+
+def test_hook_waits_for_the_operator_until_its_time_is_up(server: Server, rerun: str) -> None:
+    path = f"{server.url}/api/v1/reruns/{rerun}/questions"
+
+    def questions() -> Any:
+        return httpx2.get(path, timeout=patience_s(30), trust_env=False).json()["questions"]
+
+    def reply(action: str, **content: Any) -> None:
+        [question] = wait_until(questions, 30)
+        assert (question["arguments"], question["may_run"]) == ("make", True)
+        post(
+            server, f"/reruns/{rerun}/questions", {"sequence_no": question["sequence_no"], "action": action, **content}
+        )
+
+    call = {"tool_name": "Shell", "tool_input": {"command": "make", "description": "Build"}}
+    with ThreadPoolExecutor() as pool:
+        decisions = []
+        for action, content in (("answer", {"output": "built"}), ("run", {}), ("fallback", {})):
+            decision = pool.submit(ask, server, rerun, call, "--timeout", "600")
+            reply(action, **content)
+            decisions.append(decision.result())
+    assert decisions[0]["updatedInput"]["command"] == "printf %s built; exit 0"
+    assert decisions[1] is None
+    assert "the operator refused this call of Shell" in decisions[2]["permissionDecisionReason"]
+    late = ask(server, rerun, call, "--timeout", "10")
+    assert late["permissionDecision"] == "deny"
+    assert "no operator answered this call of Shell in time" in late["permissionDecisionReason"]
+    assert questions() == []
 
 
 def test_hook_says_nothing_outside_of_a_rerun(server: Server) -> None:

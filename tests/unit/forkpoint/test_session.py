@@ -15,20 +15,24 @@ import pytest
 
 import forkpoint
 from forkpoint import Recorder
-from forkpoint.answers import Answer, RecordedError, exception
+from forkpoint.answers import Answer, RecordedError, Reply, exception
+from forkpoint.capture.steps import put_argument, record_calls
 from forkpoint.session import ReplaySession
 
 
 class Session:
     """A rerun that gives one answer to everything."""
 
-    def __init__(self, answer: Answer | None) -> None:
+    def __init__(self, answer: Answer | None, arguments: Any = None) -> None:
         self.questions: list[tuple[str, str, Any]] = []
-        self._answer = answer
+        self._reply = Reply(answer=answer, arguments=arguments, call="c1")
 
-    def ask(self, type: str, name: str, arguments: Any) -> Answer | None:
+    def ask(self, type: str, name: str, arguments: Any) -> Reply:
         self.questions.append((type, name, arguments))
-        return self._answer
+        return self._reply
+
+    def refuse(self, reason: str) -> NoReturn:
+        raise SystemExit(reason)
 
     def report(self, lines: list[str]) -> None:
         raise AssertionError("nothing is recorded")
@@ -39,8 +43,8 @@ class OutOfStock(Exception):
         super().__init__(f"{item}: {count} left")
 
 
-def rerun(answer: Answer | None) -> tuple[Recorder, Session]:
-    recorder, session = Recorder("off"), Session(answer)
+def rerun(answer: Answer | None, arguments: Any = None) -> tuple[Recorder, Session]:
+    recorder, session = Recorder("off"), Session(answer, arguments)
     recorder.session = session
     return recorder, session
 
@@ -72,6 +76,63 @@ def test_function_is_called_if_the_session_says_so() -> None:
     recorder, session = rerun(None)
     assert recorder.tool("double")(lambda number: 2 * number)(4) == 8
     assert session.questions == [("tool", "double", {"number": 4})]
+
+
+def test_function_gets_the_arguments_of_an_override() -> None:
+    recorder, session = rerun(None, {"id": "A-2", "limit": 1})
+
+    class Desk:
+        @recorder.tool()
+        def get_order(self, id: str, *extra: str, limit: int = 3) -> Any:
+            return id, extra, limit
+
+    @recorder.tool()
+    def get_any(**arguments: Any) -> Any:
+        return arguments
+
+    @recorder.tool()
+    async def get_later(id: str, note: str = "none", limit: int = 3) -> Any:
+        return id, note, limit
+
+    @recorder.retrieval("orders")
+    def search(id: str, limit: int) -> Iterator[Any]:
+        yield id, limit
+
+    assert Desk().get_order("A-1", limit=9) == ("A-2", (), 1)
+    assert get_any(id="A-1", note="x") == {"id": "A-2", "limit": 1}
+    assert asyncio.run(get_later("A-1", "x")) == ("A-2", "none", 1)
+    assert [*search("A-1", 2)] == [("A-2", 1)]
+    assert session.questions[0] == ("tool", "get_order", {"id": "A-1", "limit": 9})
+
+
+def test_call_without_such_an_argument_is_refused() -> None:
+    forkpoint.recorder.configure(sink="off")
+    for arguments, problem in (({"order": 1}, "it has no argument “order”"), ("A-2", "its arguments have no names")):
+        recorder, _ = rerun(None, arguments)
+        with pytest.raises(SystemExit, match=problem):
+            recorder.tool("get_order")(lambda id: never())("A-1")
+    recorder, _ = rerun(None, {"id": "A-2"})
+    framework = record_calls(lambda id: never(), lambda args, kwargs: recorder.tool("get_order", {"id": args[0]}))
+    with pytest.raises(SystemExit, match="this framework has read them already; override its result"):
+        framework("A-1")
+
+
+def test_call_of_a_framework_gets_the_arguments_of_an_override() -> None:
+    forkpoint.recorder.configure(sink="off")
+    recorder, _ = rerun(None, {"id": "A-2"})
+
+    def describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return recorder.tool("get_order", args[1] if len(args) > 1 else kwargs["arguments"])
+
+    def rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Any:
+        return put_argument(args, kwargs, 1, "arguments", new)
+
+    async def invoke(name: str, arguments: Any) -> Any:
+        return arguments
+
+    call = record_calls(lambda name, arguments: arguments, describe, rearrange=rearrange)
+    assert [call("x", {"id": "A-1"}), call("x", arguments={"id": "A-1"})] == [{"id": "A-2"}] * 2
+    assert asyncio.run(record_calls(invoke, describe, rearrange=rearrange)("x", {"id": "A-1"})) == {"id": "A-2"}
 
 
 def test_agents_models_and_checks_are_not_asked_about() -> None:
@@ -221,8 +282,21 @@ def test_call_waits_for_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
-        assert session.ask("tool", "send", {"to": "Bern"}) == Answer(output="sent", is_text=True)
+        reply = session.ask("tool", "send", {"to": "Bern"})
+        assert (reply.answer, bool(reply.call)) == (Answer(output="sent", is_text=True), True)
         server.shutdown()
     # The same call each time.
     assert (len(Replies.bodies), len(set(Replies.bodies))) == (5, 1)
     assert json.loads(Replies.bodies[0])["call"]
+
+
+def test_last_question_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("forkpoint.session._OPERATOR_S", 0)
+    Replies.bodies = []
+    Replies.replies = [{"decision": "ask"}, {"decision": "run", "arguments": {"to": "Rome"}}]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        reply = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "").ask("tool", "send", {"to": "Bern"})
+        server.shutdown()
+    assert (reply.answer, reply.arguments) == (None, {"to": "Rome"})
+    assert ["is_last" in json.loads(body) for body in Replies.bodies] == [False, True]

@@ -5,7 +5,7 @@ from typing import Any
 from replay.overrides.edits import NO_EDITS, Edits
 from replay.overrides.profile import MessageEdit
 from replay.reruns.requests.edited_histories import Conversation, EditedHistory, has_same_form, inherit
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 
 KEY = b"k"
 FIRST = MessageEdit(op="replace", index=0, content="A")
@@ -61,9 +61,9 @@ def test_last_edits_of_messages_count_and_prompts_accumulate() -> None:
 
 
 def test_form_is_that_of_roles_and_tools() -> None:
-    call = {"id": "c1", "name": "clock", "arguments": {}}
-    asks = {"role": "assistant", "content": None, "tool_calls": [call]}
-    result = {"role": "tool", "content": "noon", "tool_call_id": "c1"}
+    call: JSONObject = {"id": "c1", "name": "clock", "arguments": {}}
+    asks: JSONObject = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: JSONObject = {"role": "tool", "content": "noon", "tool_call_id": "c1"}
     recorded: list[JSONValue] = [say("a"), asks, result]
     assert has_same_form([say("x"), {**asks, "content": "Wait."}, {**result, "content": "1"}], recorded)
     assert not has_same_form([say("a"), {**asks, "tool_calls": [{**call, "name": "bell"}]}, result], recorded)

@@ -1,0 +1,72 @@
+"""A server behind whose gateway is a real MCP server that counts what it runs."""
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.clients.environments import ROOT, environment
+from tests.clients.model_server import ModelServer, model_server
+from tests.services.server import Server
+from tests.support.gateway_runs import Python
+from tests.support.patience import wait_until
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A running MCP server, and the file with a line for each call of its tool."""
+
+    url: str
+    log: Path
+
+    def calls(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("desk") / "log"
+    command = [sys.executable, "-m", "tests.support.servers.mcp_server", str(port), str(log)]
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        wait_until(lambda: listens(port), 30)
+        yield Desk(f"http://127.0.0.1:{port}/mcp", log)
+        process.terminate()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def models() -> Iterator[ModelServer]:
+    with model_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(desk: Desk, models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    variables = {
+        "FORKPOINT_QUIET_S": "1",
+        "FORKPOINT_MCP_SERVERS": json.dumps({"desk": {"url": desk.url}}),
+        "OPENAI_API_KEY": "sk-1",
+        "OPENAI_BASE_URL": f"{models.url}/v1",
+    }
+    server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
+    server.start()
+    yield server
+    server.stop()
+
+
+def python(generation: str, *, has_sdk: bool) -> Python:
+    """Return an interpreter with a client of this generation. Without the SDK it stands for any other language."""
+    path = sys.executable if generation == "mcp-2" else str(environment(generation))
+    return [path] if has_sdk else [path, "-I"]
