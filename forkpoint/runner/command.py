@@ -104,8 +104,10 @@ class Runner:
             try:
                 with self._connect() as connection:
                     self._connection = connection
-                    pause_s = 0.5
-                    self._talk(connection)
+                    # A signal that came while it was opened has found nothing to close.
+                    if not self._stop_event.is_set():
+                        pause_s = 0.5
+                        self._talk(connection)
             except self._errors.ConnectionClosed as closing:
                 if closing.rcvd is not None and closing.rcvd.code in _REFUSALS:
                     raise CannotRun(f"{self._server.url}: {closing.rcvd.reason}", UNAVAILABLE) from closing

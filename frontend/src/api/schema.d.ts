@@ -8627,7 +8627,8 @@ export interface components {
          *
          *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
          *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-         *     the recorded call. `reason` says why a call is refused, or what the operator is asked.
+         *     the recorded call. `reason` says why a call is refused, or what the operator is asked. `arguments` are those of an
+         *     override, with which a call runs; null: with its own.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -8653,6 +8654,8 @@ export interface components {
              * @default
              */
             reason: string;
+            /** @default null */
+            arguments: components["schemas"]["JSONValue"];
         };
         /**
          * ToolCheck
@@ -8736,7 +8739,8 @@ export interface components {
          * @description A call that the agent is about to make, with the arguments that the model sees.
          *
          *     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
-         *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id.
+         *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
+         *     it waits no longer, so that a call without an answer is refused.
          */
         ToolQuestion: {
             /**
@@ -8758,6 +8762,11 @@ export interface components {
              * @default
              */
             call: string;
+            /**
+             * Is Last
+             * @default false
+             */
+            is_last: boolean;
         };
         /**
          * ToolRules

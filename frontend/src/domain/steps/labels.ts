@@ -23,7 +23,7 @@ export const markMeaning: Record<Mark, string> = {
 const reasons: Record<string, string> = {
   source_output_reused: "The recorded output is reused: nothing it depends on changed.",
   simulation_operator_override: "You overrode this step's output.",
-  cache_hit_signature_match: "The identical call was answered in another recorded run.",
+  cache_hit_signature_match: "The identical call was answered in another recorded run, or at another step of this one.",
   cache_hit_semantic_match: "A semantically similar call was answered in a recording.",
   cache_hit_normalised:
     "The recorded answer to the same call, after volatile values such as dates and ids were mapped.",

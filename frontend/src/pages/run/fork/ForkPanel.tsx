@@ -178,7 +178,13 @@ function Editor({
   if (!detail.data) return <p className="muted">Loading the step…</p>;
   return (
     <div ref={editor}>
-      <StepEditor key={step.id} step={detail.data} draft={fork.draft} onChange={fork.change} />
+      <StepEditor
+        key={step.id}
+        step={detail.data}
+        draft={fork.draft}
+        engine={fork.engine}
+        onChange={fork.change}
+      />
     </div>
   );
 }

@@ -14,10 +14,24 @@ import { TextField } from "@/features/overrides/text/TextField";
 import classes from "../Fork.module.css";
 import type { EditorProps } from "./types";
 
+/** Who makes the search that the changes need. */
+function SearchNote({ draft, engine }: Pick<EditorProps, "draft" | "engine">): ReactElement | null {
+  if (engine === "agent") {
+    return <p className="muted">The agent searches with these settings, where its search has such arguments.</p>;
+  }
+  if (draft.policy.allow?.includes("retrieval")) return null;
+  return (
+    <p className="muted">
+      No search is made: the policy below does not allow retrievers. Enter the documents here, or allow retrievers.
+    </p>
+  );
+}
+
 /** Edit a retrieval: its documents, or the query that finds them. */
 export function RetrievalEditor({
   step,
   draft,
+  engine,
   onChange,
   documents,
 }: EditorProps & { documents: Document[] }): ReactElement {
@@ -68,11 +82,7 @@ export function RetrievalEditor({
           onChange(setField(draft, match, "retrieval", "filters", isObject(value) ? value : undefined))
         }
       />
-      {needsNewSearch(retrieval, recordedDocuments.length) && !draft.policy.allow?.includes("retrieval") && (
-        <p className="muted">
-          No search is made: the policy below does not allow retrievers. Enter the documents here, or allow retrievers.
-        </p>
-      )}
+      {needsNewSearch(retrieval, recordedDocuments.length) && <SearchNote draft={draft} engine={engine} />}
       <FieldHead
         label={`Documents (${candidates.length} of ${documents.length} recorded)`}
         isEdited={retrieval?.documents != null}

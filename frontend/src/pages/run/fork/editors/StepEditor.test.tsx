@@ -1,7 +1,7 @@
 import { fireEvent, screen } from "@testing-library/react";
 import { useState, type ReactElement } from "react";
 import { expect, test } from "vitest";
-import type { StepDetail } from "@/api/schema";
+import type { Engine, StepDetail } from "@/api/schema";
 import { aStepDetail } from "@/testing/factories";
 import { renderInApp } from "@/testing/render";
 import { emptyDraft, type Draft } from "@/domain/overrides/draft";
@@ -9,12 +9,13 @@ import { StepEditor } from "./StepEditor";
 
 let last: Draft = emptyDraft;
 
-function Desk({ step }: { step: StepDetail }): ReactElement {
+function Desk({ step, engine = "follow" }: { step: StepDetail; engine?: Engine }): ReactElement {
   const [draft, setDraft] = useState(emptyDraft);
   return (
     <StepEditor
       step={step}
       draft={draft}
+      engine={engine}
       onChange={(next) => {
         last = next;
         setDraft(next);
@@ -133,4 +134,15 @@ test("renders rare fields when unfolded or edited", () => {
   type("Message 2, user", "Hi");
   expect(last.overrides).toEqual([]);
   expect(fold?.open).toBe(true);
+});
+
+test("a search with other settings says who makes it", () => {
+  const step = aStepDetail({ sequence_no: 2, type: "retrieval", input: { query: "refunds" }, output: { documents: [] } });
+  const { unmount } = renderInApp(<Desk step={step} />);
+  type("Query", "returns");
+  expect(screen.getByText(/^No search is made/)).toBeTruthy();
+  unmount();
+  renderInApp(<Desk step={step} engine="agent" />);
+  type("Query", "returns");
+  expect(screen.getByText(/^The agent searches with these settings/)).toBeTruthy();
 });

@@ -1,0 +1,43 @@
+"""How a runner ends."""
+
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any, Self
+
+import pytest
+
+from forkpoint.bootstrap.rerun import Agent
+from forkpoint.runner.command import Runner, option_parser
+
+
+class Connection:
+    """A connection that is opened while the runner is asked to end, and that the server never closes."""
+
+    def __enter__(self) -> Self:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def send(self, text: str) -> None:
+        raise AssertionError("the runner announces itself")
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
+def test_runner_that_is_stopped_while_it_connects_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def connect(runner: Runner) -> Any:
+        return Connection()
+
+    monkeypatch.setattr(Runner, "_connect", connect)
+    options = option_parser().parse_args(["--app", "desk"])
+    assert Runner(options, Agent(["true"], {"FORKPOINT_URL": "http://127.0.0.1:1"})).serve() == 0
