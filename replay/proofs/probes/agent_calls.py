@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from diffing.sentences.atoms.obstacles import Gap, call_difference, gap, step_name
 from replay.core.vocabulary import RerunDecision
 from replay.models import ReplaySession, Rerun, RerunCall
@@ -28,7 +30,8 @@ class Refusal:
 
 def early_divergence(rerun: Rerun) -> str:
     """Why a probe is no evidence: a call that is not recorded came before any change; empty if none did."""
-    tool_calls = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.OVERRIDDEN)
+    is_changed = Q(decision=RerunDecision.OVERRIDDEN) | Q(detail__has_key="arguments")
+    tool_calls = rerun.tool_calls.filter(is_changed, attempt=rerun.attempt)
     changed_at = tool_calls.order_by("at").values_list("at", flat=True).first()
     for call in _calls(rerun):
         if changed_at is not None and changed_at <= call.at:
@@ -69,10 +72,13 @@ def unapplied_change(session: ReplaySession) -> str:
 
 
 def _lacks(entry: Override, step: Step, source: Step, inputs: Mapping[str, JSONValue]) -> bool:
-    """Return whether a step of the agent lacks a change: a result that it kept, or a text in a new call."""
+    """Return whether a step of the agent lacks a change: it kept its result or arguments, or a text in a new call."""
     if step.source_step == source.id:
-        sets_output = entry.tool is not None or "output" in entry.sets
-        return sets_output and step.reason != Reason.OPERATOR_OVERRIDE
+        sets_documents = entry.retrieval is not None and entry.retrieval.documents is not None
+        if entry.tool is not None or "output" in entry.sets or sets_documents:
+            return step.reason != Reason.OPERATOR_OVERRIDE
+        sets_call = entry.arguments is not None or entry.retrieval is not None
+        return sets_call and step.reason != Reason.OPERATOR_OVERRIDE and step.input_ref == source.input_ref
     if step.type != StepType.MODEL or step.source_step is not None:
         return False
     own, old = (ModelRequest(inputs.get(ref)).messages for ref in (step.input_ref, source.input_ref))

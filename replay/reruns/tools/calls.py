@@ -119,7 +119,7 @@ def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, 
         reason = f"the command of a call of {question.name} cannot be overridden: override its result"
         return Resolution(answer=ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason))
     call = ComparableCall.from_question(rerun.source_run.app, question.model_copy(update={"arguments": arguments}))
-    detail: JSONObject = {"arguments": call.arguments}
+    detail: JSONObject = {"arguments": call.step_input}
 
     def match(matcher: Matcher) -> Match | None:
         return matcher.match_equal({"arguments": call.arguments}, call.strict)

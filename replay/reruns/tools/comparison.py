@@ -36,6 +36,13 @@ class ComparableCall:
             return cls(arguments=shell_command(arguments), strict=_SHELL)
         return cls(arguments=arguments, strict={"type": question.type, "name": question.name})
 
+    @property
+    def step_input(self) -> JSONValue:
+        """The arguments as the input of a step: a search has only those of its query."""
+        if self.strict["type"] != StepType.RETRIEVAL:
+            return self.arguments
+        return {name: value for name, value in as_object(self.arguments).items() if name in _QUERY}
+
     def recorded_calls(self, run_id: UUID) -> Sequence[RecordedRequest]:
         """Return the calls of the tool or retriever; a search has only the arguments that this one could have."""
         if self.strict == _SHELL:

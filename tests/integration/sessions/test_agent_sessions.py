@@ -158,8 +158,8 @@ def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any
 
 def test_agent_cannot_be_forked_by_what_only_the_recording_has(client: Client, body: dict[str, Any]) -> None:
     add_runner(Run.objects.get().app, "desk-1")
-    search = {"match": {"type": "tool"}, "arguments": {"order_id": "A-2"}}
-    refusal = post(client, "/replays", {**body, "overrides": {"overrides": [search]}})
+    provider = {"match": {"type": "model"}, "model": {"provider": "other"}}
+    refusal = post(client, "/replays", {**body, "overrides": {"overrides": [provider]}})
     assert (refusal.status_code, refusal.json()["where"]) == (422, "/overrides/overrides/0"), refusal.json()
     plan = post(client, "/replays/preview", body).json()
     assert plan["refusals"] == []

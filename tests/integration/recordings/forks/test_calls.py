@@ -43,6 +43,8 @@ def test_search_has_the_documents_of_an_override(
     step, model = fork.steps(2)
     assert labels([step, model]) == [("retrieval", *label), LIVE]
     assert "; ".join(document["content"] for document in step["output"]["documents"]) == text
+    settings = {} if label == OVERRIDE else retrieval
+    assert step["input"] == {"query": "refunds", **settings}
 
 
 def test_search_without_the_argument_of_an_override_is_refused(server: Server, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_known_tool_returns_an_override_where_requests_have_no_ids(
     [clock] = [step for step in fork.steps(6) if step["name"] == "get_time"]
     assert (clock["label"], clock["reason"]) == ("simulated", "simulation_operator_override")
     refusal = rerun(server, other_run, GEMINI_AGENT, "unknown", options=options)
-    assert "the result of step 3 cannot be overridden: the SDK does not know this tool" in refusal.stderr
+    assert "step 3 cannot be overridden: the agent made no such call that its SDK knows" in refusal.stderr
     assert len(models.requests) == before + 2
 
 
@@ -132,10 +132,10 @@ def test_without_live_calls_a_changed_call_is_refused(
 
 
 def test_override_that_no_agent_can_follow_is_refused(server: Server, run: str, tmp_path: Path) -> None:
-    arguments = profile(tmp_path, {"match": {"type": "tool"}, "arguments": {"city": "Rome"}})
-    result = rerun(server, run, "print('it ran')", options=["--override", arguments])
+    provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": "other"}})
+    result = rerun(server, run, "print('it ran')", options=["--override", provider])
     assert (result.returncode, result.stdout) == (6, "")
-    assert "while the agent runs, searches and the arguments of tools are its own" in result.stderr
+    assert "cannot be changed: change the model, or follow the recording" in result.stderr
 
 
 def test_budget_ends_live_calls(server: Server, models: ModelServer, run: str) -> None:

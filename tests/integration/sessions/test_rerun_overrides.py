@@ -1,0 +1,104 @@
+"""Overrides of a running agent's calls, as they are stored: on both databases."""
+
+import json
+from typing import Any
+
+import pytest
+
+from replay.models import Rerun
+from replay.reruns import answers, reports, services
+from replay.reruns.derived_run import contents
+from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from replay.reruns.tools import calls
+from replay.sessions import prepare
+from tests.support.agent_requests import first_request
+from tests.support.replay_runs import Reply, ToolCall, order_desk
+from traces.core.json_access import as_list, as_object
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+from traces.models import Run
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run() -> Run:
+    turns = (
+        ToolCall("get_order", {"order_id": "A-1"}, "lost"),
+        ToolCall("get_order", {"order_id": "A-2"}, "found"),
+        Reply("It is lost."),
+    )
+    return Run.objects.get(id=record(order_desk([("Where is A-1?", turns)])).run_id)
+
+
+def fork(run: Run, *entries: Any, tools_to_run: tuple[str, ...] = ()) -> Rerun:
+    body: Any = {"run": str(run.id), "overrides": {"overrides": entries}, "policy": {"allow": ["model"]}}
+    return services.start_fork(prepare.parse(body), tools_to_run=tools_to_run, caller="test")
+
+
+def ask(rerun: Rerun, order: str, call: str) -> ToolAnswer:
+    question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": order}, call=call)
+    return calls.answer(rerun, question)
+
+
+def report(rerun: Rerun, order: str, call: str, number: int) -> None:
+    """Report a call as the SDK does."""
+    common: JSONObject = {"run_id": str(rerun.id), "step_id": call, "actor_type": "sdk", "schema_version": "1.0.0"}
+    time = "2026-01-01T00:00:00Z"
+    events: list[JSONObject] = [
+        {"event_type": "tool_called", "payload": {"tool_name": "get_order", "args": {"order_id": order}}},
+        {
+            "event_type": "tool_result",
+            "payload": {"tool_name": "get_order", "result": f"output of {call}", "attributes": {"rerun_call": call}},
+        },
+    ]
+    lines = [
+        json.dumps({**common, **event, "sequence_no": number + place, "timestamp_utc": time})
+        for place, event in enumerate(events)
+    ]
+    reports.store(rerun.id, "\n".join(lines).encode())
+
+
+def steps(rerun: Rerun) -> list[tuple[str, str, int]]:
+    """Return label, reason and number of the recorded step of each step, in the order of the reports."""
+    derived = contents.read(rerun)
+    assert derived is not None
+    numbers = {step.id: step.sequence_no for step in rerun.source_run.steps.all()}
+    return [
+        (str(row.label), str(row.reason), 0 if row.source_step is None else numbers[row.source_step])
+        for row in derived.rows
+    ]
+
+
+def test_later_request_has_the_edits_of_the_one_that_it_continues(run: Run) -> None:
+    rerun = fork(run, {"match": {"step": 3}, "messages": [{"op": "insert", "index": 9, "content": "Be brief."}]})
+    first = first_request(run)
+    messages = as_list(first.body["messages"])
+    addition = {"role": "user", "content": "Be brief."}
+    resolution = answers.resolve(rerun.id, first)
+    assert as_list(as_object(resolution.body)["messages"]) == [*messages, addition]
+    later: list[Any] = [{"role": "assistant", "content": "Which?"}, {"role": "user", "content": "All."}]
+    resolution = answers.resolve(rerun.id, first.with_body({**first.body, "messages": [*messages, *later]}))
+    assert as_list(as_object(resolution.body)["messages"]) == [*messages, addition, *later]
+    other = first.with_body({**first.body, "messages": later})
+    assert answers.resolve(rerun.id, other).body is None
+
+
+def test_call_is_labelled_by_what_became_of_it(run: Run) -> None:
+    """Two calls have the same arguments. The one that ran is reported first."""
+    rerun = fork(run, tools_to_run=("get_order",))
+    assert [ask(rerun, "A-1", call).decision for call in ("c1", "c2")] == ["exact", "run"]
+    for number, call in enumerate(("c2", "c1")):
+        report(rerun, "A-1", call, 10 * number)
+    assert [label for label, *_ in steps(rerun)] == ["simulated", "exact"]
+
+
+def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:
+    rerun = fork(run, {"match": {"step": 4}, "arguments": {"order_id": "A-2"}}, tools_to_run=("get_order",))
+    answer = ask(rerun, "A-1", "c1")
+    assert (answer.decision, answer.output) == ("cached", "found")
+    assert ask(rerun, "A-2", "c2").decision == "exact"
+    for number, (order, call) in enumerate((("A-1", "c1"), ("A-2", "c2"))):
+        report(rerun, order, call, 10 * number)
+    assert steps(rerun) == [("cached", "cache_hit_signature_match", 4), ("exact", "source_output_reused", 6)]
