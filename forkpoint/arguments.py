@@ -29,21 +29,21 @@ def rearrange(
     signature = inspect.signature(function)
     call = signature.bind_partial(*args, **kwargs)
     collector = next((name for name, item in signature.parameters.items() if item.kind is item.VAR_KEYWORD), None)
-    others: dict[str, Any] = dict(call.arguments.get(collector, {})) if collector else {}
+    extras: dict[str, Any] = dict(call.arguments.get(collector, {})) if collector else {}
     names = signature.parameters.keys() - {collector}
     for name in old.keys() - new.keys():
-        call.arguments.pop(name, None) if name in names else others.pop(name, None)
+        call.arguments.pop(name, None) if name in names else extras.pop(name, None)
     for name, value in new.items():
         if name in old and old[name] == value:
             continue
         if name in names:
             call.arguments[name] = value
         elif collector:
-            others[name] = value
+            extras[name] = value
         else:
             raise WrongArguments(f"it has no argument “{name}”")
     if collector:
-        call.arguments[collector] = others
+        call.arguments[collector] = extras
     # In the order of the parameters, as `bind` has them.
     call.arguments = {name: call.arguments[name] for name in signature.parameters if name in call.arguments}
     return call.args, call.kwargs
@@ -51,7 +51,7 @@ def rearrange(
 
 def arguments_of(function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return a call's arguments by name, as a model would state them: without `self` or `cls`, and without the name of
-    the parameter that collects all others.
+    the parameter that collects all extras.
     """
     call = inspect.signature(function).bind(*args, **kwargs)
     arguments: dict[str, Any] = {}

@@ -363,7 +363,6 @@ class Migration(migrations.Migration):
                         ('text', models.TextField()),
                         ('may_run', models.BooleanField()),
                         ('answer', models.JSONField(help_text='action, output and status; null: it waits', null=True)),
-                        ('is_counted', models.BooleanField(default=False, help_text='the agent has the answer')),
                         ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='replay.rerun')),
                     ],
                     options={
@@ -387,10 +386,11 @@ class Migration(migrations.Migration):
                     fields=[
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                         ('name', models.CharField(max_length=300)),
+                        ('call', models.CharField(blank=True, help_text="the id that the agent's process gave it", max_length=64)),
                         ('sequence_no', models.PositiveIntegerField(help_text='of the recorded step; null: it is none of them', null=True)),
                         ('attempt', models.PositiveSmallIntegerField(default=1, help_text='the start of the agent in which it was made')),
                         ('decision', models.CharField(help_text='a `RerunDecision`', max_length=10)),
-                        ('detail', models.JSONField(default=dict, help_text='the step of another run that recorded the answer, if one did')),
+                        ('detail', models.JSONField(default=dict, help_text='grounds of the label: the step that answered it, its arguments')),
                         ('at', models.DateTimeField(auto_now_add=True)),
                         ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tool_calls', to='replay.rerun')),
                     ],

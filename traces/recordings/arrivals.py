@@ -196,9 +196,11 @@ def _lock(keys: Sequence[str]) -> dict[str, _Earlier]:
     if connection.features.has_select_for_update:
         ending += " FOR UPDATE"
     recordings: dict[str, _Earlier] = {}
-    for key, id, *state, due_at, refresh_at in bulk.select(Recording, ("key", *_Earlier._fields), ending, sorted(keys)):
-        times = bulk.time_of(due_at), bulk.time_of(refresh_at)
-        recordings[key] = _Earlier(bulk.uuid_of(id), *state, *times)
+    for key, *columns in bulk.select(Recording, ("key", *_Earlier._fields), ending, sorted(keys)):
+        row = _Earlier._make(columns)
+        recordings[key] = row._replace(
+            id=bulk.uuid_of(row.id), due_at=bulk.time_of(row.due_at), refresh_at=bulk.time_of(row.refresh_at)
+        )
     return recordings
 
 

@@ -52,7 +52,8 @@ def newest_versions(apps: Iterable[str] | None = None) -> list[RedactionPolicy]:
     condition = "" if names is None else f"WHERE app IN ({', '.join(['%s'] * len(names))})"
     # Two plain queries, the second of which hardly any server needs: Django takes longer to build one with a subquery,
     # and every request that arrives needs the first.
-    newest_ids = dict(bulk.select(RedactionPolicy, ("app", "id"), f"{condition} ORDER BY id", names or []))
+    rows = bulk.select(RedactionPolicy, ("app", "id"), f"{condition} ORDER BY id", names or [])
+    newest_ids = {app: id for app, id in rows}  # noqa: C416 - a row is a sequence of any length
     return list(RedactionPolicy.objects.filter(id__in=newest_ids.values()).order_by("app")) if newest_ids else []
 
 

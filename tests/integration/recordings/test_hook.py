@@ -91,7 +91,7 @@ def test_hook_waits_for_the_operator_until_its_time_is_up(server: Server, rerun:
     path = f"{server.url}/api/v1/reruns/{rerun}/questions"
 
     def questions() -> Any:
-        return httpx2.get(path, timeout=patience_s(30), trust_env=False).json()["questions"]
+        return HTTP.get(path, timeout=patience_s(30)).json()["questions"]
 
     def reply(action: str, **content: Any) -> None:
         [question] = wait_until(questions, 30)
