@@ -60,6 +60,11 @@ def may_choose(run: Run, policy: Policy) -> bool:
     return is_default and not configuration.hooks() and queries.online(run.app).exists() and not _unknown_tools(run)
 
 
+def needs_sdk(overrides: AppliedProfile) -> bool:
+    """Return whether only the SDK in the agent can apply overrides: no recording shows which calls it can intercept."""
+    return any(entry.retrieval is not None or entry.arguments is not None for entry in overrides.profile.overrides)
+
+
 def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterator[PlanRefusal]:
     """Yield why overrides cannot be applied while the agent itself runs; `types` are those of the steps by number."""
     yield from overrides.refusals

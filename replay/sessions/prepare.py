@@ -133,8 +133,8 @@ class Source:
         if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
             return Engine.FOLLOW
         overrides = apply_profile(request.overrides, self._graph)
-        has_refusal = any(agent_plans.refusals(overrides, self._types))
-        return Engine.FOLLOW if has_refusal else Engine.AGENT
+        has_obstacle = agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._types))
+        return Engine.FOLLOW if has_obstacle else Engine.AGENT
 
     @cached_property
     def _types(self) -> dict[int, StepType]:

@@ -178,13 +178,7 @@ function Editor({
   if (!detail.data) return <p className="muted">Loading the step…</p>;
   return (
     <div ref={editor}>
-      <StepEditor
-        key={step.id}
-        step={detail.data}
-        draft={fork.draft}
-        engine={fork.engine}
-        onChange={fork.change}
-      />
+      <StepEditor key={step.id} step={detail.data} draft={fork.draft} engine={fork.engine} onChange={fork.change} />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import type { EditorProps } from "./types";
 import type { ReactElement } from "react";
 
 /** Override the output of a step. */
-export function OutputField({ step, draft, onChange }: EditorProps): ReactElement {
+export function OutputField({ step, draft, onChange }: Omit<EditorProps, "engine">): ReactElement {
   const match = { step: step.sequence_no };
   const entry = entryFor(draft, match);
   return (

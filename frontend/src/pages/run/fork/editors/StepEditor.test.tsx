@@ -137,7 +137,12 @@ test("renders rare fields when unfolded or edited", () => {
 });
 
 test("a search with other settings says who makes it", () => {
-  const step = aStepDetail({ sequence_no: 2, type: "retrieval", input: { query: "refunds" }, output: { documents: [] } });
+  const step = aStepDetail({
+    sequence_no: 2,
+    type: "retrieval",
+    input: { query: "refunds" },
+    output: { documents: [] },
+  });
   const { unmount } = renderInApp(<Desk step={step} />);
   type("Query", "returns");
   expect(screen.getByText(/^No search is made/)).toBeTruthy();
