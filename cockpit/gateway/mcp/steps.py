@@ -9,6 +9,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
+from forkpoint.vocabulary import RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports
@@ -39,11 +40,8 @@ class Exchange:
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
-        beginning: JSONObject = {
-            "tool_name": call.name,
-            "args": call.arguments,
-            "attributes": {"mcp_server": self.server},
-        }
+        attributes: JSONObject = {"mcp_server": self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
+        beginning: JSONObject = {"tool_name": call.name, "args": call.arguments, "attributes": attributes}
         result: JSONObject = {
             "tool_name": call.name,
             "latency_ms": int((self.end - self.start) * 1000),

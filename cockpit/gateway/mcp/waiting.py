@@ -99,6 +99,10 @@ class Waits:
                 if (answer := await ask(False)).decision is not RerunDecision.ASK:
                     return answer
             return await ask(True)
+        except asyncio.CancelledError:
+            # The server stops, which ends the connection.
+            await asyncio.shield(ask(True))
+            raise
         finally:
             for end in ends:
                 end.cancel()

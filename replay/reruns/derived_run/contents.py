@@ -12,7 +12,7 @@ from replay.reruns.derived_run.labels import Labels
 from replay.reruns.derived_run.source_steps import SourceSteps
 from replay.reruns.exchanges import Exchange
 from traces.core.json_access import as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.assembly import SegmentContent, assemble
@@ -48,7 +48,7 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     recording = _recording(rerun, data, results)
     if recording is None:
         return None
-    call_ids = {step.key: as_text(step.attributes.get(RERUN_CALL)) or step.key for step in recording.steps}
+    call_ids = {step.key: id for step in recording.steps if (id := as_text(step.attributes.get(RERUN_CALL)))}
     recording = replace(recording, steps=_with_arguments(rerun, recording.steps, call_ids))
     preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
     labels = Labels(
@@ -74,10 +74,10 @@ def _with_arguments(
 ) -> tuple[RecordedStep, ...]:
     """Return the steps with the arguments that overrides set: with these the calls were answered, or ran."""
     calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key="arguments")
-    arguments = dict(calls.values_list("call", "detail__arguments"))
+    arguments: dict[str | None, JSONValue] = dict(calls.values_list("call", "detail__arguments"))
     return tuple(
         replace(step, input=arguments[call], attributes={**_own_attributes(step), "asked": step.input})
-        if (call := call_ids[step.key]) in arguments
+        if (call := call_ids.get(step.key)) in arguments
         else replace(step, attributes=_own_attributes(step))
         for step in steps
     )

@@ -8,6 +8,7 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.integration.recordings.forks.test_model_calls import new, profile
+from tests.integration.recordings.forks.test_tools import NODE_AGENT, ROOT
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS, HANDBOOK_AGENT, TOOL_AGENT
 from tests.support.gateway_runs import ANSWERED_TOOL, LIVE, fork_of, get, labels, post, record, rerun, run_of
@@ -102,6 +103,21 @@ def test_call_with_other_arguments_runs_with_them_if_it_may(
     again = rerun(server, run, TOOL_AGENT, str(log), options=options)
     assert "get_weather: 1 exact, 1 cached" in again.stderr
     assert log.read_text() == executions
+
+
+def test_call_of_a_node_agent_runs_with_other_arguments(server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    words = (str(ROOT / "scripts/with-node"), str(NODE_AGENT), str(log), str(ROOT / "forkpoint/node/index.js"))
+    program = 'exec "$0" node "$@"'
+    run = run_of(record(server, program, *words, python=("sh",)))
+    entry = {"match": {"step": 5}, "arguments": {"city": "Oslo"}}
+    options = ["--override", profile(tmp_path, entry), "--live", "--allow-tool", "get_weather"]
+    result = rerun(server, run, program, *words, python=("sh",), options=options)
+    assert result.returncode == 0, result.stderr
+    fork, _ = fork_of(server, result)
+    [first, *_] = [step for step in fork.steps(9) if step["name"] == "get_weather"]
+    assert (first["input"], first["output"]["city"]) == ({"city": "Oslo"}, "Oslo")
+    assert (first["label"], first["reason"], first["attributes"]["asked"]) == (*RAN, {"city": "Zürich"})
 
 
 def test_call_that_the_sdk_does_not_know_cannot_have_other_arguments(server: Server, run: str, tmp_path: Path) -> None:
