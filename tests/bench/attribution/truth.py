@@ -1,9 +1,9 @@
 """Ground truth: the outcome of every combination of the changes, by running them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, islice
 from math import factorial
 from typing import Literal
 
@@ -69,13 +69,17 @@ class Truth:
     @cached_property
     def sets(self) -> tuple[Ids, ...]:
         """Return the minimal sufficient sets."""
+        return tuple(self.find_sets())
+
+    def find_sets(self) -> Iterator[Ids]:
+        """Yield the minimal sufficient sets. To find the first takes few runs, to know that there is no other all."""
         if self.base == self.full:
-            return ()
+            return
         sufficient_sets: list[Ids] = []
         for change_ids in subsets(tuple(self.acting)):
             if not any(smaller <= change_ids for smaller in sufficient_sets) and self.is_sufficient(change_ids):
                 sufficient_sets.append(change_ids)
-        return tuple(sufficient_sets)
+                yield change_ids
 
     @property
     def structure(self) -> Structure:
@@ -105,12 +109,15 @@ class Truth:
     @cached_property
     def flavour(self) -> str:
         """Return the structure, refined by what makes the case hard."""
-        members: Ids = frozenset().union(*self.sets)
-        if not self.sets:
+        first_sets = tuple(islice(self.find_sets(), 2))
+        if not first_sets:
             return "cancelling" if self.effective_alone else "no cause"
-        if self.structure == "single" and self.effective_alone - members:
-            return "pre-empted"
-        return {"single": "single", "joint": "and", "over_determined": "or"}[self.structure]
+        if len(first_sets) > 1:
+            return "or"
+        [members] = first_sets
+        if len(members) > 1:
+            return "and"
+        return "pre-empted" if self.effective_alone - members else "single"
 
     def shapley(self) -> dict[str, float]:
         """Return the exact Shapley shares of the outcome."""
