@@ -128,7 +128,12 @@ def test_steps_of_later_batches_are_never_exact(monkeypatch: pytest.MonkeyPatch)
 def test_only_a_copy_without_losses_repeats_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its edges and totals are those of its source; those of other runs are computed."""
     compared_runs: list[UUID] = []
-    monkeypatch.setattr(step_copies, "is_copy", lambda derived_run, source: bool(compared_runs.append(derived_run.id)))
+
+    def compare(derived_run: Run, source: Run) -> bool:
+        compared_runs.append(derived_run.id)
+        return False
+
+    monkeypatch.setattr(step_copies, "is_copy", compare)
     run = record(order_desk()).run_id
     exact = replay(run, fork=3)
     assert exact.status == "completed_exact"
