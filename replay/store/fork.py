@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from replay.core.applied_profile import AppliedProfile, apply_profile
 from replay.core.context import ReplayContext
 from replay.core.environment import ReplayEnvironment
-from replay.core.graph import Graph, Node
+from replay.core.graph import Graph
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.store.payload_reader import Payloads
@@ -39,19 +39,19 @@ def build_fork(graph: Graph, overrides: OverrideProfile, policy: Policy, payload
 def _payload_groups(fork: Fork) -> Iterable[Iterable[str]]:
     """Payloads of the steps that a change can reach.
 
-    Model inputs are a separate group, since a plan may need none.
+    Requests, answers and both payloads of other steps are separate groups, since a plan may need only some of them.
     """
     graph = fork.graph
     live_steps = {node.no for node in graph.nodes if fork.policy.reexecutes(node.type)}
     reachable = sorted(graph.reachable(live_steps | fork.profile.by_step.keys()))
     nodes = [graph.by_no[no] for no in reachable if no in graph.by_no]
+    models = [node for node in nodes if node.type is StepType.MODEL]
+    other_nodes = [node for node in nodes if node.type is not StepType.MODEL]
     containers = {container.no: container for node in nodes for container in graph.ancestors(node)}
     return (
-        (node.input_ref for node in nodes if node.type is StepType.MODEL),
-        (ref for node in nodes for ref in (node.output_ref, _nonmodel_input(node))),
+        (node.input_ref for node in models),
+        (node.output_ref for node in models),
+        (node.input_ref for node in other_nodes),
+        (node.output_ref for node in other_nodes),
         (ref for container in containers.values() for ref in (container.output_ref, container.input_ref)),
     )
-
-
-def _nonmodel_input(node: Node) -> str:
-    return "" if node.type is StepType.MODEL else node.input_ref

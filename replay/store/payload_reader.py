@@ -7,23 +7,50 @@ from traces.core.json_types import JSONValue
 from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import Joiner, MissingPart
 from traces.storage import artifacts
+from traces.storage.recent_packs import RecentPacks
 
-_READ_AHEAD: Final = 200  # payloads
+# Payloads of a group: the first read, and the longest one. Each is twice as long as the one before.
+_FIRST_READ: Final = 50
+_LONGEST_READ: Final = 1_600
 Expectation = Callable[[], Iterable[Iterable[str]]]
+
+
+class _StoredValues:
+    """Values with references in place of their parts.
+
+    Not part of `Payloads`, which only a slow collection would free if its joiner referred to it.
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[str, JSONValue] = {}
+        self._recent_packs = RecentPacks()
+
+    def read(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
+        """Return all values read so far, with those of these references that are readable."""
+        self._values |= artifacts.load({ref for ref in refs if ref not in self._values}, self._recent_packs)
+        return self._values
+
+    def load(self, refs: Iterable[str]) -> dict[str, JSONValue]:
+        """Return readable values."""
+        names = list(refs)
+        values = self.read(names)
+        return {ref: values[ref] for ref in names if ref in values}
 
 
 class Payloads:
     """Recorded values by reference; every artifact is read once."""
 
     def __init__(self) -> None:
-        self._roots: dict[str, JSONValue] = {}
-        self._joiner = Joiner(self._load)
+        self._stored_values = _StoredValues()
+        self._joiner = Joiner(self._stored_values.load)
         self._values: dict[str, JSONValue] = {}
         # References whose parts are all loaded.
         self._complete_refs: set[str] = set()
         self._expectation: Expectation = tuple
         self._expected: list[list[str]] = []
         self._place: dict[str, tuple[int, int]] = {}
+        # By group: the number of payloads that the next read loads.
+        self._read_lengths: dict[int, int] = {}
 
     def __call__(self, ref: str) -> JSONValue:
         """Return the recorded value; raises `MissingPart`."""
@@ -46,8 +73,7 @@ class Payloads:
 
     def roots(self, refs: Collection[str]) -> Mapping[str, JSONValue]:
         """Recorded values with references in place of their parts; unreadable ones are left out."""
-        self._roots |= artifacts.load({ref for ref in refs if ref not in self._roots})
-        return self._roots
+        return self._stored_values.read(refs)
 
     def expect(self, expectation: Expectation) -> None:
         """Announce the references that will be read, in groups and roughly in order.
@@ -55,13 +81,7 @@ class Payloads:
         The expectation is evaluated at the first read. Each read also loads the next references of its group.
         """
         self._expectation = expectation
-        self._expected, self._place = [], {}
-
-    def _load(self, refs: Iterable[str]) -> dict[str, JSONValue]:
-        """Stored values; missing and damaged ones are absent."""
-        names = list(refs)
-        roots = self.roots(names)
-        return {ref: roots[ref] for ref in names if ref in roots}
+        self._expected, self._place, self._read_lengths = [], {}, {}
 
     def _read_ahead(self, ref: str) -> None:
         """Load a reference and the next ones of its group; missing values are skipped until they are used."""
@@ -73,8 +93,10 @@ class Payloads:
         if ref in self._complete_refs or place is None:
             return
         group, at = place
+        length = self._read_lengths.get(group, _FIRST_READ)
+        self._read_lengths[group] = min(2 * length, _LONGEST_READ)
         ahead = [
-            upcoming for upcoming in self._expected[group][at : at + _READ_AHEAD] if upcoming not in self._complete_refs
+            upcoming for upcoming in self._expected[group][at : at + length] if upcoming not in self._complete_refs
         ]
         try:
             self._joiner.fetch(ahead)
@@ -82,4 +104,4 @@ class Payloads:
         except MissingPart:
             self._values.update(artifacts.available(ahead))
             # The old one may contain values without their parts.
-            self._joiner = Joiner(self._load)
+            self._joiner = Joiner(self._stored_values.load)

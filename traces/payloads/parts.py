@@ -214,9 +214,11 @@ def _collect_references(value: JSONValue, digests: list[str]) -> None:
         items = as_list(value)
     for item in items:
         # Most values are texts, numbers and references; a call for each of them would take most of the time.
+        if isinstance(item, str):
+            continue
         if isinstance(item, dict) and isinstance(part := item.get(PART), str):
             digests.append(part)
-        elif isinstance(item, dict | list):
+        elif isinstance(item, (dict, list)):
             _collect_references(item, digests)
 
 

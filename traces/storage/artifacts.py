@@ -21,6 +21,7 @@ from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
 from traces.storage import bulk, packs
 from traces.storage.packs import UnreadablePack
+from traces.storage.recent_packs import RecentPacks
 
 JSON_TYPE: Final = packs.JSON_TYPE
 _COLUMNS: Final = ("sha256", "pack_id", "start", "size")
@@ -151,9 +152,9 @@ def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
         yield artifact
 
 
-def verify(digests: Iterable[str]) -> Iterator[StoredBytes | ArtifactCorrupt]:
+def verify(digests: Iterable[str], recent_packs: RecentPacks | None = None) -> Iterator[StoredBytes | ArtifactCorrupt]:
     """Yield the artifacts that exist: their bytes, or the error that makes them unreadable."""
-    for members in _members(digests):
+    for members in _members(digests, recent_packs or RecentPacks()):
         for sha256, start, size in members.places:
             data = members.content[start : start + size]
             if digest_bytes(data) == sha256:
@@ -177,10 +178,10 @@ def read_one(sha256: str) -> StoredBytes:
     raise ArtifactMissing(sha256)
 
 
-def load(digests: Iterable[str]) -> dict[str, JSONValue]:
+def load(digests: Iterable[str], recent_packs: RecentPacks | None = None) -> dict[str, JSONValue]:
     """Return stored values with unresolved references; missing and damaged ones are absent."""
     values: dict[str, JSONValue] = {}
-    for artifact in verify(digests):
+    for artifact in verify(digests, recent_packs):
         if isinstance(artifact, StoredBytes):
             values[artifact.sha256] = orjson.loads(artifact.data)
         else:
@@ -271,19 +272,24 @@ class _Members(NamedTuple):
     problem: str = ""
 
 
-def _members(digests: Iterable[str]) -> Iterator[_Members]:
+def _members(digests: Iterable[str], recent_packs: RecentPacks) -> Iterator[_Members]:
     """Yield the artifacts that exist, pack by pack. The reader verifies them."""
     pending: Iterable[str] = digests
     for _ in range(_ATTEMPTS):
         by_pack: dict[int, list[_Place]] = {}
         for sha256, pack_id, start, size in places(pending):
             by_pack.setdefault(pack_id, []).append((sha256, start, size))
+        for known_pack in recent_packs.find(by_pack.keys()):
+            yield _Members(by_pack.pop(known_pack.id), known_pack.media_type, known_pack.content)
         for pack in packs.read(sorted(by_pack)):
             members = by_pack.pop(pack.id)
             try:
-                yield _Members(members, pack.media_type, packs.decode(pack, members[0][0]))
+                content = packs.decode(pack, members[0][0])
             except UnreadablePack as problem:
                 yield _Members(members, pack.media_type, b"", str(problem))
+                continue
+            recent_packs.add(pack, content)
+            yield _Members(members, pack.media_type, content)
         if not by_pack:
             return
         pending = [sha256 for members in by_pack.values() for sha256, *_ in members]
