@@ -201,7 +201,7 @@ def _prepare(bisection: Bisection, next_step: _NextStep) -> prepare.PreparedRepl
     replay = ReplayRequest(run=str(bisection.run_id), fork_step=fork, policy=policy, engine=request.engine)
     if next_step.changed:
         replay = replay.model_copy(update={"overrides": request.overrides})
-    return prepare.prepare(replay, brief=True)
+    return prepare.prepare(replay, brief=True, verify=True)
 
 
 def _tighter_limit(first: float | None, second: float | None) -> float | None:

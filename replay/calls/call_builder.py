@@ -9,8 +9,9 @@ from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node, with_ordinals
+from replay.core.unread import Unread
 from replay.inputs.changes import Change, Incoming, Misses
-from replay.inputs.rebuilt_inputs import rebuild_slots, rebuild_value
+from replay.inputs.rebuilt_inputs import is_unaltered, rebuild_slots, rebuild_value
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edited_names
 from replay.state.rebuilt_messages import MessageVariants, RebuiltMessages, prefix_of
@@ -42,7 +43,10 @@ class CallBuilder:
 
     def of_step(self, node: Node) -> Call:
         """Build the call of a step other than a model step."""
-        recorded_input, edits = self._context.payload(node.input_ref), self._context.profile.edits_of(node)
+        edits = self._context.profile.edits_of(node)
+        if self._keeps_input(node, edits):
+            return self._call(node, self._context.unread(node.input_ref), edits)
+        recorded_input = self._context.payload(node.input_ref)
         input = None
         if recorded_input is not None or node.type is not StepType.OUTPUT:
             incoming = self.incoming(node)
@@ -57,19 +61,31 @@ class CallBuilder:
                 input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
         if edits.arguments is not None:
             input = edits.arguments.value
-        return self._call(node, input, recorded_input, edits, provider=node.provider, model=node.model)
+        return self._call(node, input, edits, self._differing_fields(node, input, recorded_input))
+
+    def _keeps_input(self, node: Node, edits: Edits) -> bool:
+        """True if a plan knows that a step other than a model step makes the recorded call, without reading it."""
+        context = self._context
+        if not context.environment.planning or not node.input_ref or self._state.tasks.has(node):
+            return False
+        if edits.arguments is not None or edits.retrieval or edits.prompt:
+            return False
+        return not context.ignoring.rules_for(node.type, node.callee) and is_unaltered(self.incoming(node))
 
     def of_model(self, node: Node, input: JSONObject, recorded_input: JSONObject, edits: Edits) -> Call:
         """Build the call of a source model step."""
         override = edits.model.get("provider")
+        provider = node.provider if override is None else str(override)
+        model = str(edits.model.get("model", node.model))
+        differs = self._differing_fields(node, input, recorded_input, provider=provider, model=model)
         return self._call(
             node,
             input,
-            recorded_input,
             edits,
-            provider=str(edits.model.get("provider", node.provider)),
-            model=str(edits.model.get("model", node.model)),
-            override_provider=None if override is None else str(override),
+            differs,
+            provider=provider,
+            model=model,
+            override_provider=None if override is None else provider,
         )
 
     def without_request(self, node: Node, edits: Edits, *, repeats: bool) -> Call:
@@ -77,6 +93,7 @@ class CallBuilder:
         override = edits.model.get("provider")
         provider = node.provider if override is None else str(override)
         model = str(edits.model.get("model", node.model))
+        explains = not self._context.brief
         call = Call(
             no=self._state.number(node),
             parent=self._state.parent_of(node.parent),
@@ -86,8 +103,8 @@ class CallBuilder:
             node=node,
             complete=bool(node.input_ref),
             changed=not repeats,
-            because=self._changed_producers(node),
-            differs=() if repeats else _edited_fields(node, edits, provider, model),
+            because=self._changed_producers(node) if explains else (),
+            differs=_edited_fields(node, edits, provider, model) if explains and not repeats else (),
             provider=provider,
             model=model,
             override_provider=None if override is None else provider,
@@ -183,17 +200,21 @@ class CallBuilder:
     def _call(
         self,
         node: Node,
-        input: JSONValue,
-        recorded_input: JSONValue,
+        input: JSONValue | Unread,
         edits: Edits,
+        differs: Sequence[str] = (),
         *,
-        provider: str,
-        model: str,
+        provider: str | None = None,
+        model: str | None = None,
         override_provider: str | None = None,
     ) -> Call:
-        differs = self._differing_fields(node, input, recorded_input, provider, model)
-        call_signature = node.signature
-        if differs:
+        """Build a call that differs from the recorded one in these fields; only that one may be unread."""
+        provider = node.provider if provider is None else provider
+        model = node.model if model is None else model
+        call_signature, reduced_signature = node.signature, ""
+        if not isinstance(input, Unread):
+            reduced_signature = self.reduced_signature(node.type, node.name, input, provider, model, node.tool_name)
+        if differs and not isinstance(input, Unread):
             call_signature = self.signature(node.type, node.name, input, provider, model, node.tool_name)
         call = Call(
             no=self._state.number(node),
@@ -213,12 +234,18 @@ class CallBuilder:
             call_id=node.call_id,
             signature=call_signature,
             edits=edits,
-            reduced_signature=self.reduced_signature(node.type, node.name, input, provider, model, node.tool_name),
+            reduced_signature=reduced_signature,
         )
         return self._unknown_parts.mark(call)
 
     def _differing_fields(
-        self, node: Node, input: JSONValue, recorded_input: JSONValue, provider: str, model: str
+        self,
+        node: Node,
+        input: JSONValue,
+        recorded_input: JSONValue,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
     ) -> Sequence[str]:
         """Fields in which a call differs from the recorded one."""
         before = call_of(
@@ -233,8 +260,8 @@ class CallBuilder:
             type=node.type,
             name=node.name,
             input=self._comparable_input(node, input),
-            provider=provider,
-            model=model,
+            provider=node.provider if provider is None else provider,
+            model=node.model if model is None else model,
             tool_name=node.tool_name,
         )
         if before is None or after is None:

@@ -5,10 +5,9 @@ from replay.calls.implicit_results import ImplicitResults
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
+from replay.core.output_comparison import References, is_same_answer
 from replay.inputs.changes import Change
 from replay.state.replay_state import ReplayState
-from traces.core.canonical import digest
-from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, StepType
 from traces.payloads.messages import ModelAnswer
 
@@ -20,17 +19,15 @@ class StepResults:
         self._context = context
         self._state = state
         self._implicit_results = implicit_results
+        self._references = References()
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
         self._state.record_answer(node, answer)
-        if answer.label is Label.EXACT and answer.source is node:
-            self._state.changes.pop(node.no, None)
-            return
-        recorded_output = self._context.payload(node.output_ref)
-        if _is_same_output(node, recorded_output, answer):
+        if self._has_recorded_output(node, answer):
             self._state.changes.pop(node.no, None)
         else:
+            recorded_output = self._context.unread(node.output_ref)
             self.record_change(
                 Change(node=node, original=recorded_output, current=answer.output, is_known=answer.is_known)
             )
@@ -49,10 +46,11 @@ class StepResults:
             ModelAnswer(change.current).message
         )
 
-
-def _is_same_output(node: Node, recorded_output: JSONValue, answer: Answer) -> bool:
-    if answer.status is not node.status or (not answer.is_known and recorded_output != answer.output):
-        return False
-    if node.type is StepType.MODEL and recorded_output is not None and answer.is_known:
-        return digest(ModelAnswer(recorded_output).message) == digest(ModelAnswer(answer.output).message)
-    return digest(recorded_output) == digest(answer.output)
+    def _has_recorded_output(self, node: Node, answer: Answer) -> bool:
+        if answer.source is node and (answer.label is Label.EXACT or answer.output_ref):
+            return True
+        if answer.status is not node.status:
+            return False
+        if node.type is StepType.MODEL and node.output_ref and answer.is_known:
+            return is_same_answer(self._context.payload(node.output_ref), answer.output)
+        return self._references.reference_of(answer.output) == node.output_ref

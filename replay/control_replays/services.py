@@ -53,7 +53,7 @@ def start(diff_id: UUID, unchanged_request: UnchangedRequest, *, by: str = "") -
     report = diffs.find(diff_id)
     lane = _control_request(report.base, report.candidate, unchanged_request)
     if not _has_usable_replay(diff_id):
-        preparation = prepare.prepare(lane.request, brief=True)
+        preparation = prepare.prepare(lane.request, brief=True, verify=True)
         for refusal in preparation.plan.refusals:
             raise ReplayRefusal(refusal)
         with transaction.atomic():

@@ -6,6 +6,7 @@ from typing import Final, TypeVar, dataclass_transform
 
 from replay.core.graph import Node
 from replay.core.plan import PlanAction
+from replay.core.unread import ReadAtFirstUse
 from replay.overrides.edits import NO_EDITS, Edits
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
@@ -52,7 +53,7 @@ class Call:
     parent: int | None
     type: StepType
     name: str
-    input: JSONValue
+    input: ReadAtFirstUse = ReadAtFirstUse()
     node: Node | None = None
     complete: bool = True
     unknown_producers: tuple[int, ...] = ()
@@ -91,7 +92,7 @@ class Answer:
     action: PlanAction
     label: Label | None
     reason: Reason | None
-    output: JSONValue = None
+    output: ReadAtFirstUse = ReadAtFirstUse()
     output_ref: str = ""
     status: StepStatus = StepStatus.OK
     error: str = ""

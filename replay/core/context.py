@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from replay.core.applied_profile import AppliedProfile
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
+from replay.core.unread import Unread
 from replay.overrides.policy import Policy
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
@@ -51,6 +52,10 @@ class ReplayContext:
     def payload(self, ref: str) -> JSONValue:
         """Recorded value; None without a reference. Raises `MissingPart`."""
         return self.environment.payload(ref) if ref else None
+
+    def unread(self, ref: str) -> Unread | None:
+        """Recorded value that is read at its first use; None without a reference."""
+        return Unread(self.environment.payload, ref) if ref else None
 
     def recorded_request(self, node: Node) -> JSONObject:
         """Recorded input of a model step; empty if it is not a request."""

@@ -63,7 +63,7 @@ class Node(StoredHeader):
         return model if self.is_named_by_model else self.name
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Link:
     """`producer`'s output went into the step under which this link is filed.
 

@@ -40,9 +40,11 @@ class Loop:
         """Numbers of its model steps and calls."""
         return sorted(node.no for node in (*self.models, *self.calls))
 
-    def models_after(self, no: int) -> Sequence[Node]:
+    def models_after(self, no: int) -> Iterator[Node]:
         """Model steps with higher numbers than `no`, in order."""
-        return self.models[bisect_right(self.models, no, key=_number) :]
+        start = bisect_right(self.models, no, key=_number)
+        # Not a slice: a conversation may contain thousands, of which most callers need the first.
+        return map(self.models.__getitem__, range(start, len(self.models)))
 
     def calls_after(self, no: int) -> Sequence[Node]:
         """Steps with higher numbers than `no` that answer calls, in order."""

@@ -14,6 +14,7 @@ from replay.core.context import ReplayContext
 from replay.core.events import Advance, Divergence, DriverEvent, Event, StepResolved
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
+from replay.core.output_comparison import References
 from replay.core.wording import NOT_FOLLOWED
 from replay.detection.agent_loops import LOOP_TYPES
 from replay.engine.computed_outputs import PROVISIONAL, compute_answer
@@ -27,7 +28,7 @@ from replay.loops.replay_parts import replay_parts
 from replay.loops.subagents import RERUN
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
-from replay.resolution.operator_outputs import as_output, is_recorded_output
+from replay.resolution.operator_outputs import is_recorded_output
 from replay.state.rebuilt_messages import RebuiltMessages
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
@@ -43,6 +44,7 @@ class Replayer:
         self.context = context
         self._parts = parts = replay_parts(context, hooks)
         self.state = parts.state
+        self._references = References()
         self._reused_ranges = ReusedRanges(parts.state, parts.reach)
         self._closer = ContainerCloser(context, parts.state, parts.results, parts.implicit, parts.implicit_results)
 
@@ -87,12 +89,14 @@ class Replayer:
     def _steps(self, before: int | None) -> Iterator[DriverEvent]:
         """Visit the queued steps with numbers below `before`."""
         while (node := self.state.queue.next(before)) is not None:
-            turns.end_turns(self._parts, node)
+            if self._parts.points.active:
+                turns.end_turns(self._parts, node)
             if self.state.containers.are_due(node.no):
                 yield from self._reused_ranges.flush()
                 yield from self._closer.close_before(node.no)
             if self._must_resolve(node):
-                yield from self._reused_ranges.flush()
+                if self._reused_ranges:
+                    yield from self._reused_ranges.flush()
                 yield from self._resolve_step(node)
             else:
                 yield from self._reused_ranges.add(node)
@@ -186,8 +190,9 @@ class Replayer:
             return False
         if edits.model and not self.context.brief:
             return False
-        output = as_output(node.type, edits.output.value)
-        return not ModelAnswer(output).calls and not is_recorded_output(node, output, self.context.environment)
+        output = edits.output.for_step(node.type)
+        environment = self.context.environment
+        return not ModelAnswer(output).calls and not is_recorded_output(node, output, environment, self._references)
 
     def _follow(self, node: Node, call: Call, base: RebuiltMessages, answer: Answer) -> Iterator[DriverEvent]:
         """Follow the agent loop of a model step that requests other tool calls than recorded."""
@@ -230,4 +235,6 @@ class Replayer:
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
         """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""
+        if answer.source is node:
+            return answer
         return with_recorded_ids(answer, ModelAnswer(self.context.payload(node.output_ref)).message)

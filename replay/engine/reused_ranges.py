@@ -19,6 +19,10 @@ class ReusedRanges:
         self._nodes: list[Node] = []
         self._assumptions: dict[int, JSONObject] = {}
 
+    def __bool__(self) -> bool:
+        """True if a range is open."""
+        return bool(self._nodes)
+
     def add(self, node: Node) -> Iterator[StepsReused]:
         """Add a step; starts a new range unless it follows the last one and is reused for the same reason."""
         assumption = self._reach.assumption(node)

@@ -53,7 +53,7 @@ def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -
     if experiment_id := find_made(_KIND, key, body):
         return queries.find(experiment_id)
     refusals = _own_refusals(request)
-    cells = [] if refusals else plan_cells(request)
+    cells = [] if refusals else plan_cells(request, verify=True)
     for refusal in refusals or _refusals(cells):
         raise ReplayRefusal(refusal)
     if request.engine is Engine.AGENT:
@@ -110,10 +110,10 @@ def _own_refusals(request: ExperimentRequest) -> list[PlanRefusal]:
     return [*matrix.refusals(request), *invalid]
 
 
-def plan_cells(request: ExperimentRequest) -> list[_CellReplay]:
+def plan_cells(request: ExperimentRequest, *, verify: bool = False) -> list[_CellReplay]:
     """Plan every cell. Data that they share is read once."""
     source = prepare.Source(request.run, request.fork_step)
-    return [(cell, source.prepare(_replay(request, cell), brief=True)) for cell in matrix.cells(request)]
+    return [(cell, source.prepare(_replay(request, cell), brief=True, verify=verify)) for cell in matrix.cells(request)]
 
 
 def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:

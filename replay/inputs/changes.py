@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.graph import Link, Node
+from replay.core.unread import ReadAtFirstUse
 from traces.core.json_types import JSONValue
 
 
@@ -15,7 +16,7 @@ class Change:
     """
 
     node: Node
-    original: JSONValue
+    original: ReadAtFirstUse = ReadAtFirstUse()
     current: JSONValue
     is_known: bool = True
 

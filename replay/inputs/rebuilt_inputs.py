@@ -25,9 +25,11 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import Documents, Message, ModelAnswer
 
 Slots = list[list[JSONValue]]
+# Writes a result as text.
+Rendering = Callable[[JSONValue], str]
 
 # Renderings of a tool's result as the text of a message.
-_RENDERINGS: Final[tuple[Callable[[JSONValue], str], ...]] = (
+_RENDERINGS: Final[tuple[Rendering, ...]] = (
     lambda value: value if isinstance(value, str) else json.dumps(value),
     json.JSONEncoder(ensure_ascii=False).encode,
     json.JSONEncoder(separators=(",", ":")).encode,
@@ -45,6 +47,11 @@ def rebuild_value(recorded_input: JSONValue, incoming: Incoming, misses: Misses 
     for path, group in _by_place(incoming).items():
         value = replace_at(value, path, partial(_place_changes, group=group, misses=misses))
     return value
+
+
+def is_unaltered(incoming: Incoming) -> bool:
+    """True if no change alters the input of a step other than a model step, which keeps its recorded call."""
+    return all(_keeps_call(link, change) and not link.copies for link, change in incoming)
 
 
 def rebuild_slots(
@@ -96,17 +103,29 @@ def with_recorded_calls(change: Change, message: JSONObject) -> JSONObject:
 
 def render(recorded_value: JSONValue, text: str, current: JSONValue) -> str:
     """Render `current` the way `recorded` was rendered as `text`; as plain JSON if that is unknown."""
-    if (text_like := render_like(recorded_value, text, current)) is not None:
-        return text_like
-    return _RENDERINGS[1](current) if not isinstance(current, str) else current
+    return rendering_of(recorded_value, text)(current)
+
+
+def rendering_of(recorded_value: JSONValue, text: str) -> Rendering:
+    """How `recorded` was rendered as `text`; plain JSON if that is unknown."""
+    return _find_rendering(recorded_value, text) or _render_plainly
 
 
 def render_like(recorded_value: JSONValue, text: JSONValue, current: JSONValue) -> str | None:
     """Render `current` the way `recorded` was rendered as `text`; None if that is unknown."""
+    rendering = _find_rendering(recorded_value, text)
+    return None if rendering is None else rendering(current)
+
+
+def _find_rendering(recorded_value: JSONValue, text: JSONValue) -> Rendering | None:
     # A text that is not JSON of the recorded value needs no comparison with each JSON style.
     is_json = isinstance(recorded_value, str) or _is_json_of(recorded_value, text)
     styles = _RENDERINGS if is_json else _RENDERINGS[-1:]
-    return next((style(current) for style in styles if style(recorded_value) == text), None)
+    return next((style for style in styles if style(recorded_value) == text), None)
+
+
+def _render_plainly(value: JSONValue) -> str:
+    return value if isinstance(value, str) else _RENDERINGS[1](value)
 
 
 def _is_json_of(value: JSONValue, text: JSONValue) -> bool:
@@ -228,8 +247,8 @@ def _place_changes(old: JSONValue, group: list[tuple[Link, Change]], misses: Mis
 
 
 def _place_change(old: JSONValue, link: Link, change: Change, misses: Misses | None) -> JSONValue:
-    is_call_request = link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
-    if is_call_request and not change.is_known:
+    is_call_request = _is_call_request(link, change)
+    if _keeps_call(link, change):
         return old
     try:
         before, after = (
@@ -242,6 +261,15 @@ def _place_change(old: JSONValue, link: Link, change: Change, misses: Misses | N
     if is_call_request:
         return after if _same_tool(link, change) and digest(before) != digest(after) else old
     return after if before == old else _place_inside(old, link, change, misses)
+
+
+def _is_call_request(link: Link, change: Change) -> bool:
+    return link.kind is EdgeKind.TOOL_CALL_ID and change.node.type is StepType.MODEL
+
+
+def _keeps_call(link: Link, change: Change) -> bool:
+    """True for the call of an unknown answer, which is assumed to be the recorded one."""
+    return _is_call_request(link, change) and not change.is_known
 
 
 def _place_inside(old: JSONValue, link: Link, change: Change, misses: Misses | None) -> JSONValue:

@@ -53,7 +53,7 @@ class LoopPosition:
 
     def next_model(self) -> Node | None:
         """Recorded model step in the place of the next model call, unless a user message precedes it."""
-        model = next(iter(self.loop.models_after(self.model.no)), None)
+        model = next(self.loop.models_after(self.model.no), None)
         return None if model is None or self._follows_user_message(model) else model
 
     def next_part(self) -> int:

@@ -41,7 +41,14 @@ def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
     implicit_results = ImplicitResults(context, state, implicit)
     reach, subagents = Reach(context, state, implicit, implicit_results), SubAgents(context, state)
     foresight = Foresight(context, state)
-    chain = ResolverChain(context.policy, context.environment, subagents.answer, context.ignoring, reach.assumption)
+    chain = ResolverChain(
+        context.policy,
+        context.environment,
+        subagents.answer,
+        context.ignoring,
+        reach.assumption,
+        explains=not context.brief,
+    )
     calls = CallBuilder(context, state, implicit_results, foresight)
     return ReplayParts(
         context=context,

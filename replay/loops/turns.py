@@ -85,7 +85,7 @@ def stop_loop(parts: ReplayParts, node: Node) -> Iterator[Event]:
 def resolve_tool(parts: ReplayParts, node: Node) -> Iterator[Event]:
     """Resolve a tool step; hooks may deny it or change its arguments, unless an override answers it."""
     call = parts.calls.of_step(node)
-    if call.edits.tool is not None or call.edits.output is not None:
+    if not parts.points.active or call.edits.tool is not None or call.edits.output is not None:
         answer = parts.chain.resolve(call)
     else:
         verdict = parts.points.before_tool(call.no, call.callee, call.input, call.call_id)

@@ -1,12 +1,14 @@
 """The edits that a profile makes to one step. Pure."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 from replay.overrides.profile import MessageEdit, ToolOverride
 from replay.overrides.request_edits import edit_slots, edited_names, with_system_slots
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.vocabulary import StepType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +16,21 @@ class OverrideValue:
     """A value set by an override; present even if it is null."""
 
     value: JSONValue
+
+    @cached_property
+    def answer(self) -> JSONValue:
+        """The value in the shape of a model's output: a text becomes a message."""
+        fields = as_object(self.value)
+        if "message" in fields:
+            return self.value
+        if "content" in fields or "tool_calls" in fields:
+            return {"message": {"role": "assistant", **fields}}
+        content = self.value if isinstance(self.value, str) or self.value is None else str(self.value)
+        return {"message": {"role": "assistant", "content": content}}
+
+    def for_step(self, type: StepType) -> JSONValue:
+        """The value as output of a step of this type; one object for all steps."""
+        return self.answer if type is StepType.MODEL else self.value
 
 
 @dataclass(frozen=True, kw_only=True)

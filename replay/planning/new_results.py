@@ -9,10 +9,12 @@ No recording has an answer to a request with such a result, whatever else it con
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from replay.core.applied_profile import AppliedProfile
 from replay.core.context import NewResults
 from replay.core.graph import Graph, Link
+from replay.core.unread import Unread
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import message_place, rebuild_slots
 from replay.overrides.edits import Edits
@@ -28,15 +30,21 @@ def new_results(graph: Graph, profile: AppliedProfile, sources: Sources) -> NewR
     """Changed results of tools, each with a model step whose request gets a message that no recording contains."""
     changes, splitter = _changes(graph, profile, sources), Splitter()
     digests: dict[int, list[str]] = {}
+    texts: dict[tuple[int, int], str] = {}
+    read_messages = partial(_read_messages, sources)
     links_by_reader = _first_readers(graph, changes.keys())
     for no, links in links_by_reader.items():
         reader = graph.by_no[no]
         if sources.ignoring.rules_for(StepType.MODEL, reader.callee):
             # An ignore list may leave the result out of the signature.
             continue
+        edits, messages = profile.edits_of(reader), None
         with suppress(MissingPart):
-            recorded_messages = ModelRequest(sources.payload(reader.input_ref)).messages
-            messages = _changed_messages(recorded_messages, links, changes, profile.edits_of(reader))
+            if not edits.messages and "system" not in edits.prompt:
+                messages = sources.results.replacements(reader, links, changes, read_messages, texts)
+            if messages is None:
+                recorded_messages = ModelRequest(sources.payload(reader.input_ref)).messages
+                messages = _changed_messages(recorded_messages, links, changes, edits)
             digests[no] = [splitter.part_digest(message) for message in messages]
     stored_digests = sources.stored_messages({digest for own in digests.values() for digest in own})
     return frozenset(
@@ -47,6 +55,12 @@ def new_results(graph: Graph, profile: AppliedProfile, sources: Sources) -> NewR
     )
 
 
+def _read_messages(sources: Sources, ref: str, start: int) -> Sequence[JSONValue]:
+    if sources.messages is not None:
+        return sources.messages(ref, start)
+    return ModelRequest(sources.payload(ref)).messages[start:]
+
+
 def _changes(graph: Graph, profile: AppliedProfile, sources: Sources) -> dict[int, Change]:
     """Overridden outputs that differ from the recording, by tool step."""
     overrides = {id(edits): edits.tool for edits in profile.distinct if edits.tool is not None}
@@ -55,9 +69,8 @@ def _changes(graph: Graph, profile: AppliedProfile, sources: Sources) -> dict[in
     for no, edits in profile.by_step.items() if overrides else ():
         node, override = graph.by_no[no], overrides.get(id(edits))
         if override is not None and node.output_ref and node.output_ref != digests[id(edits)]:
-            with suppress(MissingPart):
-                original = sources.payload(node.output_ref)
-                changes[no] = Change(node=node, original=original, current=override.output)
+            original = Unread(sources.payload, node.output_ref)
+            changes[no] = Change(node=node, original=original, current=override.output)
     return changes
 
 

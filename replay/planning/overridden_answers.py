@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from replay.core.applied_profile import AppliedProfile
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph
+from replay.core.output_comparison import message_digest
 from replay.overrides.edits import Edits
 from replay.overrides.policy import Policy
-from replay.resolution.operator_outputs import answer_digest, as_output
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
@@ -29,7 +29,7 @@ class RecordedAnswers:
 
     def digest(self, ref: str, environment: ReplayEnvironment) -> str:
         if ref not in self._digests:
-            self._digests[ref] = answer_digest(environment.payload(ref))
+            self._digests[ref] = message_digest(environment.payload(ref))
         return self._digests[ref]
 
 
@@ -58,5 +58,5 @@ def _digest_of_text(edits: Edits) -> str | None:
     """Digest of an overridden answer without tool calls, if the edits do nothing else."""
     if edits.output is None or replace(edits, entries=(), output=None) != Edits():
         return None
-    output = as_output(StepType.MODEL, edits.output.value)
-    return None if ModelAnswer(output).calls else answer_digest(output)
+    output = edits.output.answer
+    return None if ModelAnswer(output).calls else message_digest(output)

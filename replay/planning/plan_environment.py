@@ -7,6 +7,7 @@ from uuid import UUID
 
 from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
 from replay.planning.overridden_answers import RecordedAnswers
+from replay.planning.recorded_results import RecordedResults
 from replay.planning.shared_outlooks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason
@@ -14,6 +15,8 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 _UNKNOWN: Final = "[Forkpoint] Known only after the live call."
+# One object, whose digest is computed once for all steps in a row that get it.
+_UNKNOWN_ANSWER: Final[JSONValue] = {"message": {"role": "assistant", "content": _UNKNOWN}}
 _CHARACTERS_PER_TOKEN: Final = 4  # about, in English
 Price = Callable[[str, str, int | None, int | None], float | None]
 
@@ -33,6 +36,7 @@ class Sources:
     outlooks: Outlooks = field(default_factory=Outlooks)
     requests: Requests = field(default_factory=UnknownRequests)
     answers: RecordedAnswers = field(default_factory=RecordedAnswers)
+    results: RecordedResults = field(default_factory=RecordedResults)
     # Which messages, by the digests of their stored form, any recording contains.
     stored_messages: Callable[[Collection[str]], Collection[str]] = lambda digests: digests
     # Parameters by input reference.
@@ -55,9 +59,11 @@ class PlanEnvironment:
     sources: Sources
     planning: bool = True
     costs: dict[int, float | None] = field(default_factory=dict)
+    payload: Callable[[str], JSONValue] = field(init=False)
 
-    def payload(self, ref: str) -> JSONValue:
-        return self.sources.payload(ref)
+    def __post_init__(self) -> None:
+        # Not a method: values that are read later would keep all plans of the source in a cycle with themselves.
+        self.payload = self.sources.payload
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
         return self.sources.cached(signature, exclude)
@@ -76,7 +82,7 @@ class PlanEnvironment:
             label=Label.SIMULATED,
             reason=Reason.LIVE_MODEL,
             is_known=False,
-            output={"message": {"role": "assistant", "content": _UNKNOWN}},
+            output=_UNKNOWN_ANSWER,
             note=f"Calls {provider}",
         )
 

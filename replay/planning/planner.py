@@ -105,8 +105,10 @@ def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sou
             read_messages=sources.messages,
         )
         replayer = Replayer(context)
+        events = list(replayer.run())
+        replayer.state.histories.release()
         return Outlook(
-            events=list(replayer.run()),
+            events=events,
             costs=environment.costs,
             unreviewed_calls=replayer.unreviewed_calls,
             dependence=replayer.dependence,
@@ -275,10 +277,15 @@ def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
 
 def _missing_refusal(graph: Graph, missing_part: MissingPart) -> PlanRefusal:
     node = next((node for node in graph.nodes if missing_part.digest in {node.input_ref, node.output_ref}), None)
+    return missing_refusal(node, missing_part.digest)
+
+
+def missing_refusal(node: Node | None, digest: str) -> PlanRefusal:
+    """Refusal of a replay that needs an unreadable payload."""
     location = f" of step {node.no}" if node is not None else ""
     return PlanRefusal(
         code="artifact_missing",
-        detail=f"a payload{location} is missing, and the replay needs it ({missing_part.digest})",
+        detail=f"a payload{location} is missing, and the replay needs it ({digest})",
         where="/run",
         step=None if node is None else node.no,
     )

@@ -11,6 +11,7 @@ from replay.core.errors import ReplayFailure, SessionConflict
 from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
+from replay.overrides.edits import OverrideValue
 from replay.reruns import claims, exchanges, forks, recordings, sources
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import Divergence, Match, Matcher
@@ -23,7 +24,6 @@ from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.requests.request_formats import CannotEdit
 from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
-from replay.resolution.operator_outputs import as_output
 from replay.store import call_cache
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
@@ -165,7 +165,7 @@ class _Resolver:
     def answer(self, request: AgentRequest, edited_request: EditedRequest, result: Match | Divergence) -> _Answer:
         """Return the first answer of the chain."""
         if edited_request.output is not None:
-            return self._override_answer(request, edited_request.output.value)
+            return self._override_answer(request, edited_request.output)
         is_forked = self._fork is not None and self._place(result) >= self._fork.start
         is_recorded = isinstance(result, Match) and edited_request.body is None
         needs_new_answer = is_forked and self._is_reexecution and not request.tool_api
@@ -217,8 +217,8 @@ class _Resolver:
         detail: JSONObject = {"matched": {"run": str(run_id), "step": calls[-1].no}}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
 
-    def _override_answer(self, request: AgentRequest, value: JSONValue) -> _Answer:
-        output = as_object(as_output(StepType.MODEL, value))
+    def _override_answer(self, request: AgentRequest, override: OverrideValue) -> _Answer:
+        output = as_object(override.answer)
         answer = StepAnswer(output=output, model=request.model, id=self._rerun.id.hex, tokens_in=0, tokens_out=0)
         response = request.build_response(answer)
         if response is None:

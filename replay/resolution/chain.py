@@ -13,6 +13,8 @@ from replay.calls.reach import explanation
 from replay.core.calls import Answer, CachedAnswer, Call, label_key
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import CHECKS, Node
+from replay.core.output_comparison import References
+from replay.core.unread import Unread
 from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from replay.resolution.lost_recordings import are_refused
@@ -23,7 +25,7 @@ from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
 from replay.resolution.side_effects import blocked_message, suggest
 from replay.resolution.tool_matching import Match, similarity
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Cause, Label, Reason, StepStatus, StepType
 from traces.payloads.lost_payloads import describe_losses
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
@@ -42,17 +44,22 @@ class ResolverChain:
         rerun: Resolver = lambda call: None,
         ignoring: IgnoreRules = NO_RULES,
         assumption: Callable[[Node], JSONObject | None] = lambda node: None,
+        *,
+        explains: bool = True,
     ) -> None:
         self.policy = policy
         self.environment = environment
         self.ignoring = ignoring
         # Explains why a change may reach a step with its recorded input.
         self._assumption = assumption
+        # A brief plan shows no explanations.
+        self._explains = explains
         # Re-runs the steps inside a call.
         self._rerun = rerun
         # Calls that would go live if their tools were reviewed as safe.
         self.unreviewed_calls: list[Call] = []
         self._redacted_values = RedactedValues()
+        self._references = References()
 
     def resolve(self, call: Call) -> Answer:
         """Resolve a call; the label's key is in the detail. The last resolver always answers."""
@@ -60,7 +67,7 @@ class ResolverChain:
             return stored_answer
         for resolver in self._chain(call):
             if (answer := resolver(call)) is not None:
-                return _with_explanation(call, answer)
+                return _with_explanation(call, answer) if self._explains else answer
         raise AssertionError("the fallback answers every call")
 
     def resolve_tool(
@@ -136,12 +143,12 @@ class ResolverChain:
         override = operator_output(call, self.environment)
         if override is None or (not call.changed and self._is_recorded(call.node, override)):
             return None
-        return replace(override, action="simulate", label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE)
+        return override
 
     def _is_recorded(self, node: Node | None, override: Answer) -> bool:
         if node is None or override.status is not node.status:
             return False
-        return is_recorded_output(node, override.output, self.environment)
+        return is_recorded_output(node, override.output, self.environment, self._references)
 
     def _reuse(self, call: Call) -> Answer | None:
         node = call.node
@@ -186,7 +193,7 @@ class ResolverChain:
             label=label,
             reason=reason,
             source=node,
-            output=self.environment.payload(node.output_ref) if node.output_ref else None,
+            output=self._recorded_output(node),
             output_ref=node.output_ref,
             status=node.status,
             tokens_in=node.tokens_in,
@@ -194,6 +201,14 @@ class ResolverChain:
             tokens_cached=node.tokens_cached,
             duration_ms=node.duration_ms,
         )
+
+    def _recorded_output(self, node: Node) -> JSONValue | Unread:
+        """Output of a recording; a replay reads and verifies it, a plan only where it needs it."""
+        if not node.output_ref:
+            return None
+        if self.environment.planning:
+            return Unread(self.environment.payload, node.output_ref)
+        return self.environment.payload(node.output_ref)
 
     def _from_cache(self, call: Call) -> Answer | None:
         if not call.signature or not call.complete:

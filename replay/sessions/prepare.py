@@ -27,9 +27,16 @@ from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
 from replay.store.fork import build_fork
-from replay.store.graph_loader import find_losses, load_first_model, load_graph, load_steps
+from replay.store.graph_loader import (
+    find_losses,
+    is_too_long_to_verify,
+    load_first_model,
+    load_graph,
+    load_steps,
+)
 from replay.store.payload_reader import Payloads
 from replay.store.recorded_calls import RecordedCalls
+from replay.store.unread_recordings import find_damaged_step
 from replay.tool_review import queries as tool_review_queries
 from traces.call_index import ignore_lists
 from traces.core.gc_pause import without_pauses
@@ -80,15 +87,21 @@ def parse(body: JSONValue) -> ReplayRequest:
 
 
 def prepare(
-    request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True, use_cache: bool = False
+    request: ReplayRequest,
+    *,
+    brief: bool = False,
+    list_untouched: bool = True,
+    use_cache: bool = False,
+    verify: bool = False,
 ) -> PreparedReplay:
     """Find the source run and plan the replay; raises `NotFound` for an unknown run or fork step.
 
     Without `list_untouched` a plan only counts the steps that no change reaches. A `brief` plan only counts them, too,
-    and lists for the other steps what happens to them, but not why.
+    and lists for the other steps what happens to them, but not why. `verify` refuses a replay whose listed steps reuse
+    a damaged recording.
     """
     return Source(request.run, request.fork_step, use_cache=use_cache).prepare(
-        request, brief=brief, list_untouched=list_untouched
+        request, brief=brief, list_untouched=list_untouched, verify=verify
     )
 
 
@@ -103,7 +116,9 @@ class Source:
         self._use_cache = use_cache and self.run.sealed_at is not None and self.run.step_count > _LONG
 
     @without_pauses()
-    def prepare(self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True) -> PreparedReplay:
+    def prepare(
+        self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True, verify: bool = False
+    ) -> PreparedReplay:
         if request.engine == "auto":
             request = request.model_copy(update={"engine": self._choose_engine(request)})
         if (refusal := source_refusal(self.run)) is not None:
@@ -112,7 +127,16 @@ class Source:
             plan = self._agent_plan(request, self._plan(request, brief=brief, list_untouched=list_untouched))
         else:
             plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
+        if verify and is_too_long_to_verify(self.run.step_count):
+            plan = self._with_damage(plan)
         return PreparedReplay(source=self, run=self.run, fork=self.fork, request=request, plan=plan)
+
+    def _with_damage(self, plan: Plan) -> Plan:
+        """Add a refusal to a plan that reuses a damaged recording: planning did not read it."""
+        numbers = [step.sequence_no for step in plan.steps if step.action == "reuse"]
+        if (damage := find_damaged_step([self._graph.by_no[no] for no in numbers])) is None:
+            return plan
+        return plan.model_copy(update={"refusals": [*plan.refusals, planner.missing_refusal(*damage)]})
 
     def _plan(self, request: ReplayRequest, *, brief: bool, list_untouched: bool) -> Plan:
         if not list_untouched and not changes_anything(request.overrides, request.policy):

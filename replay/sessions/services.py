@@ -22,6 +22,7 @@ from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
+from traces.core.gc_pause import without_pauses
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import RunStatus, StepType
@@ -36,6 +37,8 @@ _COMPARISON_LIMIT: Final = 4  # times the takeover time
 _MAX_LOST_WORKERS: Final = 10
 
 
+# A collection after it would scan the graph and payloads, which are free by then.
+@without_pauses()
 def preview(request: ReplayRequest, *, list_untouched: bool = True) -> Plan:
     """Plan a replay; nothing runs. Refusals are part of the plan."""
     return prepare.prepare(request, list_untouched=list_untouched, use_cache=True).plan
@@ -52,7 +55,7 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
     request_json = request.model_dump(mode="json", exclude_unset=True)
     if earlier_id := find_made(_KIND, key, request_json):
         return queries.find_session(earlier_id)
-    preparation = prepare.prepare(request, brief=True)
+    preparation = prepare.prepare(request, brief=True, verify=True)
     if preparation.request.engine is Engine.AGENT:
         runners.require_online(preparation.run.app, request.variables)
     refusals = preparation.plan.refusals

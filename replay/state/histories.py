@@ -30,6 +30,11 @@ class Histories:
     def record_divergence(self, no: int, history: DivergedHistory) -> None:
         self._divergences[no] = history
 
+    def release(self) -> None:
+        """Drop all messages after the last step: they refer to the replay, so only a collection would free them."""
+        self._messages.clear()
+        self._divergences.clear()
+
     def sources(self, links: Iterable[Link]) -> list[tuple[Link, History]]:
         """Histories that a call continues at present, with its links to them."""
         sources: list[tuple[Link, History]] = []

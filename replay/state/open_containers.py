@@ -29,6 +29,7 @@ class OpenContainers:
 
     def __init__(self, graph: Graph, numbers: Mapping[int, int]) -> None:
         self._graph = graph
+        self._is_flat = graph.is_flat
         # Numbers of source steps in the derived run.
         self._numbers = numbers
         # By container number.
@@ -44,6 +45,8 @@ class OpenContainers:
 
     def observe(self, event: Event) -> None:
         """Mark the containers around an event that differs from the recording."""
+        if self._is_flat:
+            return
         match event:
             case StepsReused():
                 for no in event.assumptions:

@@ -23,6 +23,7 @@ from traces.storage.integrity import Inspector
 
 _COLUMNS: Final = (*STORED_FIELDS, "sequence_no", "parent_no", "started_at", "unexplained")
 _FIELDS: Final = (*STORED_FIELDS, "no", "parent", "started_at", "unexplained")
+_ID: Final = _COLUMNS.index("id")
 _NOT_ANALYSED: Final = "this run was stored before content origins were analysed"
 _FULL_CHECK_STEPS: Final = 2000  # verifying all artifacts takes about 50 microseconds per step
 _KINDS: Final = {str(member): member for member in EdgeKind}
@@ -33,7 +34,12 @@ def find_losses(run_id: UUID, steps: int, *, first: int = 1) -> dict[int, LostPa
 
     Verifying every artifact of a long run would take too long for a plan; execution does it.
     """
-    return Inspector(shallow=steps > _FULL_CHECK_STEPS).steps(run_id, first, steps)
+    return Inspector(shallow=is_too_long_to_verify(steps)).steps(run_id, first, steps)
+
+
+def is_too_long_to_verify(steps: int) -> bool:
+    """True if only the existence of a run's artifacts is checked for a plan."""
+    return steps > _FULL_CHECK_STEPS
 
 
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
@@ -87,12 +93,13 @@ def load_graph(
 
 
 def _nodes(steps: Any) -> tuple[Node, ...]:
-    return tuple(map(_node, bulk.rows_of(steps.values_list(*_COLUMNS))))
+    rows = bulk.rows_of(steps.values_list(*_COLUMNS))
+    return tuple(map(_node, rows, bulk.uuids_of([row[_ID] for row in rows])))
 
 
-def _node(row: Sequence[Any]) -> Node:
+def _node(row: Sequence[Any], id: UUID | None) -> Node:
     columns = typed_columns(_FIELDS, row)
-    columns["id"], columns["started_at"] = bulk.uuid_of(columns["id"]), bulk.time_of(columns["started_at"])
+    columns["id"], columns["started_at"] = id, bulk.time_of(columns["started_at"])
     # Most steps have none.
     content = () if columns["unexplained"] == "[]" else bulk.json_of(columns["unexplained"])
     columns["unexplained"] = unexplained_content(columns["no"], columns["input_ref"], content)

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from diffing import services as diffing
+from replay.core.errors import ReplayRefusal
 from replay.execution import runner, task_names
 from replay.execution.derived_run import reused_steps
 from replay.langfuse import run_reader as langfuse_reading
@@ -207,6 +208,20 @@ def test_execution_finds_damage_in_long_runs(monkeypatch: pytest.MonkeyPatch) ->
     assert (view.status, view.error_code) == ("failed_validation", "artifact_missing")
     assert view.error_sequence_no == step.sequence_no
     assert labels(replay(run)) == {step.sequence_no: ("simulated", "artifact_missing")}
+
+
+def test_launch_finds_damage_that_a_preview_of_a_long_run_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = record(order_desk()).run_id
+    damaged_step = tool_step(run, "search_policy")
+    lose(damaged_step.output_ref, "flipped")
+    # The call of the damaged step is resolved, because the model step before it gets another request.
+    temperature = {"match": {"step": damaged_step.sequence_no - 1}, "model": {"temperature": 1}}
+    monkeypatch.setattr("replay.store.graph_loader._FULL_CHECK_STEPS", 1)
+    assert services.preview(request(run, entries=[temperature])).refusals == []
+    with pytest.raises(ReplayRefusal) as refusal:
+        services.launch(request(run, entries=[temperature]))
+    assert refusal.value.code == "artifact_missing"
+    assert refusal.value.step == damaged_step.sequence_no
 
 
 def test_store_names_lost_payloads() -> None:

@@ -1,5 +1,7 @@
 """Plans of one source that share a run of the engine equal separate plans, for any run and overrides."""
 
+import gc
+import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -335,3 +337,59 @@ def assert_alone(cells: Iterable[list[JSONValue]]) -> None:
             assert [
                 plan_as_json(archive.fork, cell, policy, shared_sources, brief=True) for cell in cell_lists
             ] == alone
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_plan_of_edited_models_reads_no_recorded_outputs(temperature: float) -> None:
+    archive, refs = Archive(replay(run=desk(4, "apart")), ""), list[str]()
+
+    def payload(ref: str) -> JSONValue:
+        refs.append(ref)
+        return archive.fork.payloads[ref]
+
+    entries: list[JSONValue] = [{"match": MODELS, "model": {"temperature": temperature}}]
+    plan_as_json(archive.fork, entries, Policy(), replace(archive.sources, payload=payload), brief=True)
+    assert not {node.output_ref for node in archive.fork.graph.nodes}.intersection(refs)
+
+
+def test_results_in_recorded_messages_are_read_once_for_all_cells() -> None:
+    archive, refs = Archive(replay(run=desk(4, "apart")), ""), list[str]()
+
+    def payload(ref: str) -> JSONValue:
+        refs.append(ref)
+        return archive.fork.payloads[ref]
+
+    # No recording contains the new results, so no request is built.
+    sources = replace(archive.sources, payload=payload, stored_messages=lambda digests: ())
+    for number in range(3):
+        entries: list[JSONValue] = [{"match": TOOLS, "tool": {"output": f"Lost {number}."}}]
+        plan_as_json(archive.fork, entries, Policy(), sources, brief=True)
+    tools = [node.output_ref for node in archive.fork.graph.nodes if node.type is StepType.TOOL]
+    assert [refs.count(ref) for ref in tools] == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_plan_leaves_nothing_to_the_garbage_collector(brief: bool) -> None:
+    """A collection would look through everything that a preview has made before it sends the response."""
+    fork = replay(run=conversation(4))
+    profile = apply_profile(
+        OverrideProfile.model_validate({"overrides": [{"match": MODELS, "output": "No."}]}), fork.graph
+    )
+    read = Payloads(fork.payloads)
+    reference = weakref.ref(read)
+    sources = replace(Archive(fork, "").sources, payload=read)
+    gc.collect()
+    gc.disable()
+    try:
+        planner.plan(fork.graph, profile, Policy(), sources, brief=brief)
+        del read, sources
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+class Payloads(dict[str, JSONValue]):
+    """Recorded values by reference."""
+
+    def __call__(self, ref: str) -> JSONValue:
+        return self[ref]
