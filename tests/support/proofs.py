@@ -20,6 +20,7 @@ from cockpit.demo.local_model import server as local_model_server
 from replay import tasks
 from replay.live import providers
 from replay.models import ProofProbe
+from tests.support.demo import load_demo
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import Reply, order_desk
 from tests.support.servers.provider_server import Exchange, openai_chunk, provider_server
@@ -68,7 +69,7 @@ def work_off(queue: list[tuple[str, str]]) -> None:
 
 def desk_run() -> tuple[Run, int, str]:
     """The failing refund run, its first model step, and its system prompt."""
-    loading.put_in_store()
+    load_demo()
     run = Run.objects.get(app="order-desk", external_id=loading.load_recording(REFUND).external_id)
     steps = recorded.steps(run.id)
     first = next(step for step in steps if step.type == StepType.MODEL)

@@ -57,12 +57,6 @@ def load(*, restores_deleted: bool = False, start_runner: Callable[[], None] | N
         connections.close_all()
 
 
-def put_in_store() -> ReplaySession | None:
-    """Import the recordings and start the fork, each only once; return the fork of the failed run, if both exist."""
-    put_recordings()
-    return put_fork()
-
-
 def put_recordings(*, restores_deleted: bool = False) -> None:
     """Start the model and import the recordings, each only once; `restores_deleted` brings back deleted ones."""
     provider.start()

@@ -18,6 +18,7 @@ from replay.models import ReplaySession
 from replay.sessions import services
 from replay.sessions.queries import session_view
 from replay.sessions.schemas import ReplayRequest, SessionView
+from tests.support.demo import load_demo
 from tests.support.patience import wait_until
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
@@ -91,7 +92,7 @@ def test_recordings_are_small_and_portable() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_demo_has_failed_run_fork_and_cause(local_model: None, worker: None) -> None:
-    view = wait_for_end(loading.put_in_store())
+    view = wait_for_end(load_demo())
     assert view.status == "completed_mixed", view.error
     source = Run.objects.get(id=view.source_run)
     assert source.status == RunStatus.FAILED
@@ -128,9 +129,9 @@ def test_demo_has_failed_run_fork_and_cause(local_model: None, worker: None) -> 
 
 @pytest.mark.django_db(transaction=True)
 def test_second_load_resumes_without_changes(local_model: None, worker: None) -> None:
-    first = wait_for_end(loading.put_in_store())
+    first = wait_for_end(load_demo())
     ReplaySession.objects.filter(id=first.id).update(diff_id=None)  # as if stopped before the diff was made
-    second = wait_for_end(loading.put_in_store())
+    second = wait_for_end(load_demo())
     assert (second.id, second.diff) == (first.id, first.diff)
     assert ReplaySession.objects.count() == 1
     assert Run.objects.count() == len(SCENARIOS) + 1
@@ -138,7 +139,7 @@ def test_second_load_resumes_without_changes(local_model: None, worker: None) ->
 
 @pytest.mark.django_db(transaction=True)
 def test_deleted_demo_comes_back_only_on_request(client: Client, local_model: None, worker: None) -> None:
-    view = wait_for_end(loading.put_in_store())
+    view = wait_for_end(load_demo())
     tour = client.get("/api/v1/tour").json()
     assert tour == {"is_loading": False, "run": str(view.source_run), "session": str(view.id)}
     assert view.run is not None
@@ -148,7 +149,7 @@ def test_deleted_demo_comes_back_only_on_request(client: Client, local_model: No
     deletions.delete([parcel.id], by="ada", at_once=True)
     purge.remove_due()
 
-    loading.put_in_store()
+    load_demo()
     assert set(Run.objects.filter(deletion__isnull=False).values_list("id", flat=True)) == runs - {parcel.id}
     assert not Run.objects.filter(external_id=parcel.external_id).exists()
     assert client.get("/api/v1/tour").json()["run"] is None

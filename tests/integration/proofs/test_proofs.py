@@ -7,10 +7,10 @@ from uuid import UUID
 import pytest
 from django.test import Client
 
-from cockpit.demo.agent import loading
 from diffing.models import Evidence
 from replay.models import Proof, ReplaySession
 from tests.support import proofs
+from tests.support.demo import load_demo
 from tests.support.patience import wait_until
 from tests.support.proofs import (
     HELPFUL,
@@ -41,7 +41,7 @@ local_model, no_queue, rule_desk = proofs.local_model, proofs.no_queue, proofs.r
 def test_worker_proves_the_demo_prompt_fix(client: Client, local_model: None, request: pytest.FixtureRequest) -> None:
     """Estimate, then one cause with high confidence and its mediators; every form of the report states it."""
     request.getfixturevalue("worker")
-    session = loading.put_in_store()
+    session = load_demo()
     assert session is not None
 
     def is_compared() -> bool:

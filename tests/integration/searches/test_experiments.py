@@ -14,7 +14,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from cockpit.demo.agent import loading
 from replay import tasks
 from replay.core.errors import ReplayFailure
 from replay.execution import runner, task_names
@@ -26,6 +25,7 @@ from replay.sessions.services import requeue_unfinished
 from tests.bench import recordings
 from tests.services.sockets import open_socket
 from tests.support import proofs
+from tests.support.demo import load_demo
 from tests.support.patience import wait_until
 from tests.support.queues import capture_tasks
 from tests.support.recordings import tool_message
@@ -101,7 +101,7 @@ def test_experiment_compares_models_and_prompts(
 ) -> None:
     """The small model mistakes cents for euros unless the prompt states the unit."""
     request.getfixturevalue("worker")
-    fixed_session = loading.put_in_store()
+    fixed_session = load_demo()
     assert fixed_session is not None
     prompt_overrides = fixed_session.profile.profile["overrides"]
     body = {
