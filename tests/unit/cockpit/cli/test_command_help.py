@@ -19,7 +19,7 @@ def parameters(command: Any, *names: str) -> Iterator[tuple[str, Any]]:
 
 PARAMETERS = list(parameters(get_command(app)))
 # The SDK parses the arguments of these commands, and prints their help.
-SDK_COMMANDS = {"mcp-shim", "record", "rerun", "runner"}
+SDK_COMMANDS = {"hook", "mcp-shim", "record", "rerun", "runner"}
 
 
 @pytest.mark.parametrize("command", sorted({name for name, _ in PARAMETERS if name not in SDK_COMMANDS}))
