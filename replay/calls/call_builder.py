@@ -9,7 +9,7 @@ from replay.calls.unknown_parts import UnknownParts
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node, with_ordinals
-from replay.core.unread import Unread
+from replay.core.values.unread import Unread
 from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.rebuilt_inputs import is_unaltered, rebuild_slots, rebuild_value
 from replay.overrides.edits import Edits

@@ -5,7 +5,7 @@ from replay.calls.implicit_results import ImplicitResults
 from replay.core.calls import Answer
 from replay.core.context import ReplayContext
 from replay.core.graph import Node
-from replay.core.output_comparison import References, is_same_answer
+from replay.core.values.output_comparison import References, is_same_answer
 from replay.inputs.changes import Change
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import Label, StepType

@@ -6,7 +6,7 @@ from typing import Final, TypeVar, dataclass_transform
 
 from replay.core.graph import Node
 from replay.core.plan import PlanAction
-from replay.core.unread import ReadAtFirstUse
+from replay.core.values.unread import ReadAtFirstUse
 from replay.overrides.edits import NO_EDITS, Edits
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType

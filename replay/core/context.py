@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from replay.core.applied_profile import AppliedProfile
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph, Node
-from replay.core.unread import Unread
+from replay.core.values.unread import Unread
 from replay.overrides.policy import Policy
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue

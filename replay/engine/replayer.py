@@ -14,7 +14,7 @@ from replay.core.context import ReplayContext
 from replay.core.events import Advance, Divergence, DriverEvent, Event, StepResolved
 from replay.core.graph import Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
-from replay.core.output_comparison import References
+from replay.core.values.output_comparison import References
 from replay.core.wording import NOT_FOLLOWED
 from replay.detection.agent_loops import LOOP_TYPES
 from replay.engine.computed_outputs import PROVISIONAL, compute_answer

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 import httpx2
 
-from replay.core.json_output import as_json
+from replay.core.values.json_output import as_json
 from replay.hooks.callers import headers
 from replay.hooks.configuration import HttpPlace, TelemetryEntry, missing_secrets
 from replay.live import egress

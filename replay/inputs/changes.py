@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from replay.core.graph import Link, Node
-from replay.core.unread import ReadAtFirstUse
+from replay.core.values.unread import ReadAtFirstUse
 from traces.core.json_types import JSONValue
 
 

@@ -7,7 +7,7 @@ from typing import Final
 import httpx2
 from django.conf import settings
 
-from replay.core.json_output import as_json
+from replay.core.values.json_output import as_json
 from replay.hooks.configuration import LangfusePlace
 from replay.langfuse.core.events import Event
 from replay.live import egress

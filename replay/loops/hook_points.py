@@ -6,7 +6,7 @@ from typing import Final
 
 from replay.core.calls import Answer, Call, label_key
 from replay.core.hooks import AppendContext, Deny, Hooks, ModifyArgs, Outcome, Stop, SystemMessage
-from replay.core.json_output import as_json
+from replay.core.values.json_output import as_json
 from replay.detection.agent_loops import LoopKey
 from replay.state.rebuilt_messages import RebuiltMessages
 from traces.core.json_access import as_object

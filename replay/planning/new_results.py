@@ -14,7 +14,7 @@ from functools import partial
 from replay.core.applied_profile import AppliedProfile
 from replay.core.context import NewResults
 from replay.core.graph import Graph, Link
-from replay.core.unread import Unread
+from replay.core.values.unread import Unread
 from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import message_place, rebuild_slots
 from replay.overrides.edits import Edits

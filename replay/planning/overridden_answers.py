@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from replay.core.applied_profile import AppliedProfile
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Graph
-from replay.core.output_comparison import message_digest
+from replay.core.values.output_comparison import message_digest
 from replay.overrides.edits import Edits
 from replay.overrides.policy import Policy
 from traces.core.vocabulary import StepType

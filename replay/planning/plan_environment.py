@@ -6,8 +6,8 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.inputs.recorded_results import RecordedResults
 from replay.planning.overridden_answers import RecordedAnswers
-from replay.planning.recorded_results import RecordedResults
 from replay.planning.shared_outlooks import Outlooks, Requests, UnknownRequests
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason

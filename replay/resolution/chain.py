@@ -13,8 +13,8 @@ from replay.calls.reach import explanation
 from replay.core.calls import Answer, CachedAnswer, Call, label_key
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import CHECKS, Node
-from replay.core.output_comparison import References
-from replay.core.unread import Unread
+from replay.core.values.output_comparison import References
+from replay.core.values.unread import Unread
 from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from replay.resolution.lost_recordings import are_refused

@@ -3,7 +3,7 @@
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Node
-from replay.core.output_comparison import References, is_same_answer
+from replay.core.values.output_comparison import References, is_same_answer
 from replay.resolution.prompt_templates import render
 from traces.core.json_access import as_list, as_object, is_integer
 from traces.core.json_types import JSONObject, JSONValue

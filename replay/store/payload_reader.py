@@ -7,7 +7,7 @@ from traces.core.json_types import JSONValue
 from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import Joiner, MissingPart
 from traces.storage import artifacts
-from traces.storage.recent_packs import RecentPacks
+from traces.storage.packs import RecentPacks
 
 # Payloads of a group: the first read, and the longest one. Each is twice as long as the one before.
 _FIRST_READ: Final = 50

@@ -20,8 +20,7 @@ from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
 from traces.storage import bulk, packs
-from traces.storage.packs import UnreadablePack
-from traces.storage.recent_packs import RecentPacks
+from traces.storage.packs import RecentPacks, UnreadablePack
 
 JSON_TYPE: Final = packs.JSON_TYPE
 _COLUMNS: Final = ("sha256", "pack_id", "start", "size")

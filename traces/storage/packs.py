@@ -5,6 +5,7 @@ other artifact is alone in its pack, and so is a large one, whose bytes lie in t
 enough that reading one member of it takes no longer than the query.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -32,6 +33,8 @@ _MAX_COMPRESSION: Final = 0.9
 _SEPARATOR: Final = b"\n"
 # Packs in memory at a time.
 _READ_BATCH: Final = 100
+# Decoded packs in memory: less than 10 MB.
+_MOST_DECODED: Final = 500
 NewMember = tuple[str, bytes]  # digest, bytes
 Member = tuple[str, int, int, int]  # digest, pack, start, size
 
@@ -47,6 +50,32 @@ class StoredPack(NamedTuple):
 
 class UnreadablePack(ValueError):
     """A pack whose bytes are missing or damaged."""
+
+
+class DecodedPack(NamedTuple):
+    id: int
+    media_type: str
+    content: bytes
+
+
+class RecentPacks:
+    """The packs decoded last, for one reader of many artifacts. Artifacts in them are verified at every read."""
+
+    def __init__(self) -> None:
+        self._packs: OrderedDict[int, DecodedPack] = OrderedDict()
+
+    def find(self, ids: Iterable[int]) -> Iterator[DecodedPack]:
+        """Yield those of some packs that were decoded before."""
+        for pack_id in sorted(self._packs.keys() & ids):
+            self._packs.move_to_end(pack_id)
+            yield self._packs[pack_id]
+
+    def add(self, pack: StoredPack, content: bytes) -> None:
+        # Much larger ones contain one artifact. Their target counts no separators.
+        if len(content) <= 2 * TARGET:
+            self._packs[pack.id] = DecodedPack(pack.id, pack.media_type, content)
+        if len(self._packs) > _MOST_DECODED:
+            self._packs.popitem(last=False)
 
 
 def insert(members: Iterable[NewMember], owner: bytes | memoryview | None, media_type: str) -> Iterator[Member]:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from replay.core.json_output import as_json
+from replay.core.values.json_output import as_json
 from traces.core.json_access import as_list, as_object, has_list, has_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view

@@ -15,7 +15,7 @@ from traces.models import Artifact, Step
 from traces.payloads.parts import MissingPart, references
 from traces.runs import services
 from traces.storage import artifacts, packs
-from traces.storage.recent_packs import RecentPacks
+from traces.storage.packs import RecentPacks
 
 pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 

@@ -5,7 +5,7 @@ from typing import Final
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.importers.otlp.dialects.attributes import Attributes
-from traces.importers.otlp.dialects.request_settings import Settings, split_settings
+from traces.importers.otlp.request_settings import Settings, split_settings
 
 _SAMPLING: Final = (
     "temperature",

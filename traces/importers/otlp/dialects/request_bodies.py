@@ -21,8 +21,8 @@ from traces.importers.common.model_calls import system_messages
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items
-from traces.importers.otlp.dialects.request_settings import Settings, split_settings
 from traces.importers.otlp.dialects.tool_calls import tool_settings
+from traces.importers.otlp.request_settings import Settings, split_settings
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4

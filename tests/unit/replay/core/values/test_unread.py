@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.calls import Answer
 from replay.core.graph import Node
-from replay.core.unread import Unread
+from replay.core.values.unread import Unread
 from replay.inputs.changes import Change
 from tests.support.replay_runs import graph_of, order_desk
 from traces.core.json_types import JSONValue

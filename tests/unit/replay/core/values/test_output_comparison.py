@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from replay.core.output_comparison import References, is_same_answer, message_digest
+from replay.core.values.output_comparison import References, is_same_answer, message_digest
 from traces.core.json_types import JSONValue
 from traces.payloads.splitter import split
 
