@@ -24,7 +24,7 @@ from cockpit.gateway.schemas import (
 from cockpit.gateway.sessions import Session
 from replay.models import Rerun
 from replay.questions import services as questions
-from replay.reruns import queries, reports, services
+from replay.reruns import queries, reports, services, starts
 from replay.reruns.inputs import recorded_input
 from replay.reruns.schemas import RerunView, ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, operator
@@ -130,7 +130,8 @@ class RerunToolsView(APIView):
     @extend_schema(operation_id="ask_rerun", request=ToolQuestion, responses={200: ToolAnswer, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Ask about a tool call or search before it is made: what it returned when recorded, or if it may run."""
-        return Response(calls.answer(queries.find(id), parse_body(ToolQuestion, request.data)))
+        rerun, attempt = starts.find(id)
+        return Response(calls.answer(rerun, parse_body(ToolQuestion, request.data), attempt=attempt))
 
 
 class RerunQuestionsView(APIView):
@@ -153,10 +154,10 @@ class RerunEventsView(APIView):
     @extend_schema(operation_id="report_rerun", request=EVENTS_BODY, responses={200: EventReceipt, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Report what the agent did besides its model calls: events of the rerun, one JSON object per line."""
-        rerun = queries.find(id)
+        rerun, attempt = starts.find(id)
         body = read_body(request._request)
         with slot():
-            return Response(reports.store(rerun.id, body))
+            return Response(reports.store(rerun.id, body, attempt=attempt))
 
 
 class RerunEndView(APIView):
@@ -181,9 +182,12 @@ def rerun_session(rerun: Rerun) -> RerunSession:
     """Return what an agent needs to run in a rerun."""
     # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
     start = rerun.created_at.timestamp()
-    session = Session(run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=rerun.has_pauses)
+    session = Session(
+        run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=rerun.has_pauses, attempt=rerun.attempt
+    )
     return RerunSession(
         id=str(rerun.id),
+        attempt=rerun.attempt,
         run=str(rerun.source_run_id),
         started_at=rerun.source_run.started_at or rerun.source_run.created_at,
         opened_at=rerun.created_at if rerun.profile_id is not None else None,

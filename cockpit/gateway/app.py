@@ -210,6 +210,7 @@ class _Request:
         return events.Call(
             digest_key=redaction_key(),
             run_id=self.session.run_id,
+            attempt=self.session.attempt,
             id=uuid4().hex,
             provider=self.route.provider,
             protocol=self.route.protocol,

@@ -59,6 +59,8 @@ class Call:
     headers: tuple[tuple[str, str], ...] = ()
     # Of the digests of requests: that of redacted values, which may be among their bytes.
     digest_key: bytes = b""
+    # The start of the agent in a rerun.
+    attempt: int = 1
 
     @property
     def asks_gemini_for_events(self) -> bool:

@@ -71,7 +71,7 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
     """Decide how a call is answered; raise `Refusal` if nothing may answer it, and `CallInFlight`."""
     try:
         with connection():
-            return answers.resolve(UUID(call.run_id), _request(call, limit), owner=owner)
+            return answers.resolve(UUID(call.run_id), _request(call, limit), owner=owner, attempt=call.attempt)
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:

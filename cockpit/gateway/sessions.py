@@ -27,18 +27,20 @@ class UnknownSession(Exception):
 class Session:
     """The run that calls are recorded into or the rerun that answers them, and its start, in seconds since 1970.
 
-    `has_pauses`: recorded streams are given with the pauses between their pieces.
+    `has_pauses`: recorded streams are given with the pauses between their pieces. `attempt` is the start of the agent
+    in a rerun, from 1.
     """
 
     run_id: str
     start: float
     is_rerun: bool = False
     has_pauses: bool = False
+    attempt: int = 1
 
 
 def sign(session: Session) -> str:
     """Return the session as a part of an address."""
-    return _signer().sign_object([session.run_id, session.start, session.is_rerun, session.has_pauses])
+    return _signer().sign_object([session.run_id, session.start, session.is_rerun, session.has_pauses, session.attempt])
 
 
 def read(text: str) -> Session:
@@ -54,10 +56,10 @@ def read(text: str) -> Session:
 def _verify(text: str) -> Session:
     """Return the session of an address whatever its age; raise `UnknownSession`."""
     try:
-        run_id, start, is_rerun, has_pauses = _signer().unsign_object(text)
+        run_id, start, is_rerun, has_pauses, attempt = _signer().unsign_object(text)
     except signing.BadSignature as error:
         raise UnknownSession from error
-    return Session(run_id=run_id, start=start, is_rerun=is_rerun, has_pauses=has_pauses)
+    return Session(run_id=run_id, start=start, is_rerun=is_rerun, has_pauses=has_pauses, attempt=attempt)
 
 
 def _signer() -> signing.Signer:

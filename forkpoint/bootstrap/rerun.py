@@ -131,7 +131,8 @@ def agent_variables(server: Server, session: Any, agent: Agent, confinement: Con
 
     `mark` is that of this start, by which its processes are recognised.
     """
-    variables = child_environment(agent.environment, rerun=session["id"])
+    # With its number, so that a request which is still under way when it is killed does not count for the next start.
+    variables = child_environment(agent.environment, rerun=f"{session['id']}.{session['attempt']}")
     return {
         **variables,
         MARK: mark,

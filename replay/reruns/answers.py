@@ -12,7 +12,7 @@ from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.overrides.edits import OverrideValue
-from replay.reruns import claims, exchanges, forks, recordings, sources
+from replay.reruns import claims, exchanges, forks, recordings, sources, starts
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -51,11 +51,12 @@ class _Answer:
     call: RerunCall | None = None
 
 
-def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
+def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | None = None) -> Resolution:
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
-    `owner` is the process that makes the call if it goes to the provider. Raise `CallInFlight`, and store nothing, if
-    a process already waits for its answer.
+    `owner` is the process that makes the call if it goes to the provider; `attempt` is the start of the agent that
+    makes the request. Raise `SessionConflict` if the rerun has ended, or the agent was started again since. Raise
+    `CallInFlight`, and store nothing, if a process already waits for its answer.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = sources.source_of(id)
@@ -66,6 +67,7 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "") -> Resolution:
         rerun = Rerun.objects.select_for_update().get(id=id)
         if rerun.ended_at is not None:
             raise SessionConflict("it has ended")
+        starts.require(rerun, attempt)
         resolver = _Resolver(rerun, source.app, recording)
         result = resolver.match(request)
         try:

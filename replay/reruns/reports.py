@@ -8,6 +8,7 @@ import orjson
 
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunReport
+from replay.reruns import starts
 from traces.collectors.events import split
 from traces.core.json_access import as_integer, as_object
 from traces.recordings import segment_redaction
@@ -20,13 +21,21 @@ _SALT_BITS: Final = 6
 
 
 def store(
-    rerun_id: UUID, lines: bytes, *, step_key: str = "", no: int | None = None, decision: RerunDecision | None = None
+    rerun_id: UUID,
+    lines: bytes,
+    *,
+    attempt: int | None,
+    step_key: str = "",
+    no: int | None = None,
+    decision: RerunDecision | None = None,
 ) -> EventReceipt:
     """Store events as the app's policy allows; those of a rerun that becomes no run, or has ended, are not needed.
 
-    With a `decision`, they are about one step, which is answered as recorded step `no`, or runs.
+    With a `decision`, they are about one step, which is answered as recorded step `no`, or runs. Raise
+    `SessionConflict` if they are about an agent that was started again since.
     """
     rerun = Rerun.objects.select_related("source_run").get(id=rerun_id)
+    starts.require(rerun, attempt)
     segments, rejected = split(lines, run_id=str(rerun.id))
     data = b"".join(_set_time(line, rerun) for segment in segments for line in segment.data.splitlines())
     if data and rerun.profile_id is not None and rerun.ended_at is None:

@@ -66,7 +66,8 @@ def answer(session: Session, server: str, message: JSONObject, call_id: str, *, 
     try:
         with connection():
             rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
-            return calls.answer_read(rerun, question) if call.is_read else calls.answer(rerun, question)
+            decide = calls.answer_read if call.is_read else calls.answer
+            return decide(rerun, question, attempt=session.attempt)
     except ProblemError as problem:
         raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem
 
@@ -80,4 +81,5 @@ def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:
             step_key=exchange.id,
             no=answer.step,
             decision=answer.decision,
+            attempt=session.attempt,
         )

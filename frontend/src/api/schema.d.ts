@@ -6817,12 +6817,16 @@ export interface components {
          * RerunSession
          * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
+         *     `attempt` is the start of its agent, from 1: the agent's own requests name `ID.ATTEMPT`.
+         *
          *     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
          *     `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
          */
         RerunSession: {
             /** Id */
             id: string;
+            /** Attempt */
+            attempt: number;
             /** Run */
             run: string;
             /**

@@ -12,7 +12,7 @@ from replay.core.vocabulary import RerunDecision
 from replay.execution import observers
 from replay.models import ReplaySession, Rerun
 from replay.questions import services as questions
-from replay.reruns import recordings
+from replay.reruns import recordings, starts
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
@@ -34,8 +34,10 @@ _VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
 _SHORT: Final = 100
 
 
-def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
-    """Decide about a call that the agent is about to make; raise `SessionConflict` if the rerun has ended.
+def answer(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) -> ToolAnswer:
+    """Decide about a call that the agent is about to make, in this start of it.
+
+    Raise `SessionConflict` if the rerun has ended, or the agent was started again since.
 
     The recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
@@ -45,6 +47,7 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
         if rerun.ended_at is not None:
             raise SessionConflict(f"rerun {rerun.id} has ended")
+        starts.require(rerun, attempt)
         if question.call and (earlier_question := questions.find(rerun, question.call)):
             return operator.poll(rerun, question, earlier_question)
         numbers = rerun.tool_calls.filter(attempt=rerun.attempt).values_list("sequence_no", flat=True)
@@ -65,13 +68,14 @@ def answer(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     return resolution.answer
 
 
-def answer_read(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
+def answer_read(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) -> ToolAnswer:
     """Answer a call that changes nothing: as recorded, however often it is made, else let it run.
 
-    Raise `SessionConflict` if the rerun has ended.
+    Raise `SessionConflict` if the rerun has ended, or the agent was started again since.
     """
     if rerun.ended_at is not None:
         raise SessionConflict(f"rerun {rerun.id} has ended")
+    starts.require(rerun, attempt)
     call = ComparableCall.from_question(rerun.source_run.app, question)
     matcher = make_matcher(rerun, question, call.recorded_calls(rerun.source_run_id))
     result = call.match(matcher)

@@ -57,7 +57,7 @@ def report(rerun: Rerun, order: str, call: str, number: int) -> None:
         json.dumps({**common, **event, "sequence_no": number + place, "timestamp_utc": time})
         for place, event in enumerate(events)
     ]
-    reports.store(rerun.id, "\n".join(lines).encode())
+    reports.store(rerun.id, "\n".join(lines).encode(), attempt=rerun.attempt)
 
 
 def steps(rerun: Rerun) -> list[tuple[str, str, int]]:

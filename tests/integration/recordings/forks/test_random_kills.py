@@ -90,6 +90,29 @@ def test_nothing_is_repeated_after_kills_at_random_moments(
     assert [label for label in labels(steps) if label[0] == "model"] == [LIVE] * 3
 
 
+def test_late_requests_of_a_killed_agent_do_not_count(server: Server, models: ModelServer, run: str) -> None:
+    first = post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"]})
+    second = post(server, f"/api/v1/reruns/{first['id']}/resume", {})
+    before = len(models.requests)
+    question = {"type": "tool", "name": "send_letter", "arguments": {"text": "letter 1"}, "call": "late"}
+    request = {"model": "m1", "messages": [{"role": "user", "content": "Is this late?"}]}
+
+    def ask(session: Any) -> list[Any]:
+        agent = f"{server.url}/api/v1/reruns/{session['id']}.{session['attempt']}"
+        return [
+            HTTP.post(f"{agent}/tools", json=question, timeout=patience_s(30)),
+            HTTP.post(f"{agent}/events", content=b"", timeout=patience_s(30)),
+            HTTP.post(f"{server.url}{session['path']}/openai/chat/completions", json=request, timeout=patience_s(30)),
+        ]
+
+    late_answers = ask(first)
+    assert [answer.status_code for answer in late_answers] == [409, 409, 400]
+    assert all("was started again" in answer.text for answer in late_answers)
+    assert (len(models.requests) - before, get(server, f"/reruns/{first['id']}/questions")["questions"]) == (0, [])
+    tool, report, model = ask(second)
+    assert (tool.json()["decision"], report.status_code, model.status_code) == ("ask", 200, 200)
+
+
 @contextmanager
 def start(server: Server, session: Any, letters: Path) -> "Iterator[subprocess.Popen[str]]":
     """Start the agent as `forkpoint rerun` does."""
