@@ -97,7 +97,7 @@ def test_call_with_other_arguments_runs_with_them_if_it_may(
     [first, *_] = [step for step in fork.steps(9) if step["name"] == "get_weather"]
     assert (first["label"], first["reason"], first["output"]["city"]) == (*RAN, "Oslo")
     assert (first["input"], first["attributes"]["asked"]) == ({"city": "Oslo"}, {"city": "Zürich"})
-    other = run_of(record(server, TOOL_AGENT.replace("client =", "get_weather('Oslo')\nclient ="), str(log)))
+    other = run_of(record(server, TOOL_AGENT.replace("functions =", "get_weather('Oslo')\nfunctions ="), str(log)))
     wait_until(lambda: get(server, f"/runs/{other}")["sealed"], 30)
     executions = log.read_text()
     again = rerun(server, run, TOOL_AGENT, str(log), options=options)

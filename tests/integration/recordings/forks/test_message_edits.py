@@ -83,7 +83,8 @@ def test_other_conversation_is_not_edited(server: Server, models: ModelServer, r
     before = len(models.requests)
     change = {"op": "replace", "index": 0, "content": "Place?"}
     options = ["--override", profile(tmp_path, {"match": {"step": 1}, "messages": [change]}), "--live"]
-    other = 'client.chat.completions.create(model="m1", messages=[{"role": "user", "content": "Else?"}, *messages])\n'
+    request = '{"model": "m1", "messages": [{"role": "user", "content": "Else?"}, *messages]}'
+    other = f'ask_openai("chat/completions", {request})\n'
     program = AGENTS["chat"].replace("print(", f"{other}print(")
     result = rerun(server, run, program, "plain", options=options)
     assert result.returncode == 0, result.stderr
