@@ -12,6 +12,7 @@ _NAME: Final = re.compile(r"[\w.:-]{1,64}")
 _FIELDS: Final = {"type", "session", "attempt", "rerun", "variables"}
 _RERUN_FIELDS: Final = {
     "id",
+    "attempt",
     "run",
     "started_at",
     "opened_at",
@@ -55,7 +56,7 @@ class Start:
             raise Unacceptable("it sent a value that is no text")
         if not all(_is_time(rerun.get(name)) for name in ("opened_at", "answered_at")):
             raise Unacceptable("it sent a time that is none")
-        if not isinstance(message.get("attempt"), int):
+        if not all(isinstance(item.get("attempt"), int) for item in (message, rerun)):
             raise Unacceptable("it sent no attempt")
         return cls(message["session"], message["attempt"], rerun, variables)
 

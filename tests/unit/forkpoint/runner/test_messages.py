@@ -9,6 +9,7 @@ from forkpoint.runner.messages import Start, Unacceptable
 
 RERUN = {
     "id": "r1",
+    "attempt": 1,
     "run": "r0",
     "started_at": "2026-01-01",
     "opened_at": "2026-01-02T00:00:00+00:00",
@@ -38,6 +39,7 @@ def test_input_session_and_allowed_variables_are_accepted() -> None:
         {"rerun": {**RERUN, "path": "@evil.example/gateway/x"}},
         {"rerun": {**RERUN, "path": "/gateway/../admin"}},
         {"rerun": {**RERUN, "path": ".evil.example/gateway/x"}},
+        {"rerun": {**RERUN, "attempt": "1/../2"}},
         {"rerun": {**RERUN, "command": "rm"}},
         {"rerun": {**RERUN, "variables": {"CITY": "Oslo"}}},
         {"env_allow": ["LD_PRELOAD"]},
