@@ -110,13 +110,13 @@ def test_call_of_a_node_agent_runs_with_other_arguments(server: Server, tmp_path
     words = (str(ROOT / "scripts/with-node"), str(NODE_AGENT), str(log), str(ROOT / "forkpoint/node/index.js"))
     program = 'exec "$0" node "$@"'
     run = run_of(record(server, program, *words, python=("sh",)))
-    entry = {"match": {"step": 5}, "arguments": {"city": "Oslo"}}
+    entry = {"match": {"step": 5}, "arguments": {"city": "Bergen"}}
     options = ["--override", profile(tmp_path, entry), "--live", "--allow-tool", "get_weather"]
     result = rerun(server, run, program, *words, python=("sh",), options=options)
     assert result.returncode == 0, result.stderr
     fork, _ = fork_of(server, result)
     [first, *_] = [step for step in fork.steps(9) if step["name"] == "get_weather"]
-    assert (first["input"], first["output"]["city"]) == ({"city": "Oslo"}, "Oslo")
+    assert (first["input"], first["output"]["city"]) == ({"city": "Bergen"}, "Bergen")
     assert (first["label"], first["reason"], first["attributes"]["asked"]) == (*RAN, {"city": "Zürich"})
 
 
