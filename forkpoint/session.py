@@ -32,7 +32,8 @@ class ReplaySession:
     """The session of a rerun, and the server that has it."""
 
     def __init__(self, id: str, url: str, token: str) -> None:
-        self.id = id
+        # Without the number of the start, which only the address needs.
+        self.id = id.partition(".")[0]
         self._address = f"{url.rstrip('/')}/api/v1/reruns/{quote(id, safe='')}"
         self._token = token
 

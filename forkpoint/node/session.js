@@ -17,8 +17,9 @@ export const isReplay = () => Boolean(process.env.FORKPOINT_RERUN);
 
 /** Return what becomes of a call: its outcome, or that it may be made, with other `arguments` if an override sets them. */
 export async function ask(type, name, args) {
-  const id = process.env.FORKPOINT_RERUN;
-  const path = `/reruns/${encodeURIComponent(id)}/tools`;
+  const start = process.env.FORKPOINT_RERUN;
+  const path = `/reruns/${encodeURIComponent(start)}/tools`;
+  const id = start.split(".")[0];
   const call = randomUUID();
   const question = { type, name, arguments: args, call };
   let answer;

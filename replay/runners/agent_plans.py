@@ -41,7 +41,7 @@ def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[i
 
 
 def warnings(run: Run) -> list[str]:
-    """Return what an agent that runs again does for real."""
+    """Return what an agent that runs again does for real, and that nobody asks hooks about it."""
     messages = []
     if tools := _unknown_tools(run):
         names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")

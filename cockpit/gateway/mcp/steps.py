@@ -1,5 +1,7 @@
 """Calls of MCP servers as steps: events of a recording, and answers of a rerun."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid4
@@ -63,18 +65,15 @@ def answer(session: Session, server: str, message: JSONObject, call_id: str, *, 
     """
     call = messages.call_of(server, message)
     question = ToolQuestion(type=StepType.TOOL, name=call.name, arguments=call.arguments, call=call_id, is_last=is_last)
-    try:
-        with connection():
-            rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
-            decide = calls.answer_read if call.is_read else calls.answer
-            return decide(rerun, question, attempt=session.attempt)
-    except ProblemError as problem:
-        raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem
+    with _refusals(session), connection():
+        rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
+        decide = calls.answer_read if call.is_read else calls.answer
+        return decide(rerun, question, attempt=session.attempt)
 
 
 def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:
-    """Note a request of a rerun that got its response: from the recording, or from the server."""
-    with connection():
+    """Note a request of a rerun that got its response, from the recording or from the server; raise `Refusal`."""
+    with _refusals(session), connection():
         reports.store(
             UUID(session.run_id),
             exchange.lines(session),
@@ -83,3 +82,12 @@ def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:
             decision=answer.decision,
             attempt=session.attempt,
         )
+
+
+@contextmanager
+def _refusals(session: Session) -> Iterator[None]:
+    """Raise `Refusal` where the rerun takes no request of this agent."""
+    try:
+        yield
+    except ProblemError as problem:
+        raise Refusal(status=400, reason=f"rerun {session.run_id}: {problem.detail}") from problem

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 import pytest
@@ -70,6 +70,19 @@ def running_agent(
         process.wait()
 
 
+@contextmanager
+def running_shim(server: Server, session: Any) -> "Iterator[tuple[IO[str], IO[str]]]":
+    """Start the shim before a server that cannot run; yield what a client writes to and reads from."""
+    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", "false"]
+    variables = {"FORKPOINT_GATEWAY": server.url + session["path"], "FORKPOINT_RERUN": session["id"]}
+    with subprocess.Popen(
+        shim, env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield process.stdin, process.stdout
+
+
 def questions(server: Server, session: Any) -> list[Any]:
     return list(get(server, f"/reruns/{session['id']}/questions")["questions"])
 
@@ -117,28 +130,22 @@ def test_server_on_standard_streams_waits_for_the_operator(server: Server, run: 
 
 def test_shim_gives_up_with_its_client(server: Server, run: str) -> None:
     session = open_rerun(server, run)
-    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", "false"]
-    variables = {"FORKPOINT_GATEWAY": server.url + session["path"], "FORKPOINT_RERUN": session["id"]}
-    with subprocess.Popen(
-        shim, env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with running_shim(server, session) as (requests, responses):
         for id in (1, 2):
             message = {**LOOKUP, "id": id, "params": {**LOOKUP["params"], "_meta": {"progressToken": f"p{id}"}}}
-            process.stdin.write(json.dumps(message) + "\n")
-        process.stdin.flush()
+            requests.write(json.dumps(message) + "\n")
+        requests.flush()
         wait_until(lambda: len(questions(server, session)) == 2, 30)
-        progress = json.loads(process.stdout.readline())["params"]
+        progress = json.loads(responses.readline())["params"]
         assert (progress["progressToken"] in ("p1", "p2"), progress["progress"]) == (True, 1)
         cancellation = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-        process.stdin.write(json.dumps(cancellation) + "\n")
-        process.stdin.flush()
+        requests.write(json.dumps(cancellation) + "\n")
+        requests.flush()
         wait_until(lambda: len(questions(server, session)) == 1, 30)
-        process.stdin.close()
+        requests.close()
         wait_until(lambda: not questions(server, session), 30)
         # A client that waits no longer wants no response.
-        assert not [line for line in process.stdout if "result" in line or "error" in line]
+        assert not [line for line in responses if "result" in line or "error" in line]
 
 
 @pytest.mark.parametrize("ending", ["hangs up", "cancels"])
@@ -170,21 +177,15 @@ def test_question_ends_with_its_request(server: Server, run: str, ending: str) -
 def test_restarted_server_goes_on_asking(server: Server, run: str) -> None:
     """The shim waits while the server is away."""
     session = open_rerun(server, run)
-    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", "false"]
-    variables = {"FORKPOINT_GATEWAY": server.url + session["path"], "FORKPOINT_RERUN": session["id"]}
-    with subprocess.Popen(
-        shim, env={**os.environ, **variables}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps({**LOOKUP, "id": 1}) + "\n")
-        process.stdin.flush()
+    with running_shim(server, session) as (requests, responses):
+        requests.write(json.dumps({**LOOKUP, "id": 1}) + "\n")
+        requests.flush()
         question = asked(server, session)
         server.stop()
         server.start()
         answer(server, session, question, "answer", output=LOST)
-        response = json.loads(process.stdout.readline())
-        process.stdin.close()
+        response = json.loads(responses.readline())
+        requests.close()
     assert response["result"] == LOST
 
 

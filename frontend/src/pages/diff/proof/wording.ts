@@ -160,7 +160,7 @@ export function strongestEvidence(evidence: readonly Evidence[]): Evidence | nul
   return evidence.reduce<Evidence | null>((best, item) => (!best || order(item) >= order(best) ? item : best), null);
 }
 
-/** The highest price of a proof before it starts, as the note beside its button. */
+/** The price of a proof before it starts, as the note beside its button. Its live calls are a limit. */
 export function planWords({
   probes,
   repeats,
@@ -169,8 +169,9 @@ export function planWords({
   cost_usd: cost,
 }: ProofPlan): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : money(cost);
-  const work = starts > 0 ? `${pluralize(starts, "start")} of the agent` : pluralize(probes + repeats, "replay");
-  return `up to ${work} · ${pluralize(calls, "live call")} · ${price}`;
+  const work =
+    starts > 0 ? `up to ${pluralize(starts, "start")} of the agent` : `about ${pluralize(probes + repeats, "replay")}`;
+  return `${work} · ${calls > 0 ? "up to " : ""}${pluralize(calls, "live call")} · ${price}`;
 }
 
 /** What a finished proof took, as the note beside the verdict. */
