@@ -11,15 +11,17 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models.functions import Now
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from diffing import services as diffing
 from replay.core.errors import ReplayRefusal
+from replay.core.vocabulary import Engine
 from replay.execution import runner, task_names
 from replay.execution.derived_run import reused_steps
 from replay.langfuse import run_reader as langfuse_reading
-from replay.models import SessionMessage
+from replay.models import Runner, SessionMessage
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.lost_artifacts import LOSSES, large_artifacts, lose
@@ -222,6 +224,11 @@ def test_launch_finds_damage_that_a_preview_of_a_long_run_does_not_read(monkeypa
         services.launch(request(run, entries=[temperature]))
     assert refusal.value.code == "artifact_missing"
     assert refusal.value.step == damaged_step.sequence_no
+    # An agent that runs reads a recorded answer when it gets there.
+    app = Run.objects.get(id=run).app
+    Runner.objects.create(app=app, name="desk-1", connection="here", last_seen_at=Now(), command=["agent"])
+    agent_request = request(run, entries=[temperature]).model_copy(update={"engine": Engine.AGENT})
+    assert services.launch(agent_request).status == "pending"
 
 
 def test_store_names_lost_payloads() -> None:
