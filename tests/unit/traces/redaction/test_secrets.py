@@ -4,10 +4,12 @@ import marshal
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.support.redactions import secrets
 from traces.redaction.findings import merge
-from traces.redaction.secret_rules import secret_rules
+from traces.redaction.secret_rules import SecretRule, secret_rules
 from traces.redaction.secrets import is_credential_name, secret_detector
 
 _FRAMES = (
@@ -54,6 +56,15 @@ def test_first_look_begins_no_long_match_at_every_letter() -> None:
     for rule in secret_rules():
         beginning = (rule.hint or rule.pattern).removeprefix("(?P<value>")
         assert not re.match(r"\[[^]]*(?:a-z|0-9)[^]]*\]\{\d", beginning), rule.kind
+
+
+@pytest.mark.parametrize("rule", [rule for rule in secret_rules() if rule.hint], ids=lambda rule: rule.kind)
+@given(data=st.data())
+@settings(max_examples=50)
+def test_first_look_notices_all_that_a_rule_matches(rule: SecretRule, data: st.DataObject) -> None:
+    pattern = re.compile(rule.pattern.replace(r"\z", r"\Z"))  # RE2 and Python name the end of a text differently.
+    text = data.draw(st.from_regex(pattern))
+    assert re.search(rule.hint, text), text
 
 
 @pytest.mark.parametrize("text", _ORDINARY)
