@@ -123,10 +123,6 @@ def _fold_journal() -> None:
     connections.close_all()
 
 
-def _ignore(*_: Any) -> None:
-    """Ignore the signal that uvicorn raises again after it has stopped, so that cleanup can finish."""
-
-
 def server_config(**address: Any) -> uvicorn.Config:
     """Return the uvicorn configuration of all web processes; `address` is host and port, if there is no socket."""
     return uvicorn.Config(
@@ -176,9 +172,11 @@ def background_server() -> Iterator[str]:
 
 
 def _run(listener: socket.socket, companion: Companion | None) -> None:
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _ignore)
     server = _Server(server_config(), _address(listener), companion)
+    # A signal must stop the server before uvicorn takes over, too. Uvicorn raises it again after it has stopped: this
+    # handler does nothing then, so that cleanup can finish.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, server.handle_exit)
     server.run(sockets=[listener])
     if not server.started:
         raise ServeError(_NO_START)

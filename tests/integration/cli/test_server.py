@@ -59,6 +59,28 @@ def test_server_indexes_runs_for_search(server: str, tmp_path: Path) -> None:
     assert hit["run"] == run["id"]
 
 
+def test_signal_during_start_stops_the_server(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, uvicorn\n"
+        "run = uvicorn.Server.run\n"
+        "def signalled(*arguments, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    run(*arguments, **options)\n"
+        "uvicorn.Server.run = signalled\n"
+        "from cockpit.cli import main\n"
+        "main()\n"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", program, "serve", "--port", "0", "--no-demo"],
+        env=Shell(tmp_path / "server").environment,
+        capture_output=True,
+        text=True,
+        timeout=patience_s(60),
+        check=False,
+    )
+    assert process.returncode == 0, process.stderr
+
+
 @pytest.mark.parametrize(("option", "text"), [("--help", "replay"), ("--version", metadata.version("forkpoint"))])
 def test_help_and_version_import_no_server_code(option: str, text: str) -> None:
     program = (
