@@ -28,6 +28,7 @@ from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
 from tests.bench.browser.cases import BROWSER_CASES
 from tests.bench.case import Case
+from tests.bench.chats import growth_of_memory, growth_of_time
 from tests.bench.gateway import gateway_overhead_ms, memory_growth_mb, open_calls_overhead_ms
 from tests.bench.ingest.cases import INGEST_CASES
 from tests.bench.ingest.stored_bytes import share_of_arriving_runs, share_of_imported_runs, stored_bytes
@@ -150,10 +151,22 @@ def fork_at_the_end_ms() -> float:
 
 def live_calls_per_second() -> float:
     """Measure 1,000 live answers of a local provider, each stored with intent, text, outcome and checkpoint."""
+    session, duration = _live_calls(1000)
+    return session.live_calls / duration
+
+
+def journal_ms() -> float:
+    """Measure what all that a replay does for a live call adds to the call itself."""
+    session, duration = _live_calls(1000)
+    steps = Step.objects.filter(run=session.run, type="model")
+    return 1000 * duration / session.live_calls - sum(steps.values_list("duration_ms", flat=True)) / session.live_calls
+
+
+def _live_calls(count: int) -> tuple[ReplaySession, float]:
     override = Override(match=Match(type="model"), model=ModelOverride(provider="desk", model="m"))
     with provider_server(openai_text("Your order ", "is late.")) as server:
         settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": f"{server.base_url}/v1"}}
-        run = services.record(questions(1000, "live-calls")).run_id
+        run = services.record(questions(count, "live-calls")).run_id
         overrides = OverrideProfile(overrides=[override])
         request = ReplayRequest(run=str(run), overrides=overrides, policy=Policy(order="reexecute"))
         session = replays.launch(request)
@@ -161,8 +174,8 @@ def live_calls_per_second() -> float:
         providers.close()
     settings.PROVIDERS = {}
     session.refresh_from_db()
-    assert session.live_calls == 1000, (session.status, session.error)
-    return session.live_calls / duration
+    assert session.live_calls == count, (session.status, session.error)
+    return session, duration
 
 
 def kills_without_a_loss() -> float:
@@ -260,6 +273,8 @@ CASES = (
     Case("stored share of a 1,000-turn run", 2, "at_most", "%", stored_share_of_a_long_conversation),
     Case("stored share of 400 imported runs of 1.3 kB", 400, "at_most", "%", share_of_imported_runs),
     Case("stored share of 400 arriving runs of 1.3 kB", 400, "at_most", "%", share_of_arriving_runs),
+    Case("time per message of a chat, 300,000 to 30,000 messages", 1.2, "at_most", "x", growth_of_time, True),
+    Case("memory per message of a chat, 300,000 to 30,000 messages", 1.2, "at_most", "x", growth_of_memory, True),
     *INGEST_CASES,
     *BROWSER_CASES,
     Case("run page API, 10,000 steps", 60, "at_most", "ms", run_page_ms),
@@ -293,6 +308,7 @@ CASES = (
     ),
     Case("semantic match of a call, 10,000 recorded", 10, "at_most", "ms", semantic_match_ms),
     Case("live answers, intent and outcome stored", None, "at_least", "calls/s", live_calls_per_second),
+    Case("live call, added by its replay and journal", 3, "at_most", "ms", journal_ms),
     Case("gateway, added to a call at the median", 1.5, "at_most", "ms", gateway_overhead_ms),
     Case("gateway, added to one of 100 open calls", 5, "at_most", "ms", open_calls_overhead_ms),
     Case("gateway, memory growth in 10,000 calls", 50, "at_most", "MB", memory_growth_mb, True),
