@@ -49,6 +49,20 @@ def rearrange(
     return call.args, call.kwargs
 
 
+def require_properties(arguments: Any, schema: dict[str, Any]) -> None:
+    """Raise `WrongArguments` for arguments that are not by name, or that the schema of a tool does not have.
+
+    The framework would refuse or drop them, and the model would see that instead of the result.
+    """
+    if not isinstance(arguments, dict):
+        raise WrongArguments("its arguments have names")
+    if "properties" not in schema or schema.get("additionalProperties"):
+        return
+    for name in arguments:
+        if name not in schema["properties"]:
+            raise WrongArguments(f"it has no argument “{name}”")
+
+
 def arguments_of(function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return a call's arguments by name, as a model would state them: without `self` or `cls`, and without the name of
     the parameter that collects all extras.

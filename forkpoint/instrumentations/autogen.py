@@ -5,7 +5,7 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.answers import Answer
-from forkpoint.arguments import Arguments
+from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import put_argument, record_calls
 from forkpoint.recorder import recorder
@@ -31,6 +31,7 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    require_properties(new, args[0].schema.get("parameters", {}))
     return put_argument(args, kwargs, 1, "args", new)
 
 

@@ -3,7 +3,7 @@
 from types import ModuleType
 from typing import Any
 
-from forkpoint.arguments import Arguments, WrongArguments
+from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, record_calls
 from forkpoint.recorder import recorder
@@ -40,8 +40,7 @@ def patch_tools(module: ModuleType) -> None:
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
-    if not isinstance(new, dict):
-        raise WrongArguments("its arguments have names")
+    require_properties(new, args[0].args_schema.model_json_schema())
     return args[:1], new
 
 

@@ -1,11 +1,12 @@
 """Google's GenAI client: contents, and the functions that it calls automatically."""
 
+import inspect
 import json
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from forkpoint.arguments import Arguments
+from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.assembly import assemble_content
 from forkpoint.capture.model_calls import ModelCall, start_model_call
 from forkpoint.capture.patching import wrap
@@ -33,6 +34,9 @@ def _describe_function(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    parameters = inspect.signature(args[1]).parameters.values()
+    collects_extras = any(item.kind is item.VAR_KEYWORD for item in parameters)
+    require_properties(new, {"properties": {item.name for item in parameters}, "additionalProperties": collects_extras})
     return (new, *args[1:]), kwargs
 
 

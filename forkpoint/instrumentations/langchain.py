@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from forkpoint.answers import Answer
-from forkpoint.arguments import Arguments, WrongArguments
+from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.model_calls import outer_call, start_model_call
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, put_argument, record_calls
@@ -37,11 +37,16 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # `arun` of a tool without a coroutine calls `run`.
         return None
     if isinstance(arguments, dict):
-        schema = tool.tool_call_schema
-        names = schema.get("properties", {}) if isinstance(schema, dict) else schema.model_fields
         # The others, such as `runtime` and `state`, are injected and unknown to the model.
-        arguments = {name: value for name, value in arguments.items() if name in names}
+        parameters = _parameters(tool)
+        arguments = {name: value for name, value in arguments.items() if name in parameters}
     return recorder.tool(tool.name, arguments, call_id=kwargs.get("tool_call_id") or "")
+
+
+def _parameters(tool: Any) -> Any:
+    """Return the parameters that the model sees, by name."""
+    schema = tool.tool_call_schema
+    return schema.get("properties", {}) if isinstance(schema, dict) else schema.model_fields
 
 
 def _read_tool(result: Any) -> Any:
@@ -69,7 +74,8 @@ def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 def _rearrange_tool(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
     """Replace what the model sent; what is injected stays."""
     arguments = args[1] if len(args) > 1 else kwargs.get("tool_input")
-    if isinstance(arguments, dict) and isinstance(new, dict):
+    if isinstance(arguments, dict):
+        require_properties(new, {"properties": _parameters(args[0])})
         new = {**{name: value for name, value in arguments.items() if name not in old}, **new}
     return put_argument(args, kwargs, 1, "tool_input", new)
 

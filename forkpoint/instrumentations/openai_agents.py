@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.answers import Answer
-from forkpoint.arguments import Arguments
+from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.places import find_place
 from forkpoint.capture.steps import record_calls
@@ -38,6 +38,7 @@ def _read_output(result: Any) -> Any:
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    require_properties(new, kwargs["function_tool"].params_json_schema)
     return args, {**kwargs, "arguments": json.dumps(new)}
 
 

@@ -1,22 +1,45 @@
 """pydantic-ai: its agents and tools. Model calls are recorded by the clients below."""
 
+import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
+from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import record_calls, step_around
+from forkpoint.capture.steps import put_argument, record_calls, step_around
 from forkpoint.recorder import recorder
 
 
 def patch_tools(module: ModuleType) -> None:
-    wrap(module.ToolManager, "execute_tool_call", lambda call: record_calls(call, _describe_tool))
+    wrap(module.ToolManager, "execute_tool_call", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    call = (args[1] if len(args) > 1 else kwargs["validated"]).call
+    call = _validation(args, kwargs).call
     return recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    """Validate the arguments as those of the model were. The model's own request stays in its messages."""
+    validation = _validation(args, kwargs)
+    if validation.tool is None:
+        raise WrongArguments("the agent has no such tool")
+    require_properties(new, validation.tool.tool_def.parameters_json_schema)
+    try:
+        values = validation.tool.args_validator.validate_python(new, context=validation.ctx.validation_context)
+    except importlib.import_module("pydantic_core").ValidationError as error:
+        problems = (f"“{'.'.join(map(str, item['loc']))}”: {item['msg']}" for item in error.errors())
+        raise WrongArguments("; ".join(problems)) from error
+    call = replace(validation.call, args=new)
+    validation = replace(validation, call=call, validated_args=values, args_valid=True, validation_error=None)
+    return put_argument(args, kwargs, 1, "validated", validation)
+
+
+def _validation(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return args[1] if len(args) > 1 else kwargs["validated"]
 
 
 def patch_agents(module: ModuleType) -> None:

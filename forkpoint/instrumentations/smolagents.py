@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
-from forkpoint.arguments import Arguments, WrongArguments
+from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import iterate, record_calls, step_around
 from forkpoint.recorder import recorder
@@ -31,8 +31,7 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
-    if not isinstance(new, dict):
-        raise WrongArguments("its arguments have names")
+    require_properties(new, {"properties": args[0].inputs})
     return args[:1], {**{name: value for name, value in kwargs.items() if name == _SANITIZE}, **new}
 
 

@@ -26,6 +26,8 @@ class Agent:
     command: Callable[[], list[str]]
     # Whether the SDK knows the agent's tools, so that they are answered and not run again.
     has_known_tools: bool = True
+    # Whether it knows the names of their parameters.
+    has_known_parameters: bool = True
 
 
 def _python(environment: str, agent: str, *arguments: str) -> Callable[[], list[str]]:
@@ -92,6 +94,6 @@ FRAMEWORKS: Final = (
     Agent(
         name="LiteLLM", command=_python("litellm-1.106", "litellm_agent", "async", "gpt-4o-mini"), has_known_tools=False
     ),
-    Agent(name="Claude Code", command=_claude_code),
+    Agent(name="Claude Code", command=_claude_code, has_known_parameters=False),
 )
 AGENTS: Final = (*LIGHT, *FRAMEWORKS)

@@ -87,6 +87,51 @@ def test_changed_result(desk: Desk, run: str) -> None:
     assert results == [(True, False)] * 2
 
 
+def test_changed_arguments(desk: Desk, run: str) -> None:
+    """A call gets what is recorded for its new arguments. If nothing is, its tool runs with them if it may."""
+    weather = {"match": {"type": "tool", "name": "get_weather"}, "arguments": {"city": "Lima"}}
+    time = {"match": {"type": "tool", "name": "get_time"}, "arguments": {"city": "Oslo"}}
+    options = ("--override", profile(desk, weather, time), "--live")
+    refusal = desk.run("rerun", run, *options)
+    assert refusal.code == 5, refusal.err
+    if not desk.agent.has_known_tools:
+        assert refusal.requests == []
+        assert "the agent made no such call that its SDK knows" in refusal.err
+        return
+    assert refusal.executions == []
+    # A client of an MCP server tells the model.
+    message = "this call of get_time gets its arguments from an override, and is in no recording"
+    assert message in refusal.err + json.dumps(refusal.requests)
+    fork = desk.run("rerun", run, *options, "--allow-tool", "get_time")
+    assert (fork.code, fork.out, fork.executions) == (0, ANSWER, ["get_time"]), fork.err
+    bodies = [json.dumps(body, ensure_ascii=False) for body in fork.requests]
+    assert [("noon in Oslo" in body, "degrees in Lima" in body) for body in bodies] == [(True, True)] * 2
+    assert [text for text in ("noon in Zürich", "degrees in Zürich") if text in str(bodies)] == []
+    steps = {step["tool_name"]: step for step in reversed(desk.steps(fork.id("Fork"))) if step["tool_name"]}
+    facts = [
+        (steps[name]["input"], steps[name]["attributes"]["asked"], steps[name]["label"], steps[name]["reason"])
+        for name in ("get_weather", "get_time")
+    ]
+    assert facts == [
+        ({"city": "Lima"}, {"city": "Zürich"}, "cached", "cache_hit_signature_match"),
+        ({"city": "Oslo"}, {"city": "Zürich"}, "simulated", "agent_ran"),
+    ]
+
+
+def test_unknown_arguments(desk: Desk, run: str) -> None:
+    """The complaint of a framework about them would reach the model as the tool's result, as that of a server does."""
+    if not desk.agent.has_known_tools:
+        return
+    override = profile(desk, {"match": {"type": "tool", "name": "get_time"}, "arguments": {"town": "Oslo"}})
+    fork = desk.run("rerun", run, "--override", override, "--live", "--allow-tool", "get_time")
+    assert fork.executions == []
+    if not desk.agent.has_known_parameters:
+        assert (fork.code, "validation error" in json.dumps(fork.requests)) == (0, True), fork.err
+        return
+    assert (fork.code, fork.requests) == (5, []), fork.err
+    assert "get_time cannot run with the arguments of an override: it has no argument “town”" in fork.err
+
+
 def test_tool_of_another_call_runs_only_if_allowed(desk: Desk, run: str) -> None:
     question = ("--set-prompt", "Ask about Bern.", "--live")
     refusal = desk.run("rerun", run, *question)
