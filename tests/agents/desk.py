@@ -45,6 +45,7 @@ class Desk:
     """An agent, with the servers that it and its commands use."""
 
     agent: Agent
+    command: list[str]
     server: Server
     models: ModelServer
     folder: Path
@@ -65,7 +66,7 @@ class Desk:
         environment |= {"NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(self.folder / "home"), "DESK_LOG": str(log)}
         before = len(self.models.requests)
         process = subprocess.Popen(
-            [*COMMAND, *words, "--url", self.server.url, "--", *self.agent.command()],
+            [*COMMAND, *words, "--url", self.server.url, "--", *self.command],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

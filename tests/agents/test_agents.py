@@ -7,22 +7,17 @@ import pytest
 
 from tests.agents.catalogue import AGENTS, LIGHT
 from tests.agents.desk import Desk, Outcome
-from tests.clients.model_server import ANSWER, ModelServer
-from tests.services.server import Server
+from tests.clients.model_server import ANSWER
 
-pytestmark = pytest.mark.own_store
 PARAMETERS = [
     pytest.param(agent, id=agent.name, marks=() if agent in LIGHT else pytest.mark.framework) for agent in AGENTS
 ]
+pytestmark = [
+    pytest.mark.own_store,
+    pytest.mark.parametrize("desk", PARAMETERS, indirect=True, scope="module"),
+]
 TOOLS = ["get_time", "get_weather", "get_weather"]
 VERSE = ("--set-prompt", "Answer in verse.", "--live")
-
-
-@pytest.fixture(scope="module", params=PARAMETERS)
-def desk(
-    request: pytest.FixtureRequest, server: Server, models: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Desk:
-    return Desk(request.param, server, models, tmp_path_factory.mktemp("desk"))
 
 
 @pytest.fixture(scope="module")
