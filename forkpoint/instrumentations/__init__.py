@@ -28,6 +28,7 @@ _PATCHES: Final = {
     "crewai.crew": "crewai:patch_crews",
     "crewai.agent.core": "crewai:patch_agents",
     "crewai.tools.base_tool": "crewai:patch_tools",
+    "crewai.tools.structured_tool": "crewai:patch_structured_tools",
 }
 
 

@@ -1,11 +1,12 @@
 """CrewAI: its crews, agents and tools. Model calls are recorded by the clients below."""
 
+import json
 from types import ModuleType
 from typing import Any
 
 from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
-from forkpoint.capture.steps import is_inside, record_calls
+from forkpoint.capture.steps import is_inside, put_argument, record_calls
 from forkpoint.recorder import recorder
 
 
@@ -48,3 +49,27 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tool, *values = args
     arguments = {**dict(zip(tool.args_schema.model_fields, values, strict=False)), **kwargs}
     return None if is_inside("tool", tool.name) else recorder.tool(tool.name, arguments)
+
+
+def patch_structured_tools(module: ModuleType) -> None:
+    """Record the tools that a model requests in its text, because it has no tool calls."""
+    for name in ("invoke", "ainvoke"):
+        wrap(
+            module.CrewStructuredTool,
+            name,
+            lambda call: record_calls(call, _describe_structured_tool, rearrange=_rearrange_structured_tool),
+        )
+
+
+def _describe_structured_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tool = args[0]
+    arguments = args[1] if len(args) > 1 else kwargs["input"]
+    if isinstance(arguments, str):
+        arguments = json.loads(arguments)
+    return None if is_inside("tool", tool.name) else recorder.tool(tool.name, arguments)
+
+
+def _rearrange_structured_tool(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    schema = args[0].args_schema
+    require_properties(new, schema.model_json_schema() if schema else {})
+    return put_argument(args, kwargs, 1, "input", new)

@@ -97,3 +97,5 @@ FRAMEWORKS: Final = (
     Agent(name="Claude Code", command=_claude_code, has_known_parameters=False),
 )
 AGENTS: Final = (*LIGHT, *FRAMEWORKS)
+# It gets one tool at a time, so its calls are others than those of all agents above.
+TEXT_TOOLS: Final = Agent(name="CrewAI without tool calls", command=_python("crewai-1.15.30", "crewai_agent", "text"))

@@ -1,7 +1,8 @@
 """Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed; vectors and counts.
 
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
-second turn, one that contains "please fail" an error. Ids depend on the turn only.
+second turn, one that contains "please fail" an error. Ids depend on the turn only. CrewAI's prompt for models without
+tool calls gets the same tools in words, one at a time.
 """
 
 import json
@@ -94,15 +95,26 @@ def _pieces(text: str) -> list[str]:
     return [text[start : start + _CUT] for start in range(0, len(text), _CUT)]
 
 
+def _text(turn: int, body: dict[str, Any]) -> str:
+    if body.get("tools") or "Action Input:" not in json.dumps(body["messages"]):
+        return ANSWER
+    calls = [call for calls in CALLS for call in calls]
+    if turn == len(calls):
+        return f"Thought: I know it\nFinal Answer: {ANSWER}"
+    name, city = calls[turn]
+    return f"Thought: I need it\nAction: {name}\nAction Input: {json.dumps(_arguments(name, city))}"
+
+
 def _chat(exchange: Exchange) -> None:
     body = exchange.body
-    calls = _calls(sum(message["role"] == "assistant" for message in body["messages"]), body)
+    turn = sum(message["role"] == "assistant" for message in body["messages"])
+    calls, text = _calls(turn, body), _text(turn, body)
     tool_calls = [
         {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(_arguments(name, city))}}
         for id, name, city in calls
     ]
     reason = "tool_calls" if calls else "stop"
-    message: dict[str, Any] = {"role": "assistant", "content": None if calls else ANSWER, "refusal": None}
+    message: dict[str, Any] = {"role": "assistant", "content": None if calls else text, "refusal": None}
     message |= {"tool_calls": tool_calls} if calls else {}
     usage: dict[str, Any] = {"prompt_tokens": 30, "completion_tokens": 9, "total_tokens": 39}
     usage |= {"prompt_tokens_details": {"cached_tokens": 4}, "completion_tokens_details": {"reasoning_tokens": 2}}
@@ -113,7 +125,7 @@ def _chat(exchange: Exchange) -> None:
         return
     exchange.stream()
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": None if calls else ""}]
-    deltas += [{"content": piece} for piece in _pieces("" if calls else ANSWER)]
+    deltas += [{"content": piece} for piece in _pieces("" if calls else text)]
     for index, call in enumerate(tool_calls):
         function: Any = call["function"]
         deltas.append({"tool_calls": [{"index": index, **call, "function": {**function, "arguments": ""}}]})

@@ -109,6 +109,16 @@ def test_crewai_crew_is_recorded(
     check_replay(recording, forkpoint)
 
 
+@pytest.mark.parametrize("version", CREWAI)
+def test_crewai_tools_without_tool_calls_are_recorded(
+    version: str, server: ModelServer, tmp_path: Path, forkpoint: WarmShell
+) -> None:
+    recording = record(version, "crewai_agent", "text", server=server, folder=tmp_path)
+    check_tools(recording, with_ids=False)
+    check_structure(recording, "crew", "desk")
+    check_replay(recording, forkpoint)
+
+
 def test_autogen_agent_is_recorded(server: ModelServer, tmp_path: Path, forkpoint: WarmShell) -> None:
     recording = record("autogen-0.7", "autogen_agent", server=server, folder=tmp_path)
     check_model_calls(recording, server)
