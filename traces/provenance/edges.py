@@ -170,7 +170,7 @@ def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
     for name, value in sorted(as_object(step.input).items()):
         if name != "messages" and value not in (None, [], {}):
             content = f"{name} {state.origins.digest_of(value)}"
-            item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content)
+            item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content, snippet=name)
             state.unexplained_content.append(item)
 
 

@@ -102,13 +102,18 @@ class Origins:
             remainder = _remainder(text, _ranges(spans, analysis.repetitions))
         return sources, [self.item(no, path, shape, remainder)] if remainder else []
 
-    def item(self, no: int, path: str, shape: str, content: str) -> UnexplainedContent:
-        """Return content of unknown origin in the input of step `no`, with the step of its first appearance."""
+    def item(self, no: int, path: str, shape: str, content: str, *, snippet: str = "") -> UnexplainedContent:
+        """Return content of unknown origin in the input of step `no`, with the step of its first appearance.
+
+        `snippet` stands for content that nobody could read.
+        """
         name = self._digests.get((shape, content))
         if name is None:
             name = self._digests[shape, content] = digest([shape, content])[:32]
         first_step = self._first_steps.setdefault(name, no)
-        return UnexplainedContent(path=fit_path(path), first_step=first_step, snippet=_cut(content), digest=name)
+        return UnexplainedContent(
+            path=fit_path(path), first_step=first_step, snippet=_cut(snippet or content), digest=name
+        )
 
     @staticmethod
     def digest_of(value: JSONValue) -> str:

@@ -1,6 +1,6 @@
 """Content-addressed store: each artifact is stored once, in a pack of the run that stored it first."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -127,7 +127,8 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
     ending = " FOR KEY SHARE OF artifact" if connection.vendor == "postgresql" else ""
     packs_of = "LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id"
     # Runs before every write.
-    rows = _rows("artifact.sha256, pack.owner", {*map(digest_key, digests)}, join=packs_of, ending=ending)
+    keys = sorted({*map(digest_key, digests)})
+    rows = _rows("artifact.sha256, pack.owner", keys, join=packs_of, ending=ending)
     return {key.hex(): owner for key, owner in rows}
 
 
@@ -139,8 +140,9 @@ def present(digests: Iterable[str]) -> set[str]:
 def present_keys(keys: AbstractSet[bytes]) -> AbstractSet[bytes]:
     """Return those of some digests, as stored, of which there is an artifact."""
     # In most cases all of them: to count artifacts takes a third of the time of reading their digests.
-    ((count,),) = _rows("count(*)", keys)
-    return keys if count == len(keys) else {key for (key,) in _rows("artifact.sha256", keys)}
+    names = sorted(keys)
+    ((count,),) = _rows("count(*)", names)
+    return keys if count == len(keys) else {key for (key,) in _rows("artifact.sha256", names)}
 
 
 def read(digests: Iterable[str]) -> Iterator[StoredBytes]:
@@ -228,30 +230,29 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 def places(digests: Iterable[str]) -> Iterator[packs.Member]:
     """Yield where the artifacts are that exist."""
-    for key, *place in _rows("artifact.sha256, pack_id, artifact.start, size", {*map(digest_key, digests)}):
+    for key, *place in _rows("artifact.sha256, pack_id, artifact.start, size", sorted({*map(digest_key, digests)})):
         yield key.hex(), *place
 
 
 def places_in_order(keys: Sequence[bytes]) -> list[Place]:
-    """Return where the artifacts are that exist, given digests as stored, in ascending order.
+    """Return where the artifacts are that exist, given digests as stored, in their order.
 
     The database joins each column to one text: to read as many rows takes longer than to look them up.
     """
-    concat, order = (
-        ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY artifact.sha256")
-    )
+    concat, order = ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY piece.start")
     columns = (f"{concat}(CAST({name} AS text), ','{order})" for name in ("pack_id", "artifact.start", "size"))
     (texts,) = _rows(", ".join(columns), keys)
     return [*zip(*(orjson.loads(f"[{text or ''}]") for text in texts), strict=True)]
 
 
-def _rows(columns: str, keys: Collection[bytes], *, join: str = "", ending: str = "") -> list[Any]:
+def _rows(columns: str, keys: Iterable[bytes], *, join: str = "", ending: str = "") -> list[Any]:
     """Return columns of artifacts. Raw SQL: replays look up tens of thousands of them.
 
-    The database cuts the bytes of their digests into pieces: to bind each of them takes longer than the lookups. In
-    ascending order, neighbours in the index are looked up one after another. `CROSS JOIN` keeps SQLite to this order.
+    The database cuts the bytes of their digests into pieces: to bind each of them takes longer than the lookups.
+    `CROSS JOIN` keeps SQLite to their order. In ascending order, neighbours in the index are looked up one after
+    another, and writers lock them in one order.
     """
-    data = b"".join(sorted(keys))
+    data = b"".join(keys)
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT {columns} FROM {_PIECES[connection.vendor]} CROSS JOIN traces_artifact AS artifact {join} "

@@ -28,24 +28,24 @@ class Verifier:
         self._packs: set[int] = set()
         # Where intact members of these packs are, and what the packs refer to.
         self._places: dict[bytes, Place] = {}
-        self._parts: set[bytes] = set()
+        self._parts: dict[bytes, None] = {}
 
     def are_whole(self, keys: Iterable[bytes]) -> bool:
         """True if artifacts are intact, and so is everything that they contain.
 
         False also if a pack of theirs refers to anything else that is not: `references` finds out what that is.
         """
-        pending = self._parts.union(keys) - self._intact
-        while pending:
-            names = sorted(pending)
+        intact = self._intact
+        names = [key for key in dict.fromkeys([*self._parts, *keys]) if key not in intact]
+        while names:
             places = artifacts.places_in_order(names)
             if len(places) < len(names):
                 return False
             self._read_packs(dict(zip(map(itemgetter(0), places), zip(names, places, strict=True), strict=True)))
             if places != [*map(self._places.get, names)]:
                 return False
-            self._intact |= pending
-            pending = self._parts - self._intact
+            intact.update(names)
+            names = [key for key in self._parts if key not in intact]
         # All of them are intact.
         self._parts.clear()
         return True
@@ -63,7 +63,7 @@ class Verifier:
             except UnreadablePack:
                 continue
             self._places.update(_places(pack, [content] if size == len(content) else content.split(b"\n")))
-            self._parts.update(digests)
+            self._parts.update(dict.fromkeys(digests))
 
 
 def references(keys: Iterable[bytes]) -> dict[bytes, Sequence[bytes] | None]:

@@ -3,7 +3,7 @@
 A run counts if it is sealed, not deleted, and not continued by a sealed revision.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
@@ -29,19 +29,21 @@ SUMS: Final = (
 _COLUMNS: Final = (*KEY, *SUMS, "newest_run")
 # Rows of one day that are left alone: merging them costs more than reading them.
 _MIN_ROWS: Final = 200
-_IS_MADE: Final = f"step.label = '{Label.LIVE}'"
 _IS_FAILED: Final = f"step.status IN ('{StepStatus.ERROR}', '{StepStatus.TIMEOUT}')"
 _IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
 _PROVIDER: Final = f"CASE WHEN {_IS_MODEL} THEN step.provider ELSE '' END"
 _NAME: Final = f"CASE WHEN {_IS_MODEL} THEN step.model WHEN step.tool_name <> '' THEN step.tool_name ELSE step.name END"
-_VALUES: Final = {
-    "calls": f"CASE WHEN {_IS_MADE} THEN 1 ELSE 0 END",
-    "reused_calls": f"CASE WHEN {_IS_MADE} THEN 0 ELSE 1 END",
-    "failed_calls": f"CASE WHEN {_IS_MADE} AND {_IS_FAILED} THEN 1 ELSE 0 END",
-    **{name: f"CASE WHEN {_IS_MADE} THEN COALESCE(step.{name}, 0) ELSE 0 END" for name in SUMS if "tokens" in name},
-    "cost": f"CASE WHEN {_IS_MADE} THEN CAST(ROUND(COALESCE(step.cost_usd, 0) * 100000000) AS bigint) ELSE 0 END",
-    "unpriced_calls": f"CASE WHEN {_IS_MADE} AND {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END",
+# Of the steps that were made, and of those that a replay reused: most runs have only the ones or the others.
+_MADE: Final = {
+    "calls": "COUNT(*)",
+    "reused_calls": "0",
+    "failed_calls": f"SUM(CASE WHEN {_IS_FAILED} THEN 1 ELSE 0 END)",
+    **{name: f"SUM(COALESCE(step.{name}, 0))" for name in SUMS if "tokens" in name},
+    "cost": "SUM(CAST(ROUND(COALESCE(step.cost_usd, 0) * 100000000) AS bigint))",
+    "unpriced_calls": f"SUM(CASE WHEN {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END)",
 }
+_REUSED: Final = {**dict.fromkeys(SUMS, "0"), "reused_calls": "COUNT(*)"}
+_SUMS_BY_LABEL: Final = {f"= '{Label.LIVE}'": _MADE, f"<> '{Label.LIVE}'": _REUSED}
 _IS_COUNTED: Final = (
     "run.sealed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id) "
     "AND NOT EXISTS "
@@ -55,7 +57,7 @@ def add(run_ids: Iterable[UUID], *, sign: int = 1) -> None:
         keys: list[Any] = [id.hex if connection.vendor == "sqlite" else id for id in chunk]
         places = ", ".join(["%s"] * len(keys))
         with connection.cursor() as cursor:
-            cursor.execute(_insertion(_selection(f"run.id IN ({places})", sign=sign)), keys)
+            cursor.execute(_insertion(_selection(f"run.id IN ({places})", sign=sign)), [*keys, *keys])
 
 
 def rebuild() -> None:
@@ -98,24 +100,32 @@ def _insertion(selection: str) -> str:
 
 
 def _selection(condition: str, *, sign: int) -> str:
-    """Return the statement that sums up the calls of some runs in the order of the columns.
+    """Return the statement that sums up the calls of some runs in the order of the columns; `condition` occurs twice.
 
     It sums up each run first, because to group steps by what is equal for all steps of a run takes twice as long.
     """
-    steps, runs = (connection.ops.quote_name(model._meta.db_table) for model in (Step, Run))
+    runs = connection.ops.quote_name(Run._meta.db_table)
     if connection.vendor == "sqlite":
         day = "substr(COALESCE(run.started_at, run.created_at), 1, 10)"
     else:
         day = "CAST(COALESCE(run.started_at, run.created_at) AT TIME ZONE 'UTC' AS date)"
     newest = "MAX(CAST(step.run_id AS char(36)))" if sign > 0 else "''"
-    run_sums = ", ".join(f"SUM({_VALUES[name]}) AS {name}" for name in SUMS)
     sums = ", ".join(f"{sign} * SUM(step.{name})" for name in SUMS)
+    run_sums = " UNION ALL ".join(_run_sums(label, columns, condition) for label, columns in _SUMS_BY_LABEL.items())
     return (
         f"SELECT run.app, {day}, run.source, step.type, step.provider_name, step.callee, {sums}, {newest} "
-        f"FROM {runs} AS run JOIN (SELECT step.run_id, step.type, {_PROVIDER} AS provider_name, {_NAME} AS callee, "
-        f"{run_sums} FROM {steps} AS step WHERE step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') "
-        f"AND step.run_id IN (SELECT run.id FROM {runs} AS run WHERE {condition}) GROUP BY 1, 2, 3, 4) AS step "
-        f"ON step.run_id = run.id GROUP BY 1, 2, 3, 4, 5, 6"
+        f"FROM {runs} AS run JOIN ({run_sums}) AS step ON step.run_id = run.id GROUP BY 1, 2, 3, 4, 5, 6"
+    )
+
+
+def _run_sums(label: str, columns: Mapping[str, str], condition: str) -> str:
+    """Return the statement that sums up those steps of each run whose label meets a comparison."""
+    steps, runs = (connection.ops.quote_name(model._meta.db_table) for model in (Step, Run))
+    sums = ", ".join(f"{columns[name]} AS {name}" for name in SUMS)
+    return (
+        f"SELECT step.run_id, step.type, {_PROVIDER} AS provider_name, {_NAME} AS callee, {sums} "
+        f"FROM {steps} AS step WHERE step.label {label} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') "
+        f"AND step.run_id IN (SELECT run.id FROM {runs} AS run WHERE {condition}) GROUP BY 1, 2, 3, 4"
     )
 
 

@@ -36,6 +36,12 @@ def test_repeated_prompt_keeps_its_first_step() -> None:
     assert rest[2] == {"/messages/0/content": 1, "/messages/1/content": 2}
 
 
+def test_configuration_is_named_instead_of_its_digest() -> None:
+    step = _model(1, ("user", "Hello there"), tools=[{"name": "find"}])
+    snippets = {item.path: item.snippet for item in find_provenance([step], Splitter()).unexplained_inputs[1]}
+    assert snippets == {"/messages/0/content": "Hello there", "/tools": "tools"}
+
+
 def test_traced_value_leaves_template_text() -> None:
     steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Answer briefly as the billing desk."))]
     (item,) = find_provenance(steps, Splitter()).unexplained_inputs[2]
