@@ -351,7 +351,7 @@ class ArchiveRequest(Schema):
 
 
 class RejectedEvent(Schema):
-    line: int  # from 1
+    line: int  # from 1; of a list: its place there
     reason: str
 
 

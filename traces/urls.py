@@ -14,7 +14,7 @@ from traces.totals import api as totals_api
 from traces.transcripts import api as transcripts_api
 
 urlpatterns = [
-    path("runs", run_lists_api.RunListView.as_view()),
+    path("runs", events_api.RunsView.as_view()),
     path("runs/facets", run_lists_api.RunFacetsView.as_view()),
     path("runs/tags", retention_api.RunTagsView.as_view()),
     path("runs/delete", retention_api.RunDeletionsView.as_view()),

@@ -199,5 +199,4 @@ def rerun_session(rerun: Rerun) -> RerunSession:
 
 
 def _record(session: Session, number: int, kind: str, at: float, facts: JSONObject) -> None:
-    segments, _ = split(events.event_line(session.run_id, None, number, kind, at, facts))
-    arrivals.accept(segments)
+    arrivals.accept(split(events.event_line(session.run_id, None, number, kind, at, facts)).segments)

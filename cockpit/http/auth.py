@@ -61,7 +61,7 @@ _READING_POSTS = frozenset(
 # Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.
 GUESSES = Window(name="token-guesses", limit=20, seconds=60)
 _TOO_MANY_GUESSES = "too many failed sign-ins from this address; wait a minute"
-_EVENTS = re.compile(rf"{API}/(events|runs/[^/]+/(events|finalize))")
+_EVENTS = re.compile(rf"{API}/(events|runs(/[^/]+/(events|finalize))?)")
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 

@@ -36,8 +36,8 @@ def store(
     """
     rerun = Rerun.objects.select_related("source_run").get(id=rerun_id)
     starts.require(rerun, attempt)
-    segments, rejected = split(lines, run_id=str(rerun.id))
-    data = b"".join(_set_time(line, rerun) for segment in segments for line in segment.data.splitlines())
+    events = split(lines, run_id=str(rerun.id))
+    data = b"".join(_set_time(line, rerun) for segment in events.segments for line in segment.data.splitlines())
     if data and rerun.profile_id is not None and rerun.ended_at is None:
         redaction = policies.redaction_of(rerun.source_run.app)
         RerunReport.objects.create(
@@ -48,7 +48,7 @@ def store(
             sequence_no=no,
             decision=decision or "",
         )
-    return EventReceipt(accepted=data.count(b"\n"), rejected=rejected)
+    return EventReceipt(accepted=events.event_count, rejected=events.rejected)
 
 
 def lines(report: RerunReport) -> bytes:

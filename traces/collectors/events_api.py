@@ -7,11 +7,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from traces.collectors import events
+from traces.collectors import event_bodies, events
 from traces.collectors.back_pressure import slot
 from traces.collectors.encoded_bodies import read_body
-from traces.http.responses import PROBLEMS, path
+from traces.collectors.json_bodies import read_json
+from traces.collectors.schemas import NewRun, StartedRun
+from traces.core.ids import new_id
+from traces.http.bodies import parse_body
+from traces.http.idempotency import make_once
+from traces.http.responses import KEY, PROBLEMS, key_of, path
 from traces.recordings import arrivals
+from traces.run_lists.api import RunListView
 from traces.schemas import EventReceipt
 
 EVENTS_BODY = {"application/x-ndjson": OpenApiTypes.STR}
@@ -23,12 +29,32 @@ class RawParser(BaseParser):
     media_type = "*/*"
 
 
+class RunsView(RunListView):
+    parser_classes = (RawParser,)
+
+    @extend_schema(operation_id="start_run", parameters=[KEY], request=NewRun, responses={201: StartedRun, **PROBLEMS})
+    def post(self, request: Request) -> Response:
+        """Start a run that is recorded event by event, and return its id for `/runs/{id}/events`.
+
+        Its page opens with its first step. The same request with the same id changes nothing; a different one is a
+        conflict.
+        """
+        body = read_body(request._request)
+        document = read_json(body).value if body.strip() else {}
+        run = parse_body(NewRun, document)
+        with slot():
+            run_id = run.id or make_once("start-run", key_of(request), document, lambda: str(new_id()))
+            split = events.split_records(event_bodies.list_records(run.events), run_id=run_id)
+            arrivals.accept([events.opening(run, run_id), *split.segments])
+        return Response(StartedRun(id=run_id, accepted=split.event_count, rejected=split.rejected), status=201)
+
+
 class EventsView(APIView):
     parser_classes = (RawParser,)
 
     @extend_schema(operation_id="record_events", request=EVENTS_BODY, responses={200: EventReceipt, **PROBLEMS})
     def post(self, request: Request) -> Response:
-        """Record events of any number of runs, one JSON object per line, in any order.
+        """Record events of any number of runs, in any order: one JSON object per line, or a list of them.
 
         Accepted events are stored when the response arrives. Sending them again changes nothing.
         """
@@ -45,7 +71,7 @@ class RunEventsView(APIView):
         responses={200: EventReceipt, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:
-        """Record events of one run; those of other runs are rejected."""
+        """Record events of one run, which need not name it; those of other runs are rejected."""
         return Response(_record(request, id))
 
 
@@ -67,9 +93,6 @@ class FinalizeView(APIView):
 def _record(request: Request, run_id: str | None) -> EventReceipt:
     body = read_body(request._request)
     with slot():
-        segments, rejected = events.split(body, run_id=run_id)
-        arrivals.accept(segments)
-    return EventReceipt(
-        accepted=sum(segment.data.count(b"\n") for segment in segments),
-        rejected=rejected,
-    )
+        split = events.split(body, run_id=run_id)
+        arrivals.accept(split.segments)
+    return EventReceipt(accepted=split.event_count, rejected=split.rejected)

@@ -17,7 +17,7 @@ from traces.importers.files.source import Record
 from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
-from traces.importers.formats.tracing import forkpoint_events, langfuse_export
+from traces.importers.formats.tracing import event_lines, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.span_documents import find_documents, is_span_document
@@ -136,7 +136,7 @@ def sniff_atif(sample: Sample) -> float:
 
 
 def sniff_events(sample: Sample) -> float:
-    return SURE if any(forkpoint_events.is_event(value) for value in sample.values) else 0.0
+    return SURE if any(event_lines.is_event(value) for value in sample.values) else 0.0
 
 
 def sniff_chat(sample: Sample) -> float:

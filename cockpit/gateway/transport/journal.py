@@ -61,12 +61,12 @@ class Journal:
 
 def _store(batch: list[Lines]) -> None:
     """Store events; those that cannot be made or stored are reported and do not stop the others."""
-    segments, rejected = events.split(b"".join(_lines(item) for item in batch))
-    for event in rejected:
+    split = events.split(b"".join(_lines(item) for item in batch))
+    for event in split.rejected:
         log.error("gateway_event_rejected", reason=event.reason)
     for pause_s in _PAUSES_S:
         try:
-            _accept(segments)
+            _accept(split.segments)
         except (InterfaceError, OperationalError) as error:
             log.warning("gateway_waits_for_database", error=str(error).partition("\n")[0])
             time.sleep(pause_s)
@@ -75,7 +75,7 @@ def _store(batch: list[Lines]) -> None:
             return
         else:
             return
-    log.error("gateway_events_lost", runs=[segment.external_id for segment in segments])
+    log.error("gateway_events_lost", runs=[segment.external_id for segment in split.segments])
 
 
 def _accept(segments: Sequence[arrivals.NewSegment]) -> None:

@@ -433,7 +433,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * @description Record events of any number of runs, one JSON object per line, in any order.
+         * @description Record events of any number of runs, in any order: one JSON object per line, or a list of them.
          *
          *     Accepted events are stored when the response arrives. Sending them again changes nothing.
          */
@@ -1373,7 +1373,13 @@ export interface paths {
         /** @description List runs. A page of a search may have few runs although `next` is set. */
         get: operations["list_runs"];
         put?: never;
-        post?: never;
+        /**
+         * @description Start a run that is recorded event by event, and return its id for `/runs/{id}/events`.
+         *
+         *     Its page opens with its first step. The same request with the same id changes nothing; a different one is a
+         *     conflict.
+         */
+        post: operations["start_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1476,7 +1482,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Record events of one run; those of other runs are rejected. */
+        /** @description Record events of one run, which need not name it; those of other runs are rejected. */
         post: operations["record_events_of_run"];
         delete?: never;
         options?: never;
@@ -5378,6 +5384,63 @@ export interface components {
             usage: components["schemas"]["UsageSum"];
         };
         /**
+         * NewRun
+         * @description A run that begins. `events` are its first ones; more of them follow.
+         */
+        NewRun: {
+            /**
+             * Id
+             * @default null
+             */
+            id: string | null;
+            /**
+             * App
+             * @default
+             */
+            app: string;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Entrypoint Name
+             * @default
+             */
+            entrypoint_name: string;
+            /**
+             * Environment
+             * @default
+             */
+            environment: string;
+            /**
+             * Tags
+             * @default []
+             */
+            tags: string[];
+            /**
+             * Metadata
+             * @default {}
+             */
+            metadata: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
+            /** @default null */
+            input: components["schemas"]["JSONValue"];
+            /**
+             * Started At
+             * @default null
+             */
+            started_at: string | null;
+            /**
+             * Events
+             * @default []
+             */
+            events: {
+                [key: string]: components["schemas"]["JSONValue"];
+            }[];
+        };
+        /**
          * NewRunView
          * @description A view to store for everybody.
          */
@@ -8074,6 +8137,18 @@ export interface components {
             max: number;
         };
         /**
+         * StartedRun
+         * @description The id under which events of a run are recorded, and what became of its first ones.
+         */
+        StartedRun: {
+            /** Id */
+            id: string;
+            /** Accepted */
+            accepted: number;
+            /** Rejected */
+            rejected: components["schemas"]["RejectedEvent"][];
+        };
+        /**
          * StatusCheck
          * @description The final status of the run.
          */
@@ -9408,6 +9483,7 @@ export type MessageList = components['schemas']['MessageList'];
 export type ModelOverride = components['schemas']['ModelOverride'];
 export type ModelTotals = components['schemas']['ModelTotals'];
 export type ModelUsage = components['schemas']['ModelUsage'];
+export type NewRun = components['schemas']['NewRun'];
 export type NewRunView = components['schemas']['NewRunView'];
 export type NewerRevision = components['schemas']['NewerRevision'];
 export type NewerRevisions = components['schemas']['NewerRevisions'];
@@ -9545,6 +9621,7 @@ export type SharedDocument = components['schemas']['SharedDocument'];
 export type SkippedFile = components['schemas']['SkippedFile'];
 export type SnippetPart = components['schemas']['SnippetPart'];
 export type Spread = components['schemas']['Spread'];
+export type StartedRun = components['schemas']['StartedRun'];
 export type StatusCheck = components['schemas']['StatusCheck'];
 export type StepDetail = components['schemas']['StepDetail'];
 export type StepList = components['schemas']['StepList'];
@@ -12762,6 +12839,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunList"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "*/*": components["schemas"]["NewRun"];
+            };
+        };
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StartedRun"];
                 };
             };
             default: {

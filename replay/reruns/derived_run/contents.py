@@ -16,7 +16,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.assembly import SegmentContent, assemble
-from traces.importers.formats.tracing.forkpoint_events import FORMAT
+from traces.importers.formats.tracing.event_lines import FORMAT
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT
 from traces.ingest.prepare import prepare
 from traces.ingest.step_rows import StepRow

@@ -1,14 +1,17 @@
 """The endpoints that record runs event by event."""
 
 import gzip
+import json
 import zlib
 from collections.abc import Callable
+from typing import Any
 
 import orjson
 import pytest
 import zstandard
 from django.test import Client
 
+from tests.support import assembler_time
 from tests.support.arriving_events import answer, beginning, ending, lines
 from traces.models import Recording, Run, Segment
 from traces.recordings import assembler
@@ -17,7 +20,11 @@ pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 NDJSON = "application/x-ndjson"
 
 
-def _post(body: bytes, path: str = "events", **headers: str) -> tuple[int, dict[str, object]]:
+def _start(body: dict[str, Any], **headers: str) -> tuple[int, dict[str, Any]]:
+    return _post(orjson.dumps(body), path="runs", **headers)
+
+
+def _post(body: bytes, path: str = "events", **headers: str) -> tuple[int, dict[str, Any]]:
     response = Client().post(f"/api/v1/{path}", body, content_type=NDJSON, headers=headers)
     return response.status_code, orjson.loads(response.content) if response.content else {}
 
@@ -53,6 +60,66 @@ def test_events_of_another_run_are_rejected() -> None:
     _, receipt = _post(lines([*beginning("a"), *beginning("b")]), path="runs/a/events")
     assert receipt["accepted"] == 2
     assert list(Recording.objects.values_list("external_id", flat=True)) == ["a"]
+
+
+def test_run_is_started_and_recorded_event_by_event() -> None:
+    status, run = _start({"app": "shop", "name": "refund", "tags": ["night"], "input": "Where is my order?"})
+    assert (status, run["accepted"], run["rejected"]) == (201, 0, [])
+    for item in [*beginning(run["id"])[1:], *answer(run["id"]), *ending(run["id"])]:
+        assert _post(orjson.dumps({**item, "run_id": None}), path=f"runs/{run['id']}/events")[1]["accepted"] == 1
+    assert _post(b"", path=f"runs/{run['id']}/finalize")[0] == 204
+    assembler.work()
+    stored = Run.objects.get()
+    assert (stored.external_id, stored.app, stored.name, stored.tags) == (run["id"], "shop", "refund", ["night"])
+    assert stored.metadata["input"] == "Where is my order?"
+    assert (stored.status, stored.sealed_at is None) == ("completed", False)
+
+
+def test_run_is_started_with_its_first_events() -> None:
+    status, run = _start({"id": "a", "app_id": "desk", "events": [*beginning("a"), {"event_type": "dance"}]})
+    assert (status, run["id"], run["accepted"]) == (201, "a", 2)
+    assert [item["line"] for item in run["rejected"]] == [3]
+    assembler_time.let_pass(1)
+    # What the client itself says about the run holds.
+    assert (Run.objects.get().name, Run.objects.get().step_count) == ("order status", 1)
+
+
+def test_repeated_start_makes_one_run() -> None:
+    first = _start({"app": "shop"}, **{"Idempotency-Key": "k"})[1]["id"]
+    assert _start({"app": "shop"}, **{"Idempotency-Key": "k"})[1]["id"] == first
+    assert _start({"app": "other"}, **{"Idempotency-Key": "k"})[0] == 409
+    assert _start({"app": "shop"})[1]["id"] != first
+
+
+@pytest.mark.parametrize("body", [b"[]", b'{"id": "a/b"}', b'{"id": ""}', b'{"tags": 5}', b'{"dance": 1}'])
+def test_start_of_a_run_that_cannot_be_read_is_an_error(body: bytes) -> None:
+    assert _post(body, path="runs")[0] == 422
+    assert _post(b"{", path="runs")[0] == 400
+
+
+@pytest.mark.parametrize("path", ["events", "runs/a/events"])
+def test_events_may_be_one_document(path: str) -> None:
+    events = beginning("a")
+    for document in (events, {"events": events}):
+        for options in (0, orjson.OPT_INDENT_2):
+            assert _post(orjson.dumps(document, option=options), path=path)[1] == {"accepted": 2, "rejected": []}
+    assert _post(orjson.dumps(events[0], option=orjson.OPT_INDENT_2), path=path)[1]["accepted"] == 1
+    assembler_time.let_pass(1)
+    assert Run.objects.get().step_count == 1
+
+
+def test_bad_event_of_a_list_is_named_by_its_place() -> None:
+    first, second = beginning("a")
+    body = json.dumps([first, {**second, "payload": {"model_id": "m", "temperature": float("nan")}}, 5, second])
+    receipt = _post(body.encode())[1]
+    assert receipt["accepted"] == 2
+    assert [item["line"] for item in receipt["rejected"]] == [2, 3]
+
+
+@pytest.mark.parametrize("body", [b"hello", b"{broken\n{broken\n", b'"text"', b"[1, 2"])
+def test_body_without_any_event_is_an_error(body: bytes) -> None:
+    status, problem = _post(body)
+    assert (status, problem["code"]) == (400, "validation_error")
 
 
 def test_finalize_seals_a_run() -> None:

@@ -62,6 +62,8 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("sender", "post", "/v1/traces", True),
         ("sender", "post", "/otel/v1/traces", True),
         ("sender", "post", "/api/v1/events", True),
+        ("sender", "post", "/api/v1/runs", True),
+        ("sender", "post", "/api/v1/runs/a/events", True),
         ("sender", "post", "/api/v1/runs/a/finalize", True),
         ("sender", "post", "/api/v1/runs/import", False),
         ("sender", "get", "/api/v1/runs", False),

@@ -9,7 +9,6 @@ only if events are known to be lost.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer
@@ -20,28 +19,13 @@ from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request, tool_fields
+from traces.importers.formats.tracing.event_lines import FORMAT, RUN_ENDS, RUN_EVENTS, STEP_TYPES, Event, read_event
 from traces.importers.formats.tracing.reported_tools import find_inferred, replace_inferred
 
-FORMAT: Final = "forkpoint"
-_TYPES: Final = {
-    "model_called": StepType.MODEL,
-    "model_result": StepType.MODEL,
-    "tool_called": StepType.TOOL,
-    "tool_result": StepType.TOOL,
-    "retrieval_executed": StepType.RETRIEVAL,
-    "prompt_rendered": StepType.PROMPT,
-    "validator_decision": StepType.VALIDATOR,
-    "safety_decision": StepType.SAFETY,
-    "final_output": StepType.OUTPUT,
-}
-_GROUPS: Final = frozenset({"step_started", "step_finished"})
-_RUN_EVENTS: Final = frozenset({"run_started", "input_received", "run_completed", "run_failed"})
 _BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
 _ENDINGS: Final = {"model_result": "model_called", "tool_result": "tool_called", "step_finished": "step_started"}
-_RUN_ENDS: Final = frozenset({"run_completed", "run_failed"})
 # Redaction statuses from best to worst. A run has the worst of its events; an unknown status counts as blocked.
 _REDACTION: Final = ("not_required", "redacted", "failed", "blocked")
 _STATUS: Final = {
@@ -96,52 +80,18 @@ _MAPPED_FIELDS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Event:
-    run_id: str
-    step_id: str
-    parent: str
-    number: int
-    type: str
-    at: datetime | None
-    payload: JSONObject
-    raw: JSONObject
-    location: str
-
-
 @dataclass(kw_only=True, slots=True)
 class _StepEvents:
     """The events of one step: the first one, the merged payload, and the last one that ends it."""
 
-    first_event: _Event
+    first_event: Event
     payload: JSONObject = field(default_factory=dict)
-    end_event: _Event | None = None
-
-
-def is_event(value: JSONValue) -> bool:
-    """Return whether a record looks like one of these events."""
-    event = as_object(value)
-    is_known_type = as_text(event.get("event_type")) in {*_TYPES, *_GROUPS, *_RUN_EVENTS}
-    return is_known_type and "run_id" in event and "payload" in event
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckedEvent:
-    """A valid event: its run, and whether it ends the run."""
-
-    run_id: str
-    ends_run: bool
-
-
-def check(record: JSONObject) -> CheckedEvent:
-    """Check an event by itself; raise `BadFile` with the location of what is missing or invalid."""
-    event = _event(record, "")
-    return CheckedEvent(run_id=event.run_id, ends_run=event.type in _RUN_ENDS)
+    end_event: Event | None = None
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of several files; a contradictory run becomes a problem instead."""
-    by_run: dict[str, list[_Event]] = {}
+    by_run: dict[str, list[Event]] = {}
     homes: dict[str, Source] = {}
     for source in sources:
         for event in _read_events(source):
@@ -160,40 +110,17 @@ def keys(source: Source) -> set[str]:
     return {event.run_id for event in _read_events(source)}
 
 
-def _read_events(source: Source) -> Iterator[_Event]:
+def _read_events(source: Source) -> Iterator[Event]:
     for record, location in source.objects():
         try:
-            yield _event(record, location)
+            yield read_event(record, location)
         except BadFile as problem:
             source.problems.append(problem)
 
 
-def _event(record: JSONObject, location: str) -> _Event:
-    number, kind = record.get("sequence_no"), as_text(record.get("event_type"))
-    if kind not in _TYPES and kind not in _GROUPS and kind not in _RUN_EVENTS:
-        raise BadFile(f"“{kind[:60]}” is not an event type", f"{location}/event_type")
-    if not is_integer(number) or number < 0:
-        raise BadFile("expected a sequence number of 0 or more", f"{location}/sequence_no")
-    if not as_text(record.get("run_id")):
-        raise BadFile("the event has no run id", f"{location}/run_id")
-    if kind not in _RUN_EVENTS and not as_text(record.get("step_id")):
-        raise BadFile("the event has no step id", f"{location}/step_id")
-    return _Event(
-        run_id=as_text(record.get("run_id")),
-        step_id=as_text(record.get("step_id")),
-        parent=as_text(record.get("parent_step_id")),
-        number=number,
-        type=kind,
-        at=parse_time(record.get("timestamp_utc"), f"{location}/timestamp_utc"),
-        payload=require_object(record.get("payload"), f"{location}/payload"),
-        raw=record,
-        location=location,
-    )
-
-
-def _sort_events(events: Iterable[_Event]) -> list[_Event]:
+def _sort_events(events: Iterable[Event]) -> list[Event]:
     """Sort by number and drop repeated events. Raises `BadFile` for different events with the same number."""
-    by_number: dict[int, _Event] = {}
+    by_number: dict[int, Event] = {}
     for event in events:
         first_event = by_number.setdefault(event.number, event)
         if first_event.raw != event.raw:
@@ -201,10 +128,10 @@ def _sort_events(events: Iterable[_Event]) -> list[_Event]:
     return [by_number[number] for number in sorted(by_number)]
 
 
-def _check_order(events: list[_Event], *, lossy: bool) -> None:
+def _check_order(events: list[Event], *, lossy: bool) -> None:
     """Refuse events after the end of the run and, unless events were lost, results without their calls."""
     started_steps: set[str] = set()
-    run_end: _Event | None = None
+    run_end: Event | None = None
     for event in events:
         if run_end is not None:
             raise BadFile(f"event {event.number}, {event.type}, comes after {run_end.type} of its run", event.location)
@@ -216,10 +143,10 @@ def _check_order(events: list[_Event], *, lossy: bool) -> None:
             )
         if event.type in _BEGINNINGS:
             started_steps.add(event.step_id)
-        run_end = event if event.type in _RUN_ENDS else None
+        run_end = event if event.type in RUN_ENDS else None
 
 
-def _redaction(events: Iterable[_Event], run_status: JSONValue) -> str:
+def _redaction(events: Iterable[Event], run_status: JSONValue) -> str:
     """Return the worst redaction status of a run and its events; empty if nothing was redacted."""
     statuses = {
         as_text(status or _REDACTION[0])
@@ -230,11 +157,14 @@ def _redaction(events: Iterable[_Event], run_status: JSONValue) -> str:
     return next((status for status in reversed(_REDACTION[1:]) if status in statuses), "")
 
 
-def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
-    start_event = next((event for event in events if event.type == "run_started"), None)
-    end_event = next((event for event in reversed(events) if event.type in _RUN_ENDS), None)
-    input_value = next((event.payload.get("input") for event in events if event.type == "input_received"), None)
-    start, end = start_event.payload if start_event else {}, end_event.payload if end_event else {}
+def _run(events: list[Event], *, lossy: bool) -> RecordedRun:
+    starts = [event for event in events if event.type == "run_started"]
+    end_event = next((event for event in reversed(events) if event.type in RUN_ENDS), None)
+    # The server may have opened the run for a client that then describes it itself.
+    start: JSONObject = {name: value for event in starts for name, value in event.payload.items()}
+    end: JSONObject = end_event.payload if end_event else {}
+    inputs = (event.payload.get("input") for event in events if event.type == "input_received")
+    input_value = next(inputs, start.get("input"))
     inferred_keys = find_inferred(event.raw for event in events)
     # The end of a run of the gateway does not say what the SDK lost.
     _check_order(events, lossy=lossy or bool(end.get("dropped_events") or inferred_keys))
@@ -252,7 +182,7 @@ def _run(events: list[_Event], *, lossy: bool) -> RecordedRun:
             **_metadata(start, end, input_value, cut_off=end_event is None),
             "redaction_status": _redaction(events, as_object(start.get("metadata")).get("redaction_status")),
         },
-        started_at=start_event.at if start_event else events[0].at,
+        started_at=next((event.at for event in starts if event.at), None if starts else events[0].at),
         ended_at=end_event.at if end_event else events[-1].at,
     )
     steps = replace_inferred([_step(step) for step in _steps(events)], inferred_keys)
@@ -269,11 +199,11 @@ def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut
     }
 
 
-def _steps(events: list[_Event]) -> list[_StepEvents]:
+def _steps(events: list[Event]) -> list[_StepEvents]:
     """Group events by step, in the order of first events. Later payload fields replace earlier ones."""
     by_id: dict[str, _StepEvents] = {}
     for event in events:
-        if event.type in _RUN_EVENTS:
+        if event.type in RUN_EVENTS:
             continue
         step = by_id.setdefault(event.step_id, _StepEvents(first_event=event))
         step.payload |= event.payload
@@ -285,7 +215,7 @@ def _steps(events: list[_Event]) -> list[_StepEvents]:
 def _step(step_events: _StepEvents) -> RecordedStep:
     event, tool = step_events.first_event, tool_fields(step_events.payload)
     payload = {**step_events.payload, **tool}
-    kind = StepType.TOOL if tool else _TYPES.get(event.type) or _group_type(payload, event.location)
+    kind = StepType.TOOL if tool else STEP_TYPES.get(event.type) or _group_type(payload, event.location)
     step_input, output = _payloads(kind, payload)
     usage = normalize_usage(as_object(payload.get("token_usage")), f"{event.location}/payload/token_usage")
     answer = model_answer(payload) if kind is StepType.MODEL else None
