@@ -65,6 +65,11 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("sender", "post", "/api/v1/runs", True),
         ("sender", "post", "/api/v1/runs/a/events", True),
         ("sender", "post", "/api/v1/runs/a/finalize", True),
+        ("sender", "post", "/api/v1/krabs/events", True),
+        ("sender", "get", "/api/v1/session-files/codex/s1?file=a.jsonl", True),
+        ("sender", "post", "/api/v1/session-files/codex/s1?file=a.jsonl", True),
+        ("sender", "delete", "/api/v1/session-files/codex/s1", False),
+        ("viewer", "post", "/api/v1/krabs/events", False),
         ("sender", "post", "/api/v1/runs/import", False),
         ("sender", "get", "/api/v1/runs", False),
         ("debugger", "post", "/v1/traces", True),
@@ -91,6 +96,16 @@ def test_keys_of_langfuse_and_langsmith_are_tokens() -> None:
     wrong = b64encode(b"pk-anything:sk-wrong").decode()
     for headers in ({"Authorization": f"Basic {wrong}"}, {"Authorization": "Basic ?"}, {"x-api-key": "wrong"}):
         assert Client().post("/v1/metrics", b"", content_type="application/json", headers=headers).status_code == 401
+
+
+@pytest.mark.usefixtures("reachable")
+def test_address_of_krabs_contains_the_token() -> None:
+    pair = b64encode(f"krabs:{tokens.create(name='agents', role='sender')}".encode()).decode()
+    sent = [
+        Client().post("/api/v1/krabs/events", b"[]", content_type="application/json", headers=headers).status_code
+        for headers in ({"Authorization": f"Basic {pair}"}, {})
+    ]
+    assert sent == [200, 401]
 
 
 @pytest.mark.usefixtures("reachable")

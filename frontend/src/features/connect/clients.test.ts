@@ -7,7 +7,12 @@ const linesOf = (id: string, token: string | null) =>
     .join("\n") ?? "";
 
 test("every client is pointed at this server", () => {
-  for (const client of CLIENTS) expect(linesOf(client.id, "fp_secret")).toContain("http://host:8700");
+  for (const client of CLIENTS)
+    expect(linesOf(client.id, "fp_secret")).toMatch(/http:\/\/(krabs:fp_secret@)?host:8700/);
+});
+
+test("every client sends the token", () => {
+  for (const client of CLIENTS) expect(linesOf(client.id, "fp_secret")).toContain("fp_secret");
 });
 
 test("tokens are left out where the server needs none", () => {

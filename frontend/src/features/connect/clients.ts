@@ -80,6 +80,10 @@ export const CLIENTS: readonly Client[] = [
     id: "krabs",
     name: "Krabs",
     note: "Telemetry events over HTTP, in the agent's config.",
-    lines: ({ url }) => ["telemetry.enabled = true", `telemetry.http_endpoint = "${url}/api/v1/krabs/events"`],
+    // It sets no headers: a token in the address is sent as Basic authorization.
+    lines: ({ url, token }) => [
+      "telemetry.enabled = true",
+      `telemetry.http_endpoint = "${token === null ? url : url.replace("://", `://krabs:${token}@`)}/api/v1/krabs/events"`,
+    ],
   },
 ];
