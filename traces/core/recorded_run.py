@@ -24,6 +24,7 @@ message in an output and the same message in a later input have the same digest.
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import StepHeader, step_view
@@ -35,6 +36,9 @@ from traces.core.vocabulary import (
     RunSource,
     RunStatus,
 )
+
+# Key of a run's metadata: what of its recording could not be read.
+PROBLEM: Final = "recording_problem"
 
 
 @step_view

@@ -135,6 +135,7 @@ IMPORTERS: Final = (
         sniff=detection.sniff_events,
         parse_together=forkpoint_events.parse,
         keys=forkpoint_events.keys,
+        parse_arrivals=forkpoint_events.parse_arrivals,
     ),
     Importer(
         name="kurral",

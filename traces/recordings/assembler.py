@@ -2,33 +2,26 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, NamedTuple
-from uuid import UUID
+from typing import Final
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import Q, QuerySet, Sum
 
 from traces.core.gc_pause import without_pauses
-from traces.core.json_types import JSONObject
-from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import RunSource, RunStatus
+from traces.core.recorded_run import PROBLEM
 from traces.errors import ProblemError
-from traces.importers.assembly import SegmentContent, assemble
-from traces.importers.registry import get_importer
-from traces.ingest.redaction import with_note
-from traces.ingest.seal_times import Patience, next_refresh, seal_time
-from traces.judgements import late_judgements
+from traces.ingest.seal_times import next_refresh
 from traces.models import Recording, Run, Segment
-from traces.recordings.segment_redaction import marker_kinds
+from traces.recordings import salvage
+from traces.recordings.jobs import Job, seal_time_of
+from traces.recordings.segment_reading import assemble_job, read_segments, stand_in
 from traces.redaction_policies.services import RedactionByApp
 from traces.runs import growing_runs, services
-from traces.runs.growing_runs import RunState, WriteResult
+from traces.runs.growing_runs import PreparedStates, RunState
 from traces.storage import bulk
-from traces.storage.compression import decompress
 
 logger = structlog.get_logger("traces.recordings")
 # A batch is one transaction, because a commit costs more than a small run; a large one would keep writers waiting.
@@ -37,7 +30,6 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 # After that, another worker takes over the recordings of one that died.
 _LEASE: Final = timedelta(seconds=120)
 _RETRY: Final = timedelta(seconds=1)
-_LONGEST_PROBLEM: Final = 2_000
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
 _RESULT_COLUMNS: Final = (
     "run",
@@ -51,51 +43,6 @@ _RESULT_COLUMNS: Final = (
 )
 
 
-class _SegmentRow(NamedTuple):
-    """A stored segment."""
-
-    id: int
-    format: str
-    file: str
-    checks: str
-    data: bytes
-
-
-# Compared by identity: comparing two jobs would compare their runs.
-@dataclass(kw_only=True, slots=True, eq=False)
-class _Job:
-    """One recording in a batch, and what became of it."""
-
-    recording: Recording
-    time: datetime
-    run: RecordedRun | None = None
-    branches: Sequence[RecordedRun] = ()
-    # Versions of the detectors that looked at all of its records.
-    checks: frozenset[str] = frozenset()
-    result: WriteResult | None = None
-    problem: str = ""
-    kinds: Sequence[str] = ()
-    cost: timedelta = timedelta()
-
-    @property
-    def is_due_to_seal(self) -> bool:
-        return _seal_time(self.recording) <= self.time
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the run is written in full: no more steps are expected."""
-        return self.is_due_to_seal or self.recording.has_ended or self.recording.is_final
-
-    @property
-    def needs_assembly(self) -> bool:
-        recording = self.recording
-        return recording.version != recording.assembled_version or (self.is_complete and not recording.is_complete)
-
-    @property
-    def run_id(self) -> UUID | None:
-        return self.result.run_id if self.result else self.recording.run_id
-
-
 def work() -> bool:
     """Assemble and seal a batch of the recordings that are due; return whether there were any."""
     # Until the runs are released: a collection would look at all of their parts and find no garbage.
@@ -103,16 +50,18 @@ def work() -> bool:
         return _assemble_batch(_claim())
 
 
-def _assemble_batch(jobs: Sequence[_Job]) -> bool:
+def _assemble_batch(jobs: Sequence[Job]) -> bool:
     """Assemble, store and seal leased recordings; return whether there were any."""
     if not jobs:
         return False
     try:
         pending = [job for job in jobs if job.needs_assembly]
-        segments = _segments([job.recording.id for job in pending])
+        segments = read_segments([job.recording.id for job in pending])
+        for job in jobs:
+            job.problem = "" if job.needs_assembly else job.recording.problem
         for job in pending:
             # Released one by one: the records of a long run take much memory.
-            _assemble(job, segments.pop(job.recording.id, []))
+            assemble_job(job, segments.pop(job.recording.id, []))
         _store(jobs)
     except BaseException:
         _release(jobs)
@@ -136,11 +85,7 @@ def pause_s(longest: float) -> float:
     return longest if due_at is None else min(longest, max(0.02, (due_at - datetime.now(UTC)).total_seconds()))
 
 
-def patience() -> Patience:
-    return Patience(quiet=timedelta(seconds=settings.QUIET_S), idle=timedelta(seconds=settings.IDLE_S))
-
-
-def _claim() -> list[_Job]:
+def _claim() -> list[Job]:
     """Lease the recordings that are due, oldest first, up to the size of a batch."""
     # Arrivals wake the assembler before they are due, and this takes no lock.
     if not is_busy():
@@ -151,7 +96,7 @@ def _claim() -> list[_Job]:
         due = _open_work().select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
         recordings = _first_batch(list(due.order_by("due_at")[:_BATCH]))
         Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + _LEASE)
-    return [_Job(recording=recording, time=now) for recording in recordings]
+    return [Job(recording=recording, time=now) for recording in recordings]
 
 
 def _open_work() -> QuerySet[Recording]:
@@ -176,69 +121,7 @@ def _first_batch(recordings: Sequence[Recording]) -> list[Recording]:
     return batch
 
 
-def _seal_time(recording: Recording) -> datetime:
-    return seal_time(recording.arrived_at, patience(), has_ended=recording.has_ended, is_final=recording.is_final)
-
-
-def _assemble(job: _Job, rows: Sequence[_SegmentRow]) -> None:
-    start = time.thread_time()
-    recording = job.recording
-    try:
-        segments = _contents(rows)
-        assembly = assemble(recording.external_id, segments)
-    except Exception as error:  # noqa: BLE001  # one unreadable recording must not stop the others
-        logger.error("assembly_failed", recording=str(recording.id), exc_info=error)
-        job.problem = f"its records could not be read ({type(error).__name__})"
-        return
-    job.checks = frozenset.intersection(*(frozenset(row.checks.split()) for row in rows)) if rows else frozenset()
-    # Records that detectors looked at without leaving a marker have none.
-    job.kinds = [] if job.checks else sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
-    job.problem = "; ".join(map(str, assembly.problems))[:_LONGEST_PROBLEM]
-    if assembly.has_ended is not None:
-        recording.has_ended = assembly.has_ended
-    if assembly.run is not None and assembly.run.steps:
-        job.run = _as_recorded(assembly.run, job)
-    elif assembly.run is not None and late_judgements.add_to_stored(assembly.run) is None:
-        job.problem = "; ".join(filter(None, [job.problem, "its steps have not arrived"]))
-    if job.is_due_to_seal:
-        job.branches = [_as_recorded(run, job) for run in assembly.branches if run.steps]
-    job.cost = timedelta(seconds=time.thread_time() - start)
-
-
-def _segments(recording_ids: Sequence[UUID]) -> dict[UUID, list[_SegmentRow]]:
-    """Return the compressed segments of recordings in the order of their arrival, read with one query."""
-    segments: dict[UUID, list[_SegmentRow]] = {}
-    rows = Segment.objects.filter(recording__in=recording_ids).order_by("id")
-    for recording_id, *row in rows.values_list("recording", *_SegmentRow._fields):
-        segments.setdefault(recording_id, []).append(_SegmentRow(*row))
-    return segments
-
-
-def _contents(rows: Sequence[_SegmentRow]) -> list[SegmentContent]:
-    """Return the records of segments in the order of their arrival; those of a file joined."""
-    pieces: dict[tuple[str, str, int], list[bytes]] = {}
-    for row in rows:
-        key = (row.format, row.file, 0 if row.file else row.id)
-        pieces.setdefault(key, []).append(decompress(row.data))
-    return [
-        SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
-    ]
-
-
-def _as_recorded(run: RecordedRun, job: _Job) -> RecordedRun:
-    """Apply what is known of the recording: its project, its source, and whether its end arrived."""
-    changes: dict[str, Any] = {"source": RunSource.LIVE}
-    if job.recording.project:
-        changes["app"] = job.recording.project
-    if job.kinds:
-        note: JSONObject = {"status": "redacted", "kinds": [*job.kinds]}
-        changes["metadata"] = with_note(run.metadata, note)
-    if not job.recording.has_ended and not job.recording.is_final and get_importer(run.format).has_ends:
-        changes["status"] = RunStatus.PARTIAL
-    return replace(run, **changes)
-
-
-def _store(jobs: Sequence[_Job]) -> None:
+def _store(jobs: Sequence[Job]) -> None:
     """Write the assembled runs and the results of all jobs; one that cannot be written does not stop the others.
 
     Raises `OperationalError` and `InterfaceError`: a database that is away concerns all of them.
@@ -255,35 +138,37 @@ def _store(jobs: Sequence[_Job]) -> None:
                 _store([job])
 
 
-def _postpone(job: _Job, error: Exception) -> None:
+def _postpone(job: Job, error: Exception) -> None:
     """Leave a recording that cannot be written to the next attempt."""
     if isinstance(error, IntegrityError):
         # Another writer stored a run with its identity meanwhile.
         _release([job])
         return
     logger.error("recording_failed", recording=str(job.recording.id), exc_info=error)
-    job.run, job.branches = None, ()
-    job.problem = f"its run could not be stored ({type(error).__name__})"
-    _write([job])
+    job.note_problems([f"its run could not be stored ({type(error).__name__})"])
+    job.run, job.branches = stand_in(job, job.run.format if job.run else ""), ()
+    try:
+        _write([job])
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as next_error:  # noqa: BLE001  # its recording remains, with the problem
+        logger.error("recording_failed", recording=str(job.recording.id), exc_info=next_error)
+        job.run = None
+        _write([job])
 
 
-def _write(jobs: Sequence[_Job]) -> None:
-    runs = [(job, job.run) for job in jobs if job.run is not None]
+def _write(jobs: Sequence[Job]) -> None:
     start = time.thread_time()
     # Outside the transaction, which keeps other writers waiting.
-    prepared_states = growing_runs.prepare_states(
-        [
-            RunState(recording=run, run_id=job.recording.run_id, is_complete=job.is_complete, checks=job.checks)
-            for job, run in runs
-        ]
-    )
+    prepared_states = _prepare(jobs)
+    runs = [job for job in jobs if job.run is not None]
     with transaction.atomic():
         outcomes = growing_runs.write(prepared_states)
         cost = timedelta(seconds=time.thread_time() - start) / max(1, len(runs))
-        for (job, _), outcome in zip(runs, outcomes, strict=True):
+        for job, outcome in zip(runs, outcomes, strict=True):
             job.cost += cost
             if isinstance(outcome, ProblemError):
-                job.problem = f"{outcome.detail} {outcome.where}".strip()[:_LONGEST_PROBLEM]
+                job.note_problems([f"{outcome.detail} {outcome.where}".strip()])
             else:
                 job.result = outcome
         for job in jobs:
@@ -291,22 +176,55 @@ def _write(jobs: Sequence[_Job]) -> None:
         _finish(jobs)
 
 
-def _release(jobs: Sequence[_Job]) -> None:
+def _prepare(jobs: Sequence[Job]) -> PreparedStates:
+    """Prepare the runs of jobs; of one that cannot be stored, what can be."""
+    prepared_states = growing_runs.prepare_states(_states(jobs))
+    runs = [job for job in jobs if job.run is not None]
+    failures = [
+        (runs[index], item) for index, item in prepared_states.outcomes.items() if isinstance(item, ProblemError)
+    ]
+    for job, problem in failures:
+        _mend(job, problem)
+    return growing_runs.prepare_states(_states(jobs)) if failures else prepared_states
+
+
+def _states(jobs: Sequence[Job]) -> list[RunState]:
+    return [
+        RunState(recording=job.run, run_id=job.recording.run_id, is_complete=job.is_complete, checks=job.checks)
+        for job in jobs
+        if job.run is not None
+    ]
+
+
+def _mend(job: Job, problem: ProblemError) -> None:
+    """Leave out of a run what cannot be stored."""
+    if job.run is None:
+        return
+    try:
+        run, problems = salvage.repair(job.run, problem, RedactionByApp()[job.run.app])
+    except ProblemError as last_problem:
+        job.note_problems([f"{last_problem.detail} {last_problem.where}".strip()])
+        job.run = stand_in(job, job.run.format)
+    else:
+        job.note_problems(problems)
+        job.run = replace(run, metadata={**run.metadata, PROBLEM: job.problem})
+
+
+def _release(jobs: Sequence[Job]) -> None:
     """Leave recordings that could not be stored to the next attempt, a second later."""
     later = datetime.now(UTC) + _RETRY
     Recording.objects.filter(id__in=[job.recording.id for job in jobs]).update(leased_until=later)
 
 
-def _store_branches(job: _Job) -> None:
+def _store_branches(job: Job) -> None:
     """Store the further runs of a recording that is being sealed."""
     if not job.branches:
         return
     problems = [outcome for outcome in services.record_all(job.branches) if isinstance(outcome, ProblemError)]
-    if problems and not job.problem:
-        job.problem = problems[0].detail[:_LONGEST_PROBLEM]
+    job.note_problems(problem.detail for problem in problems)
 
 
-def _finish(jobs: Sequence[_Job]) -> None:
+def _finish(jobs: Sequence[Job]) -> None:
     """Seal the runs that nothing was added to meanwhile, note the results, and release the leases."""
     now = datetime.now(UTC)
     recordings = Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
@@ -316,7 +234,10 @@ def _finish(jobs: Sequence[_Job]) -> None:
         if job not in current and job.recording.id in arrival_states:
             job.recording.has_ended = arrival_states[job.recording.id][1]
     ends = [job for job in jobs if job in current and job.is_due_to_seal]
-    growing_runs.seal(job.run_id for job in ends if job.run_id is not None)
+    growing_runs.seal(job.run_id for job in ends if job.run_id is not None and job.is_written)
+    for job in ends:
+        if job.run_id is not None and not job.is_written:
+            growing_runs.abandon(job.run_id, job.problem)
     rows = [_result(job, now, is_current=job in current, is_sealed=job in ends) for job in jobs]
     bulk.update(Recording, _RESULT_COLUMNS, rows)
     _delete_denied_segments(ends)
@@ -325,7 +246,7 @@ def _finish(jobs: Sequence[_Job]) -> None:
             logger.warning("recording_incomplete", recording=str(job.recording.id), problem=job.problem)
 
 
-def _delete_denied_segments(jobs: Sequence[_Job]) -> None:
+def _delete_denied_segments(jobs: Sequence[Job]) -> None:
     """Delete the segments of sealed runs whose app denies fields: only the run is stored without them."""
     recordings = {job.run_id: job.recording.id for job in jobs if job.run_id is not None}
     redactions = RedactionByApp()
@@ -338,12 +259,12 @@ def _delete_denied_segments(jobs: Sequence[_Job]) -> None:
         Segment.objects.filter(recording__in=denied).delete()
 
 
-def _result(job: _Job, now: datetime, *, is_current: bool, is_sealed: bool) -> tuple[object, ...]:
+def _result(job: Job, now: datetime, *, is_current: bool, is_sealed: bool) -> tuple[object, ...]:
     recording = job.recording
     refresh_at = next_refresh(now, job.cost) if job.needs_assembly else recording.refresh_at
     due_at: datetime | None = max(now, refresh_at or now)
     if is_current:
-        due_at = None if is_sealed else _seal_time(recording)
-    is_complete = job.is_complete and job.run_id is not None
+        due_at = None if is_sealed else seal_time_of(recording)
+    is_complete = job.is_complete and job.run_id is not None and job.is_written
     columns = (job.run_id, recording.has_ended, recording.version, is_complete, refresh_at, due_at, None, job.problem)
     return (*columns, recording.id)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from traces import notify
 from traces.core.gc_pause import without_pauses
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import PROBLEM, RecordedRun
 from traces.core.vocabulary import RunStatus
 from traces.errors import ProblemError
 from traces.ingest.prepare import PreparedProvenance, PreparedRun, prepare
@@ -108,6 +108,17 @@ def seal(run_ids: Iterable[UUID]) -> None:
         services.seal_recorded(ids)
         for run_id in ids:
             notify.touch(f"run.{run_id}")
+
+
+def abandon(run_id: UUID, problem: str) -> None:
+    """Seal an open run whose last state could not be written, as far as it is written; `problem` is shown with it."""
+    with transaction.atomic():
+        run = Run.objects.select_for_update().filter(id=run_id, sealed_at__isnull=True).first()
+        if run is None:
+            return
+        run.status, run.metadata = RunStatus.RUNNING, {**run.metadata, PROBLEM: problem}
+        run.save(update_fields=["status", "metadata"])
+        services.seal_run(run_id, RunStatus.PARTIAL, ended_at=run.ended_at)
 
 
 def _try_prepare(state: RunState, redactions: RedactionByApp) -> PreparedRun | ProblemError:

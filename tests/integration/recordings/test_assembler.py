@@ -2,7 +2,9 @@
 
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import OperationalError, connection
@@ -11,13 +13,16 @@ from django.test.utils import CaptureQueriesContext
 from replay.sessions.prepare import source_refusal
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
 from tests.support.assembler_time import let_pass
+from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Outcome, RunStatus
+from traces.importers.assembly import Assembly, SegmentContent, assemble
+from traces.importers.formats.tracing import event_lines, forkpoint_events
 from traces.imports import import_files
 from traces.ingest.prepare import PreparedRun, prepare
 from traces.models import Judgement, Recording, Run, Segment, Step
 from traces.reading.progress import NamedFile
-from traces.recordings import arrivals
+from traces.recordings import arrivals, segment_reading
 from traces.recordings.arrivals import NewSegment
 from traces.redaction.redactor import Redaction
 from traces.runs import growing_runs
@@ -191,14 +196,99 @@ def test_project_of_the_client_is_the_app() -> None:
     assert _run().app == "shop"
 
 
-def test_contradiction_is_reported_and_stops_no_other_recording() -> None:
+def test_first_of_two_contradicting_events_counts_and_the_other_is_named() -> None:
     _send(beginning(RUN))
-    _send([event(RUN, 1, "model_called", "ask", model_id="m2", request={"messages": []})])
-    other = NewSegment(external_id="run-2", format="forkpoint", data=lines(beginning("run-2")))
-    arrivals.accept([other])
+    _send([event(RUN, 1, "tool_called", "look", tool_name="look")])
     let_pass(1)
-    assert [run.external_id for run in Run.objects.all()] == ["run-2"]
-    assert "two different events with number 1" in Recording.objects.get(external_id=RUN).problem
+    assert (_run().step_count, _run().steps.get().model) == (1, "m1")
+    problem = Recording.objects.get().problem
+    assert "two different events with number 1: model_called of step “ask” and tool_called of step “look”" in problem
+    assert _run().metadata["recording_problem"] == problem
+
+
+def test_problem_of_a_run_stays_when_it_is_sealed() -> None:
+    _send([*beginning(RUN), event(RUN, 2, "tool_result", "lost", result=1), *ending(RUN)], has_ended=True)
+    let_pass(1)
+    let_pass(10)
+    assert (_run().status, _run().sealed_at is None, _run().step_count) == (RunStatus.COMPLETED, False, 3)
+    assert "tool_result of step lost, has no tool_called before it" in _run().metadata["recording_problem"]
+    assert Recording.objects.get().problem == _run().metadata["recording_problem"]
+
+
+def test_run_without_steps_shows_its_output() -> None:
+    _send([beginning(RUN)[0], event(RUN, 1, "run_completed", output="Nothing to do.")], has_ended=True)
+    let_pass(10)
+    assert (_run().name, _run().status, _summaries(_run())) == ("order status", RunStatus.COMPLETED, ["Nothing to do."])
+    _send(answer(RUN), has_ended=True)
+    let_pass(10)
+    assert _run().revision == 2
+
+
+def test_recording_of_which_nothing_is_readable_is_shown_at_its_end() -> None:
+    arrivals.accept([NewSegment(external_id=RUN, format="otlp", data=b"{}", has_ended=True)])
+    let_pass(1)
+    assert not Run.objects.exists()
+    let_pass(10)
+    assert (_run().status, _run().sealed_at is None, _run().app) == (RunStatus.PARTIAL, False, "otlp")
+    assert _run().steps.get().error == _run().metadata["recording_problem"] != ""
+
+
+def test_segment_that_cannot_be_read_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = event_lines.read_event
+
+    def fail_for_one(record: JSONObject, location: str) -> event_lines.Event:
+        if record["step_id"] == "bad":
+            raise ValueError("unforeseen")
+        return read(record, location)
+
+    monkeypatch.setattr(forkpoint_events, "read_event", fail_for_one)
+    _send(beginning(RUN))
+    for number in range(5, 40):
+        _send([event(RUN, number, "final_output", "bad" if number % 7 == 0 else f"s{number}", output="x")])
+    _send([event(RUN, 50, "run_completed")], has_ended=True)
+    let_pass(10)
+    assert (_run().status, _run().step_count) == (RunStatus.PARTIAL, 1 + 35 - 5)
+    assert "its records could not be read (ValueError)" in _run().metadata["recording_problem"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "detail"),
+    [
+        ({"retries": 10**6}, "retries is out of range"),
+        ({"name": "\ud800"}, "lone surrogate"),
+        ({"output": {"x": float("nan")}}, "in its output"),
+        ({"key": "out"}, "two steps have the key"),
+    ],
+)
+def test_step_that_cannot_be_stored_hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any], detail: str
+) -> None:
+    def damage(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
+        assembly = assemble(external_id, segments)
+        assert assembly.run is not None
+        first, *others = assembly.run.steps
+        return replace(assembly, run=replace(assembly.run, steps=(replace(first, **changes), *others)))
+
+    monkeypatch.setattr(segment_reading, "assemble", damage)
+    _send([*beginning(RUN), *answer(RUN), *ending(RUN)], has_ended=True)
+    let_pass(10)
+    assert [step.type for step in _run().steps.order_by("sequence_no")] == ["model", "output"]
+    assert (_run().status, _run().sealed_at is None) == (RunStatus.COMPLETED, False)
+    assert detail in _run().metadata["recording_problem"]
+
+
+def test_shown_run_whose_end_cannot_be_stored_is_sealed_as_partial(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(run: RecordedRun, redaction: Redaction) -> PreparedRun:
+        raise ValueError("unforeseen")
+
+    _send(beginning(RUN))
+    let_pass(1)
+    monkeypatch.setattr(growing_runs, "prepare", fail)
+    _send([*answer(RUN), *ending(RUN)], has_ended=True)
+    let_pass(10)
+    assert (_run().status, _run().sealed_at is None, _run().step_count) == (RunStatus.PARTIAL, False, 1)
+    assert _run().metadata["recording_problem"] == "its run could not be stored (ValueError)"
+    assert source_refusal(_run()) is None
 
 
 def test_judgements_of_a_complete_run_are_stored_once() -> None:

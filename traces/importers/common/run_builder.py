@@ -57,23 +57,29 @@ class RunFacts:
 
 
 def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str = "") -> RecordedRun:
-    """Build the run of these causally ordered steps. Raises `BadFile` for no steps or too many."""
+    """Build the run of these causally ordered steps. Raises `BadFile` for no steps or too many.
+
+    A step whose parent is missing, or whose parents form a cycle, becomes a root; its attributes name the parent.
+    """
     if not steps:
         raise BadFile("this recording has no steps", location)
     if len(steps) > MOST_STEPS:
         raise BadFile(f"the run has more than {MOST_STEPS} steps", location)
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
+    start = facts.started_at or min(starts, default=None)
+    end = facts.ended_at or max(ends, default=None)
     return RecordedRun(
         external_id=_short_key(facts.external_id),
         name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or facts.external_id),
         app=_line(facts.app, _NAME_LENGTH) or facts.format,
         format=facts.format,
-        steps=_drop_missing_links(tuple(_fit_step(step) for step in steps)),
+        steps=_drop_missing_links(tuple(_fit_step(step) for step in _mend_parents(steps))),
         environment=_line(facts.environment, 60),
         status=_status(facts, steps),
-        started_at=facts.started_at or min(starts, default=None),
-        ended_at=facts.ended_at or max(ends, default=None),
+        started_at=start,
+        # The clocks of two machines disagree.
+        ended_at=None if start and end and end < start else end,
         tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := _line(tag_value, 100)))),
         metadata=as_object(
             storable({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
@@ -96,11 +102,14 @@ def is_empty(run: RecordedRun) -> bool:
     )
 
 
-def sort_causally(steps: Sequence[RecordedStep], *, location: str = "") -> list[RecordedStep]:
-    """Sort by start time, parents before children; a missing parent becomes an attribute."""
+def sort_causally(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Sort by start time, parents before children; a parent that is missing or in a cycle becomes an attribute."""
     by_key = {step.key: step for step in steps}
     steps = [_adopt_orphan(step, by_key) for step in by_key.values()]
-    depths = _depths({step.key: step.parent for step in steps}, location)
+    depths = _depths({step.key: step.parent for step in steps})
+    if depths is None:
+        steps = _cut_cycles(steps)
+        depths = _depths({step.key: step.parent for step in steps}) or {}
     starts: dict[str, datetime] = {}
     for step in sorted(steps, key=lambda step: depths[step.key]):
         parent_start = starts[step.parent] if step.parent else _START
@@ -242,20 +251,56 @@ def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
     return RunStatus.COMPLETED if facts.has_ended else RunStatus.PARTIAL
 
 
+def _mend_parents(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
+    """Make steps without a valid parent roots; steps with every parent before its children stay as they are."""
+    keys: set[str] = set()
+    for step in steps:
+        if step.parent is not None and step.parent not in keys:
+            by_key = {step.key: step for step in steps}
+            return _cut_cycles([_adopt_orphan(step, by_key) for step in steps])
+        keys.add(step.key)
+    return steps
+
+
+def _cut_cycles(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Make the first step of each cycle of parents a root."""
+    by_key = {step.key: step for step in steps}
+    finished_keys: set[str] = set()
+    roots: set[str] = set()
+    for key in by_key:
+        path: dict[str, None] = {}
+        current: str | None = key
+        while current is not None and current not in finished_keys and current not in path:
+            path[current] = None
+            current = by_key[current].parent
+        if current in path:
+            chain = list(path)
+            cycle = chain[chain.index(str(current)) :]
+            roots.add(min(cycle, key=lambda key: (by_key[key].started_at or _START, key)))
+        finished_keys.update(path)
+    return [
+        replace(step, parent=None, attributes={**step.attributes, "cyclic_parent": step.parent})
+        if step.key in roots
+        else step
+        for step in steps
+    ]
+
+
 def _adopt_orphan(step: RecordedStep, by_key: dict[str, RecordedStep]) -> RecordedStep:
     if step.parent is None or step.parent in by_key:
         return step
     return replace(step, parent=None, attributes={**step.attributes, "missing_parent": step.parent})
 
 
-def _depths(parents: dict[str, str | None], location: str) -> dict[str, int]:
+def _depths(parents: dict[str, str | None]) -> dict[str, int] | None:
+    """Return how many ancestors each step has; None if parents form a cycle."""
     depths: dict[str, int] = {}
     for key in parents:
         path: list[str] = []
         current: str | None = key
         while current is not None and current not in depths:
             if current in path[-1:] or len(path) > len(parents):
-                raise BadFile(f"the parents of step “{current}” form a cycle", location)
+                return None
             path.append(current)
             current = parents[current]
         base = depths[current] if current is not None else -1

@@ -76,7 +76,7 @@ class Trace:
 
 
 def build_trace(trace: Trace) -> RecordedRun:
-    """Build the run of a trace. Raises `BadFile` if the parents of its spans form a cycle."""
+    """Build the run of a trace."""
     spans = [*trace.spans.values()]
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.

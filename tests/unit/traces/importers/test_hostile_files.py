@@ -276,13 +276,16 @@ def test_invalid_time_error_has_location(value: JSONValue) -> None:
     assert refusal.value.where == "/spans/3/started_at"
 
 
-def test_parent_cycle_is_refused() -> None:
+@pytest.mark.parametrize("pairs", [("aa",), ("ab", "bc", "ca", "da"), ("ab", "ba", "cd", "dc")])
+def test_cycles_of_parents_are_cut_with_a_note(pairs: tuple[str, ...]) -> None:
     spans: list[JSONValue] = [
-        {"span_id": a, "parent_span_id": b, "trace_id": "t", "span_type": "tool", "name": a}
-        for a, b in ("ab", "bc", "ca")
+        {"span_id": a, "parent_span_id": b, "trace_id": "t", "span_type": "tool", "name": a} for a, b in pairs
     ]
-    with pytest.raises(BadFile, match="cycle"):
-        count_runs(registry.get_importer("prela"), orjson.dumps(spans))
+    source = Source(name="spans.json", data=orjson.dumps(spans))
+    (run,) = registry.get_importer("prela").runs([source])
+    notes = [step for step in run.steps if "cyclic_parent" in step.attributes]
+    assert len(run.steps) == len(pairs)
+    assert notes == [step for step in run.steps if step.parent is None]
 
 
 def test_deep_parent_chain_is_read() -> None:

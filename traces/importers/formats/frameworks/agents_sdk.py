@@ -101,7 +101,7 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     location = f"trace {trace_id}"
-    steps = sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()], location=location)
+    steps = sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()])
     facts = trace.facts
     workflow = as_text(facts.get("workflow_name"))
     return build_run(

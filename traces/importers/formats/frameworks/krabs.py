@@ -123,7 +123,7 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
         _end_step(session, event)
     all_steps = [*session.agents, *session.turns, *session.tools]
     last_time = max(event.time for event in events)
-    steps = sort_causally([_step(step, last_time) for step in all_steps], location=f"session {session_id}")
+    steps = sort_causally([_step(step, last_time) for step in all_steps])
     answer = next((agent.end for agent in reversed(session.agents) if agent.end), None)
     return build_run(
         RunFacts(

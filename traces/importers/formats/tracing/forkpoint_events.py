@@ -3,8 +3,8 @@
 A step has two events (`model_called` and `model_result`, `tool_called` and `tool_result`, `step_started` and
 `step_finished`) or one (`retrieval_executed`, `prompt_rendered`, the decisions, `final_output`). Its position is that
 of its first event. Identical events count once. A step without an end event was cut off. Events after the end of a
-run, and results without their calls, are contradictions: such a run is refused. Results without calls are accepted
-only if events are known to be lost.
+run, and results without their calls, are contradictions: such a file is refused, unless events are known to be lost.
+Of events that arrived over the network, and were acknowledged, nothing is left out: see `parse_arrivals`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -91,18 +91,35 @@ class _StepEvents:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of several files; a contradictory run becomes a problem instead."""
+    by_run, homes = _events_by_run(sources)
+    lossy = any(source.problems for source in sources)
+    for run_id, events in by_run.items():
+        try:
+            yield _run(_sort_events(events), None, lossy=lossy)
+        except BadFile as problem:
+            homes[run_id].problems.append(problem)
+
+
+def parse_arrivals(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of events that were acknowledged; contradictions become problems beside the run.
+
+    Of two different events with one number, the first counts. A step that cannot be read keeps its payload as it came.
+    """
+    by_run, homes = _events_by_run(sources)
+    for run_id, events in by_run.items():
+        problems = homes[run_id].problems
+        yield _run(_sort_events(events, problems), problems, lossy=any(source.problems for source in sources))
+
+
+def _events_by_run(sources: Sequence[Source]) -> tuple[dict[str, list[Event]], dict[str, Source]]:
+    """Return the events of each run, and the source of its first one."""
     by_run: dict[str, list[Event]] = {}
     homes: dict[str, Source] = {}
     for source in sources:
         for event in _read_events(source):
             by_run.setdefault(event.run_id, []).append(event)
             homes.setdefault(event.run_id, source)
-    lossy = any(source.problems for source in sources)
-    for run_id, events in by_run.items():
-        try:
-            yield _run(_sort_events(events), lossy=lossy)
-        except BadFile as problem:
-            homes[run_id].problems.append(problem)
+    return by_run, homes
 
 
 def keys(source: Source) -> set[str]:
@@ -118,32 +135,39 @@ def _read_events(source: Source) -> Iterator[Event]:
             source.problems.append(problem)
 
 
-def _sort_events(events: Iterable[Event]) -> list[Event]:
-    """Sort by number and drop repeated events. Raises `BadFile` for different events with the same number."""
+def _report(problem: BadFile, problems: list[BadFile] | None) -> None:
+    """Note a problem; raise it if there is no list of problems."""
+    if problems is None:
+        raise problem
+    problems.append(problem)
+
+
+def _sort_events(events: Iterable[Event], problems: list[BadFile] | None = None) -> list[Event]:
+    """Sort by number and drop repeated events. Different events with the same number are a problem."""
     by_number: dict[int, Event] = {}
     for event in events:
         first_event = by_number.setdefault(event.number, event)
         if first_event.raw != event.raw:
-            raise BadFile(f"run {event.run_id} has two different events with number {event.number}", event.location)
+            detail = f"run {event.run_id} has two different events with number {event.number}"
+            _report(BadFile(f"{detail}: {first_event.title} and {event.title}", event.location), problems)
     return [by_number[number] for number in sorted(by_number)]
 
 
-def _check_order(events: list[Event], *, lossy: bool) -> None:
-    """Refuse events after the end of the run and, unless events were lost, results without their calls."""
+def _check_order(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) -> None:
+    """Report events after the end of the run and, unless events were lost, results without their calls."""
     started_steps: set[str] = set()
     run_end: Event | None = None
     for event in events:
         if run_end is not None:
-            raise BadFile(f"event {event.number}, {event.type}, comes after {run_end.type} of its run", event.location)
+            detail = f"event {event.number}, {event.type}, comes after {run_end.type} of its run"
+            _report(BadFile(detail, event.location), problems)
         call_type = _ENDINGS.get(event.type)
         if call_type and event.step_id not in started_steps and not lossy:
-            raise BadFile(
-                f"event {event.number}, {event.type} of step {event.step_id}, has no {call_type} before it",
-                event.location,
-            )
+            detail = f"event {event.number}, {event.type} of step {event.step_id}, has no {call_type} before it"
+            _report(BadFile(detail, event.location), problems)
         if event.type in _BEGINNINGS:
             started_steps.add(event.step_id)
-        run_end = event if event.type in RUN_ENDS else None
+        run_end = event if event.type in RUN_ENDS else run_end
 
 
 def _redaction(events: Iterable[Event], run_status: JSONValue) -> str:
@@ -157,7 +181,8 @@ def _redaction(events: Iterable[Event], run_status: JSONValue) -> str:
     return next((status for status in reversed(_REDACTION[1:]) if status in statuses), "")
 
 
-def _run(events: list[Event], *, lossy: bool) -> RecordedRun:
+def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) -> RecordedRun:
+    """Build a run; without a list of `problems`, raise the first one."""
     starts = [event for event in events if event.type == "run_started"]
     end_event = next((event for event in reversed(events) if event.type in RUN_ENDS), None)
     # The server may have opened the run for a client that then describes it itself.
@@ -167,7 +192,7 @@ def _run(events: list[Event], *, lossy: bool) -> RecordedRun:
     input_value = next(inputs, start.get("input"))
     inferred_keys = find_inferred(event.raw for event in events)
     # The end of a run of the gateway does not say what the SDK lost.
-    _check_order(events, lossy=lossy or bool(end.get("dropped_events") or inferred_keys))
+    _check_order(events, problems, lossy=lossy or bool(end.get("dropped_events") or inferred_keys))
     facts = RunFacts(
         external_id=events[0].run_id,
         app=as_text(start.get("app_id")),
@@ -185,7 +210,9 @@ def _run(events: list[Event], *, lossy: bool) -> RecordedRun:
         started_at=next((event.at for event in starts if event.at), None if starts else events[0].at),
         ended_at=end_event.at if end_event else events[-1].at,
     )
-    steps = replace_inferred([_step(step) for step in _steps(events)], inferred_keys)
+    steps = replace_inferred([_build_step(step, problems) for step in _steps(events)], inferred_keys)
+    if not steps and problems is not None:
+        return _run_without_steps(facts, end_event)
     return build_run(facts, steps, location=events[0].location)
 
 
@@ -210,6 +237,39 @@ def _steps(events: list[Event]) -> list[_StepEvents]:
         if event.type not in _BEGINNINGS:
             step.end_event = event
     return list(by_id.values())
+
+
+def _run_without_steps(facts: RunFacts, end_event: Event | None) -> RecordedRun:
+    """Return a run of which no step has arrived. If it has ended, its output is its only step."""
+    if end_event is None:
+        return RecordedRun(external_id=facts.external_id, name=facts.external_id, app=FORMAT, format=FORMAT, steps=())
+    output = RecordedStep(
+        key="output",
+        type=StepType.OUTPUT,
+        name="final output",
+        status=StepStatus.ERROR if facts.failed else StepStatus.OK,
+        output={"text": result} if isinstance(result := end_event.payload.get("output"), str) else result,
+        error=as_text(end_event.payload.get("error")),
+    )
+    return build_run(facts, [output])
+
+
+def _build_step(step_events: _StepEvents, problems: list[BadFile] | None) -> RecordedStep:
+    """Build a step; one that cannot be read has its payload as it came, in its attributes."""
+    try:
+        return _step(step_events)
+    except BadFile as problem:
+        _report(problem, problems)
+        event = step_events.first_event
+        return RecordedStep(
+            key=event.step_id,
+            type=STEP_TYPES.get(event.type, StepType.AGENT),
+            name=as_text(step_events.payload.get("name")) or event.type,
+            parent=event.parent or None,
+            status=_status(step_events),
+            started_at=event.at,
+            attributes={"problem": str(problem), "payload": step_events.payload},
+        )
 
 
 def _step(step_events: _StepEvents) -> RecordedStep:

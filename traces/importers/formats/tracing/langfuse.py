@@ -6,6 +6,7 @@ are read together.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
@@ -22,7 +23,7 @@ from traces.importers.common.run_builder import (
     sort_causally,
 )
 from traces.importers.common.spans import SpanFacts, build_step
-from traces.importers.common.times import Span, parse_span
+from traces.importers.common.times import Span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
@@ -182,6 +183,8 @@ def _event(event: JSONObject, location: str) -> _Event:
         raise BadFile("an observation without an id", f"{location}/body/id")
     if kind in _OBSERVATION_KINDS:
         build_observation({**body, "kind": kind}, frozenset(), location)
+    if kind == "trace":
+        _start_of(body, location)
     if kind == "score" and verb == "delete":
         body = {**body, langfuse_scores.IS_DELETED: True}
     return _Event(
@@ -237,14 +240,12 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             judgements=scores.judgements,
             retractions=scores.retractions,
         ),
-        match_calls(_sort_steps(steps, observations, location=f"trace {trace_id}")),
+        match_calls(_sort_steps(steps, observations)),
         location=f"trace {trace_id}",
     )
 
 
-def _sort_steps(
-    steps: Sequence[RecordedStep], observations: Sequence[JSONObject], *, location: str
-) -> Sequence[RecordedStep]:
+def _sort_steps(steps: Sequence[RecordedStep], observations: Sequence[JSONObject]) -> Sequence[RecordedStep]:
     """Sort in causal order, by the numbers in Forkpoint's exports if present, else by time.
 
     The steps of a replay have times of two runs.
@@ -255,18 +256,16 @@ def _sort_steps(
     }
     order = [numbers.get(step.key) for step in steps]
     if not all(isinstance(number, int) for number in order):
-        return sort_causally(steps, location=location)
+        return sort_causally(steps)
     return [step for _, step in sorted(zip(order, steps, strict=True), key=lambda pair: int(str(pair[0])))]
 
 
 def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedStep:
     starts = [step.started_at for step in steps if step.started_at]
     ends = [end for step in steps if (end := step.ended_at or step.started_at)]
-    trace_times = parse_span(
-        first_member(trace.body, "start_time", "timestamp"), None, f"{trace.location}/body/timestamp"
-    )
+    start = _start_of(trace.body, trace.location)
     times = Span(
-        start=min([*starts, *([trace_times.start] if trace_times.start else [])], default=None),
+        start=min([*starts, *([start] if start else [])], default=None),
         end=max(ends, default=None),
     )
     return build_step(
@@ -279,6 +278,10 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
             output=trace.body.get("output"),
         )
     )
+
+
+def _start_of(body: JSONObject, location: str) -> datetime | None:
+    return parse_time(first_member(body, "start_time", "timestamp"), f"{location}/body/timestamp")
 
 
 def _under_root(step: RecordedStep, trace_id: str) -> RecordedStep:

@@ -201,7 +201,7 @@ def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]
 
 
 def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
-    steps = sort_causally([_step(run, f"run {as_text(run['id'])}") for run in runs], location=f"trace {trace_id}")
+    steps = sort_causally([_step(run, f"run {as_text(run['id'])}") for run in runs])
     by_id = {as_text(run["id"]): run for run in runs}
     root = by_id[steps[0].key]
     metadata = as_object(as_object(root.get("extra")).get("metadata"))
