@@ -1,6 +1,7 @@
 """OTLP over HTTP, in both encodings."""
 
 import gzip
+import json
 from itertools import permutations
 from typing import Any
 
@@ -104,6 +105,40 @@ def test_logs_are_joined_to_their_spans_whichever_arrives_first() -> None:
     run = _record()
     assert len(_steps(run)) == 2
     assert run.steps.get(sequence_no=1).attributes_ref
+
+
+def test_logs_without_a_span_are_rejected() -> None:
+    record = {"traceId": TRACE, "spanId": ROOT, "eventName": "note"}
+    line = {"body": {"stringValue": "started"}}
+    logs = orjson.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": [record, line, line]}]}]})
+    partial = orjson.loads(_post(logs, "v1/logs").content)["partialSuccess"]
+    assert partial["rejectedLogRecords"] == "2"
+    assert "are not part of a run: 2" in partial["errorMessage"]
+    assert Recording.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"attributes": "text"},
+        {"attributes": [7]},
+        {"attributes": [{"key": "n", "value": {"intValue": "9" * 30}}]},
+        {"links": [{"traceId": TRACE, "spanId": "?"}]},
+        {"name": "half \ud83d"},
+        {"attributes": [{"key": "n", "value": {"doubleValue": float("nan")}}]},
+    ],
+)
+def test_unreadable_contents_reject_only_their_span(field: Span) -> None:
+    body = json.dumps(orjson.loads(request(root(), tool())))
+    bad = json.dumps({**model(), **field})
+    response = _post(body.replace(json.dumps(tool()), f"{bad}, {json.dumps(tool())}").encode())
+    assert response.status_code == 200
+    partial = orjson.loads(response.content)["partialSuccess"]
+    assert (partial["rejectedSpans"], partial["errorMessage"].partition(": ")[0]) == (
+        "1",
+        "/resourceSpans/0/scopeSpans/0/spans/1",
+    )
+    assert [name for _, name, _ in _steps(_record())] == ["handle order", "get_order"]
 
 
 def test_metrics_are_accepted_and_not_stored() -> None:

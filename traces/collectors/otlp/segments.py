@@ -40,7 +40,11 @@ def split(body: bytes, signal: Signal) -> Split:
         )
         for trace_id, records in traces.items()
     ]
-    return Split(segments=segments, rejections=len(batch.rejections), reasons=_describe(batch.rejections))
+    return Split(
+        segments=segments,
+        rejections=len(batch.rejections) + batch.unrelated_logs,
+        reasons=_describe(batch.rejections, batch.unrelated_logs),
+    )
 
 
 def _join_lines(records: Iterable[RawSpan]) -> bytes:
@@ -56,7 +60,9 @@ def _join_groups(records: Iterable[RawSpan]) -> bytes:
     return b"".join(protobuf_envelope(*names, [record.record for record in group]) for names, group in groups)
 
 
-def _describe(rejections: Iterable[Rejection]) -> str:
+def _describe(rejections: Iterable[Rejection], unrelated_logs: int) -> str:
     reasons = [f"{rejection.location}: {rejection.reason}" for rejection in rejections]
+    if unrelated_logs:
+        reasons.insert(0, f"log records without a trace and a span are not part of a run: {unrelated_logs}")
     more = f"; and {len(reasons) - _MAX_REASONS} more" if len(reasons) > _MAX_REASONS else ""
     return "; ".join(reasons[:_MAX_REASONS]) + more

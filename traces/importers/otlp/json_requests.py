@@ -1,5 +1,6 @@
 """Reading of export requests in JSON as independent records."""
 
+import json
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,7 +9,7 @@ import msgspec
 from traces.core.json_access import as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import json_value, require_object
+from traces.importers.files.json_reader import json_value, require_list, require_object
 from traces.importers.otlp import wire
 from traces.importers.otlp.raw_spans import (
     FIELDS,
@@ -47,22 +48,65 @@ _decoder: Final = msgspec.json.Decoder(_Request)
 
 def read_json(body: bytes) -> SpanBatch:
     """Read a request of spans or log records. Raises `BadFile` for other JSON."""
-    try:
-        request = _decoder.decode(body)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise BadFile(f"not an OTLP request in JSON: {error}", "byte 0") from error
+    request = _decode(body)
     signal = Signal.LOGS if request.resource_spans is None and request.resource_logs is not None else Signal.TRACES
     batch = SpanBatch(signal=signal)
     names: dict[bytes, tuple[str, str]] = {}
+    readable_scopes: set[bytes] = set()
     for location, resource, scope, record in _records(request, signal):
         try:
             if resource not in names:
                 names[resource] = resource_names(wire.resource_attributes(json_value(resource), location))
+            if scope not in readable_scopes:
+                json_value(scope)
+                readable_scopes.add(scope)
             value = require_object(json_value(record), location)
             batch.add(_span_of(signal, value, resource, scope, record, names[resource]))
         except (BadFile, UnusableRecord) as problem:
             batch.reject(location, str(problem))
     return batch
+
+
+def _decode(body: bytes) -> _Request:
+    try:
+        return _decoder.decode(body)
+    except (msgspec.DecodeError, RecursionError) as error:
+        try:
+            return _tolerant_request(body)
+        except (ValueError, RecursionError, BadFile):
+            raise BadFile(f"not an OTLP request in JSON: {error}", "byte 0") from error
+
+
+def _tolerant_request(body: bytes) -> _Request:
+    """Read a request of which some records cannot be stored: they contain NaN, or half of a character."""
+    request = require_object(json.loads(body), "")
+    spans, logs = (
+        _tolerant_groups(groups, FIELDS[signal]) if (groups := request.get(FIELDS[signal][0])) is not None else None
+        for signal in (Signal.TRACES, Signal.LOGS)
+    )
+    return _Request(resource_spans=spans, resource_logs=logs)
+
+
+def _tolerant_groups(groups: JSONValue, names: tuple[str, str, str]) -> list[_ResourceSpans]:
+    return [
+        _ResourceSpans(
+            resource=_raw(group.get("resource")),
+            scope_spans=[
+                _ScopeSpans(scope=_raw(scope.get("scope")), spans=[_raw(record) for record in _items(scope, names[2])])
+                for scope in (require_object(item, "") for item in _items(group, names[1]))
+            ],
+        )
+        for group in (require_object(item, "") for item in require_list(groups, ""))
+    ]
+
+
+def _items(parent: JSONObject, name: str) -> list[JSONValue]:
+    items = parent.get(name)
+    return [] if items is None else require_list(items, "")
+
+
+def _raw(value: JSONValue) -> msgspec.Raw:
+    return msgspec.Raw(json.dumps({} if value is None else value).encode())
 
 
 def _records(request: _Request, signal: Signal) -> Iterator[tuple[str, bytes, bytes, bytes]]:
@@ -84,6 +128,7 @@ def _span_of(
     if signal is Signal.LOGS and not (trace_id.strip("0") and span_id.strip("0")):
         return None
     check_ids(_id_bytes(trace_id, "trace"), _id_bytes(span_id, "span"), _id_bytes(parent_id, "parent"))
+    _check_contents(signal, value)
     is_span = signal is Signal.TRACES
     return RawSpan(
         signal=signal,
@@ -100,6 +145,14 @@ def _span_of(
         scope=scope,
         record=record,
     )
+
+
+def _check_contents(signal: Signal, value: JSONObject) -> None:
+    """Raise `BadFile` if a record could not be read later, when it is part of a run: then the client is not there."""
+    if signal is Signal.TRACES:
+        wire.span(value, {}, {}, "")
+    else:
+        wire.log(value, {}, "")
 
 
 def _id_bytes(identifier: str, name: str) -> bytes:

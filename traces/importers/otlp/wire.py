@@ -74,10 +74,11 @@ def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
     body = require_object(value, location)
     for scope, resource, scope_location in _scopes(body, "resourceSpans", "scopeSpans", location):
         for span_location, record in _child_records(scope, "spans", scope_location):
-            yield _span(record, resource, as_object(scope.get("scope")), span_location)
+            yield span(record, resource, as_object(scope.get("scope")), span_location)
     for scope, resource, scope_location in _scopes(body, "resourceLogs", "scopeLogs", location):
         for log_location, record in _child_records(scope, "logRecords", scope_location):
-            yield from _log(record, resource, log_location)
+            if (record_of_span := log(record, resource, log_location)) is not None:
+                yield record_of_span
 
 
 def resource_attributes(resource: JSONValue, location: str) -> JSONObject:
@@ -103,7 +104,8 @@ def _child_records(parent: JSONObject, name: str, location: str) -> Iterator[tup
         yield f"{location}/{name}/{index}", require_object(child, f"{location}/{name}/{index}")
 
 
-def _span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: str) -> WireSpan:
+def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: str) -> WireSpan:
+    """Decode a span. Raises `BadFile` if any part of it cannot be read."""
     status = as_object(body.get("status"))
     trace_id = _require_id(first_member(body, "traceId", "trace_id"), f"{location}/traceId")
     return WireSpan(
@@ -134,56 +136,68 @@ def _event(event: JSONObject, location: str) -> SpanEvent:
     )
 
 
-def _log(record: JSONObject, resource: JSONObject, location: str) -> Iterator[WireLog]:
-    """Yield the log record if it belongs to a span; others are not part of a run."""
+def log(record: JSONObject, resource: JSONObject, location: str) -> WireLog | None:
+    """Decode a log record; None if it belongs to no span: others are not part of a run. Raises `BadFile`."""
     trace_id = _parse_id(first_member(record, "traceId", "trace_id"), f"{location}/traceId")
     span_id = _parse_id(first_member(record, "spanId", "span_id"), f"{location}/spanId")
     attributes = _parse_attributes(record.get("attributes"), f"{location}/attributes")
-    body = _parse_value(record.get("body"), f"{location}/body")
-    if trace_id and span_id:
-        name = as_text(first_member(record, "eventName", "event_name") or attributes.get("event.name"))
-        time = first_member(record, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
-        payload = body if isinstance(body, dict) else {"body": body} if body is not None else {}
-        yield WireLog(
-            trace_id=trace_id,
-            span_id=span_id,
-            resource=resource,
-            event=SpanEvent(name=name, time=None if time == "0" else time, body={**attributes, **payload}),
-        )
+    body = _body(record.get("body"), location)
+    if not trace_id or not span_id:
+        return None
+    name = as_text(first_member(record, "eventName", "event_name") or attributes.get("event.name"))
+    time = first_member(record, "timeUnixNano", "time_unix_nano", "observedTimeUnixNano", "observed_time_unix_nano")
+    payload = body if isinstance(body, dict) else {"body": body} if body is not None else {}
+    return WireLog(
+        trace_id=trace_id,
+        span_id=span_id,
+        resource=resource,
+        event=SpanEvent(name=name, time=None if time == "0" else time, body={**attributes, **payload}),
+    )
+
+
+def _body(value: JSONValue, location: str) -> JSONValue:
+    try:
+        return _parse_value(value)
+    except BadFile as problem:
+        raise BadFile(problem.problem, f"{location}/body") from problem
 
 
 def _parse_attributes(value: JSONValue, location: str) -> JSONObject:
     attributes: JSONObject = {}
     for index, entry in enumerate(require_list(value, location) if value is not None else []):
-        pair = require_object(entry, f"{location}/{index}")
-        attributes[as_text(pair.get("key"))] = _parse_value(pair.get("value"), f"{location}/{index}/value")
+        try:
+            pair = require_object(entry, "")
+            attributes[as_text(pair.get("key"))] = _parse_value(pair.get("value"))
+        except BadFile as problem:
+            raise BadFile(problem.problem, f"{location}/{index}{problem.where}") from problem
     return attributes
 
 
-def _parse_value(value: JSONValue, location: str) -> JSONValue:
+def _parse_value(value: JSONValue) -> JSONValue:
+    """Return a plain value. Raises `BadFile` with the location below that of its attribute."""
     wrapper = as_object(value)
     for name, item in wrapper.items():
         match name:
+            case "stringValue" | "string_value" | "boolValue" | "bool_value" | "bytesValue" | "bytes_value":
+                return item
             case "intValue" | "int_value":
-                return _parse_integer(item, location)
+                return _parse_integer(item)
             case "doubleValue" | "double_value":
                 return _parse_double(item)
             case "arrayValue" | "array_value":
-                return [_parse_value(value, location) for value in as_list(as_object(item).get("values"))]
+                return [_parse_value(value) for value in as_list(as_object(item).get("values"))]
             case "kvlistValue" | "kvlist_value":
-                return _parse_attributes(as_object(item).get("values"), location)
-            case "stringValue" | "string_value" | "boolValue" | "bool_value" | "bytesValue" | "bytes_value":
-                return item
+                return _parse_attributes(as_object(item).get("values"), "/value")
     return None
 
 
-def _parse_integer(value: JSONValue, location: str) -> int:
+def _parse_integer(value: JSONValue) -> int:
     try:
         number = int(as_text(value))
     except ValueError as error:
-        raise BadFile(f"“{as_text(value)[:40]}” is not an integer", location) from error
+        raise BadFile(f"“{as_text(value)[:40]}” is not an integer", "/value") from error
     if not -(2**63) <= number < 2**64:
-        raise BadFile("an integer beyond 64 bits", location)
+        raise BadFile("an integer beyond 64 bits", "/value")
     return number
 
 

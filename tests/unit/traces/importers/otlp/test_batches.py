@@ -94,12 +94,50 @@ def test_unusable_protobuf_span_is_rejected_alone(fields: Any, reason: str) -> N
         ({"startTimeUnixNano": "-5"}, "its time is negative or after the year 2262"),
         ({"endTimeUnixNano": "soon"}, "“soon” is not a time in nanoseconds"),
         ({"attributes": [{"key": "n", "value": {"intValue": 10**30}}]}, "is beyond 64 bits"),
+        ({"attributes": [{"key": "n", "value": {"intValue": "9" * 30}}]}, "an integer beyond 64 bits"),
+        ({"attributes": [{"key": "n", "value": {"intValue": "abc"}}]}, "“abc” is not an integer (/attributes/0/value)"),
+        ({"attributes": [{"key": "n", "value": {"arrayValue": {"values": [{"intValue": "x"}]}}}]}, "not an integer"),
+        ({"attributes": "n=1"}, "expected a list, got a string (/attributes)"),
+        ({"attributes": {"n": 1}}, "expected a list, got an object"),
+        ({"attributes": [5]}, "expected an object, got a number (/attributes/0)"),
+        ({"links": [{"spanId": "xyz"}]}, "“xyz” is not a hexadecimal id"),
+        ({"name": "half \ud83d"}, "not JSON"),
+        ({"attributes": [{"key": "n", "value": {"doubleValue": float("nan")}}]}, "NaN is not a JSON number"),
     ],
 )
 def test_unusable_json_span_is_rejected_alone(fields: JSONObject, reason: str) -> None:
     batch = read_spans(json_body(json_span(1), json_span(2, **fields)))
     assert [item.name for item in batch.spans] == ["span 1"]
-    assert reason in batch.rejections[0].reason
+    [rejection] = batch.rejections
+    assert rejection.location == "/resourceSpans/0/scopeSpans/0/spans/1"
+    assert reason in rejection.reason
+
+
+def test_accepted_records_can_be_read_again() -> None:
+    body = json_body(json_span(1, name="half \ud83d"), json_span(2, links=[{"spanId": f"{9:016x}"}]))
+    [record] = read_spans(body).spans
+    assert [step.key for step in trace_run(record.data).steps] == [f"{2:016x}"]
+
+
+@pytest.mark.parametrize("scope", ['{"name": "a", "name": "b"}', '{"version": "\\ud83d"}', '{"version": NaN}'])
+def test_unreadable_scope_rejects_its_spans(scope: str) -> None:
+    good = json_body(json_span(1)).decode()[:-2].removeprefix('{"resourceSpans": [')
+    spans = json.dumps([json_span(2)])
+    batch = read_spans(
+        f'{{"resourceSpans": [{good}, {{"scopeSpans": [{{"scope": {scope}, "spans": {spans}}}]}}]}}'.encode()
+    )
+    assert [item.name for item in batch.spans] == ["span 1"]
+    assert len(batch.rejections) == 1
+
+
+def test_unusable_log_record_is_rejected_alone() -> None:
+    ids = {"traceId": TRACE, "spanId": f"{1:016x}"}
+    records = [{**ids, "eventName": "a"}, {**ids, "body": {"intValue": "x"}}, {"body": {"stringValue": "a line"}}]
+    batch = read_spans(json.dumps({"resourceLogs": [{"scopeLogs": [{"logRecords": records}]}]}).encode())
+    assert ([item.name for item in batch.spans], batch.unrelated_logs) == (["a"], 1)
+    assert [(item.location, item.reason) for item in batch.rejections] == [
+        ("/resourceLogs/0/scopeLogs/0/logRecords/1", "“x” is not an integer (/body)")
+    ]
 
 
 @pytest.mark.parametrize("body", [b"{", b"[1]", b"\n\x05abc", b"PK\x03\x04", b'{"resourceSpans": 5}'])
