@@ -65,6 +65,8 @@ class Importer:
     by_line: Callable[[Sample], bool] = lambda sample: False
     allows_empty: bool = False
     has_ends: bool = True
+    # Steps have ids of their own and name their parents by them, so that parts of a run can be united.
+    has_span_ids: bool = False
 
     def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
         """Yield the runs of these files; a run without steps becomes a problem of the last file."""
@@ -147,7 +149,12 @@ IMPORTERS: Final = (
         allows_empty=True,
     ),
     Importer(
-        name="prela", title="Prela traces", sniff=detection.sniff_prela, parse_together=prela.parse, keys=prela.keys
+        name="prela",
+        title="Prela traces",
+        sniff=detection.sniff_prela,
+        parse_together=prela.parse,
+        keys=prela.keys,
+        has_span_ids=True,
     ),
     Importer(
         name="otlp",
@@ -155,6 +162,7 @@ IMPORTERS: Final = (
         sniff=detection.sniff_otlp,
         parse_together=spans.parse,
         keys=spans.keys,
+        has_span_ids=True,
     ),
     Importer(
         name="langfuse",
@@ -164,6 +172,7 @@ IMPORTERS: Final = (
         keys=langfuse.keys,
         parse_arrivals=langfuse.parse_arrivals,
         has_ended=langfuse.has_ended,
+        has_span_ids=True,
     ),
     Importer(
         name="langsmith",
@@ -172,12 +181,14 @@ IMPORTERS: Final = (
         parse_together=langsmith.parse,
         keys=langsmith.keys,
         parse_arrivals=langsmith.parse_arrivals,
+        has_span_ids=True,
     ),
     Importer(
         name=agents_sdk.FORMAT,
         title="OpenAI Agents SDK traces",
         sniff=detection.sniff_by_value(agents_sdk.is_export),
         parse_together=agents_sdk.parse,
+        has_span_ids=True,
     ),
     Importer(
         name=inspect_log.FORMAT,

@@ -9,6 +9,10 @@ if it contains all of its steps. For example, with steps as `key: input -> outpu
     a: 1 -> 2       (without a) b: 2 -> 3    conflicts: neither contains the other
     a: 1 -> 2       a: 1 -> 5                conflicts: the same step has another output
     a, b            a                        precedes: an older state of the same recording
+
+Spans name their parents by ids, so that a recording of them may also arrive in parts that do not contain each other:
+
+    a, b            c, or b and c            complement each other, if b is the same in both
 """
 
 from collections.abc import Iterable
@@ -55,6 +59,24 @@ def relation(existing: Iterable[StepState], new: Iterable[StepState]) -> Relatio
     if _continues(new_states, stored_states):
         return Relation.PRECEDES
     return Relation.EXTENDS if _continues(stored_states, new_states) else Relation.CONFLICTS
+
+
+def are_complements(existing: Iterable[StepState], new: Iterable[StepState]) -> bool:
+    """True if two recordings may be parts of one: each has steps of its own, and the common ones are the same.
+
+    One of the two may lack a payload of a common step, because it had not ended.
+    """
+    stored_states = {state.key: state for state in existing}
+    new_states = {state.key: state for state in new}
+    common = stored_states.keys() & new_states.keys()
+    return len(common) < min(len(stored_states), len(new_states)) and all(
+        _agree(stored_states[key], new_states[key]) for key in common
+    )
+
+
+def _agree(one: StepState, other: StepState) -> bool:
+    pairs = ((one.input_ref, other.input_ref), (one.output_ref, other.output_ref))
+    return one.type == other.type and all(first == second or "" in (first, second) for first, second in pairs)
 
 
 def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bool:

@@ -49,8 +49,11 @@ class PreparedRun:
     """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
 
     `calls` are the answered live tool calls: number, tool and arguments. `judgements` are those of the recording and
-    those of its validators; `retractions` are statements that the recording no longer makes.
+    those of its validators; `retractions` are statements that the recording no longer makes. `recording` is what they
+    were made from, without its steps.
     """
+
+    recording: RecordedRun
 
     columns: dict[str, Any]
     rows: Sequence[StepRow]
@@ -114,6 +117,7 @@ def prepare(run: RecordedRun, redaction: Redaction) -> PreparedRun:
     steps = validate.ordered_steps(run)
     step_rows = _rows(run, steps, splitter)
     return PreparedRun(
+        recording=replace(run, steps=()),
         columns=_run_values(run, step_rows),
         rows=step_rows,
         calls=list(_answered_calls(steps, step_rows)),

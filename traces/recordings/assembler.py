@@ -261,10 +261,12 @@ def _delete_denied_segments(jobs: Sequence[Job]) -> None:
 
 def _result(job: Job, now: datetime, *, is_current: bool, is_sealed: bool) -> tuple[object, ...]:
     recording = job.recording
+    is_complete = job.is_complete and job.run_id is not None and job.is_written
+    if job.result is not None and job.result.has_ended:
+        recording.has_ended = True
     refresh_at = next_refresh(now, job.cost) if job.needs_assembly else recording.refresh_at
     due_at: datetime | None = max(now, refresh_at or now)
     if is_current:
         due_at = None if is_sealed else seal_time_of(recording)
-    is_complete = job.is_complete and job.run_id is not None and job.is_written
     columns = (job.run_id, recording.has_ended, recording.version, is_complete, refresh_at, due_at, None, job.problem)
     return (*columns, recording.id)

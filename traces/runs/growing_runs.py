@@ -17,7 +17,7 @@ from traces.judgements import late_judgements
 from traces.judgements import services as judgements
 from traces.models import Edge, Judgement, PendingProvenance, Run, RunOutcome, RunTag, Step, ToolCall
 from traces.redaction_policies.services import RedactionByApp
-from traces.runs import revisions, services
+from traces.runs import revisions, services, unions
 from traces.runs.revisions import Placement
 from traces.storage import bulk
 
@@ -40,10 +40,14 @@ class RunState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WriteResult:
-    """The run of a state. `is_stored`: a sealed run contained it before, so nothing was written."""
+    """The run of a state. `is_stored`: a sealed run contained it before, so nothing was written.
+
+    `has_ended`: the state completes a stored run that had ended, so that no end will arrive with it.
+    """
 
     run_id: UUID
     is_stored: bool
+    has_ended: bool
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,6 +71,7 @@ class _Draft:
     provenance: PreparedProvenance | None
     placement: Placement
     is_new: bool
+    has_ended: bool = False
 
 
 def prepare_states(states: Sequence[RunState]) -> PreparedStates:
@@ -147,16 +152,26 @@ def _place(
         else:
             siblings = [revision for revision in existing.get(run.identity, ()) if revision.run_id not in open_runs]
             placement = revisions.place(run.content_digest, run.rows, siblings)
-        drafts.append(
-            _Draft(
-                index=index,
-                run=_keep_ids(run, open_run),
-                provenance=provenance.get(index),
-                placement=placement,
-                is_new=open_run is None,
-            )
+        draft = _Draft(
+            index=index, run=run, provenance=provenance.get(index), placement=placement, is_new=open_run is None
         )
+        draft = _complete(draft, states[index])
+        drafts.append(replace(draft, run=_keep_ids(draft.run, open_run)))
     return drafts
+
+
+def _complete(draft: _Draft, state: RunState) -> _Draft:
+    """Return the union with a stored run of which this state is a further part, else the draft as it is."""
+    placement = draft.placement
+    parts = placement.conflicts or ((placement.supersedes,) if placement.supersedes and not draft.is_new else ())
+    if not parts or (union := unions.find(state.recording, draft.run.rows, parts)) is None:
+        return draft
+    run = _try_prepare(replace(state, recording=union.recording), RedactionByApp())
+    if isinstance(run, ProblemError):
+        return draft
+    provenance = run.provenance() if state.is_complete else None
+    placement = Placement(revision=placement.revision, supersedes=union.supersedes)
+    return replace(draft, run=run, provenance=provenance, placement=placement, has_ended=union.has_ended)
 
 
 def _lock_open_runs(run_ids: Iterable[UUID]) -> dict[UUID | None, Run]:
@@ -206,4 +221,6 @@ def _insert_contents(drafts: Sequence[_Draft]) -> None:
 
 def _result(draft: _Draft) -> WriteResult:
     stored_run = draft.placement.stored_run
-    return WriteResult(run_id=stored_run or draft.run.run_id, is_stored=stored_run is not None)
+    return WriteResult(
+        run_id=stored_run or draft.run.run_id, is_stored=stored_run is not None, has_ended=draft.has_ended
+    )

@@ -28,14 +28,19 @@ class StoredRevision(NamedTuple):
 class Placement:
     """Where a recording belongs: in a stored run, or as a new revision that continues or contradicts a stored one.
 
-    `is_equal`: the stored run has the same content, rather than more.
+    `is_equal`: the stored run has the same content, rather than more. `conflicts` are the stored runs that it
+    contradicts, newest first.
     """
 
     stored_run: UUID | None = None
     is_equal: bool = False
     revision: int = 1
     supersedes: UUID | None = None
-    conflicts_with: UUID | None = None
+    conflicts: tuple[UUID, ...] = ()
+
+    @property
+    def conflicts_with(self) -> UUID | None:
+        return next(iter(self.conflicts), None)
 
 
 def stored_revisions(identities: Iterable[Identity]) -> dict[Identity, list[StoredRevision]]:
@@ -78,18 +83,22 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
     for revision in revisions:
         if revision.content_digest == content_digest:
             return Placement(stored_run=revision.run_id, is_equal=True, revision=revision.revision)
-    states = [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
+    states = states_of(rows)
     superseded_ids = {revision.supersedes for revision in revisions}
     heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
     for head in heads:
-        match relation(_states(head.run_id), states):
+        match relation(stored_states(head.run_id), states):
             case Relation.EXTENDS:
                 return Placement(revision=number, supersedes=head.run_id)
             case Relation.PRECEDES:
                 return Placement(stored_run=head.run_id, revision=head.revision)
-    return Placement(revision=number, conflicts_with=heads[0].run_id)
+    return Placement(revision=number, conflicts=tuple(head.run_id for head in heads))
 
 
-def _states(run_id: UUID) -> list[StepState]:
+def states_of(rows: Iterable[StepRow]) -> list[StepState]:
+    return [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
+
+
+def stored_states(run_id: UUID) -> list[StepState]:
     columns = ("external_id", "type", "input_ref", "output_ref")
     return [StepState(*row) for row in Step.objects.filter(run_id=run_id).values_list(*columns)]

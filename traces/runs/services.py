@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -27,7 +27,7 @@ from traces.models import PendingProvenance, Run, RunTag, Step
 from traces.origins import stored_provenance
 from traces.payloads import step_summaries
 from traces.redaction_policies import services as policies
-from traces.runs import copy, revisions, sealed_runs
+from traces.runs import copy, revisions, sealed_runs, unions
 from traces.runs.revisions import Placement
 from traces.storage import artifacts, bulk, statements
 from traces.storage.retention_pass import retention_pass
@@ -237,6 +237,7 @@ def _store_batch(
         run.run_id: revisions.place(run.content_digest, run.rows, existing.get(identity, ()))
         for identity, run in batch.items()
     }
+    batch = {identity: _complete(run, placements) for identity, run in batch.items()}
     new_runs = [run for run in batch.values() if placements[run.run_id].stored_run is None]
     with without_pauses():
         provenance |= {run.run_id: run.provenance() for run in new_runs if run.run_id not in provenance}
@@ -244,6 +245,19 @@ def _store_batch(
     known_runs = [run for run in batch.values() if placements[run.run_id].stored_run is not None]
     _add_judgements(known_runs, placements)
     return {run.run_id: _result(run, placements[run.run_id]) for run in (*own_runs, *known_runs)}
+
+
+def _complete(run: PreparedRun, placements: dict[UUID, Placement]) -> PreparedRun:
+    """Return the union with a stored run that this one would conflict with, if both are parts of one trace."""
+    placement = placements[run.run_id]
+    recording = replace(run.recording, steps=tuple(run.steps))
+    if not placement.conflicts or (union := unions.find(recording, run.rows, placement.conflicts)) is None:
+        return run
+    united = _try_prepare(union.recording, policies.RedactionByApp())
+    if isinstance(united, ProblemError):
+        return run
+    placements[run.run_id] = Placement(revision=placement.revision, supersedes=union.supersedes)
+    return replace(united, columns=united.columns | {"id": run.run_id})
 
 
 def _insert_new_runs(

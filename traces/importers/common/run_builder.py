@@ -18,6 +18,8 @@ from traces.importers.files.errors import BadFile
 from traces.payloads.messages import ModelAnswer, ModelRequest
 
 MOST_STEPS: Final = 500_000
+# Attribute of a step whose parent is not in the recording: the key of the parent.
+MISSING_PARENT: Final = "missing_parent"
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
@@ -289,7 +291,7 @@ def _cut_cycles(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 def _adopt_orphan(step: RecordedStep, by_key: dict[str, RecordedStep]) -> RecordedStep:
     if step.parent is None or step.parent in by_key:
         return step
-    return replace(step, parent=None, attributes={**step.attributes, "missing_parent": step.parent})
+    return replace(step, parent=None, attributes={**step.attributes, MISSING_PARENT: step.parent})
 
 
 def _depths(parents: dict[str, str | None]) -> dict[str, int] | None:

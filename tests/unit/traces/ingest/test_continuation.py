@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traces.core.vocabulary import StepType
-from traces.ingest.continuation import Relation, StepState, is_unchanged, relation
+from traces.ingest.continuation import Relation, StepState, are_complements, is_unchanged, relation
 
 ASK = StepState("ask", StepType.MODEL, "question", "call")
 LOOK = StepState("look", StepType.TOOL, "arguments", "result")
@@ -73,3 +73,16 @@ def test_only_containers_may_change_their_payloads() -> None:
     assert is_unchanged(agent, agent._replace(output_ref="answer"))
     assert not is_unchanged(agent, agent._replace(type=StepType.TURN))
     assert not is_unchanged(ASK, LOOK)
+
+
+def test_parts_with_equal_common_steps_complement_each_other() -> None:
+    assert are_complements([ASK, LOOK], [TELL])
+    assert are_complements([ASK, LOOK._replace(output_ref="")], [LOOK, TELL])
+    assert not are_complements([ASK, LOOK], [LOOK._replace(output_ref="other"), TELL])
+    assert not are_complements([ASK, LOOK], [LOOK._replace(type=StepType.AGENT), TELL])
+
+
+@given(RECORDINGS)
+def test_part_of_a_recording_is_no_complement(steps: list[StepState]) -> None:
+    assert not are_complements(steps, steps[1:])
+    assert not are_complements(steps[:1], steps)
