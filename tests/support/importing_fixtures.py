@@ -5,14 +5,14 @@ difference before you commit it: the test only detects other changes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers import registry
 from traces.importers.files.sample import Sample
@@ -193,10 +193,12 @@ def _line(value: RecordedRun | RecordedStep) -> bytes:
         for field in fields(value)
         if field.name != "steps" and getattr(value, field.name) not in (field.default, {})
     }
-    return orjson.dumps(values, default=_plain, option=orjson.OPT_APPEND_NEWLINE)
+    return orjson.dumps(values, default=_plain, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_PASSTHROUGH_DATACLASS)
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, RecordedJudgement):
+        return {name: item for name, item in asdict(value).items() if (name, item) != ("detail", {})}
     return list(value) if isinstance(value, Messages) else str(value)
 
 

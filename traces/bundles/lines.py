@@ -144,6 +144,7 @@ class JudgementLine(Line):
     text: Annotated[str, StringConstraints(pattern=_NO_NUL)]
     by: Text120
     at: Time | None
+    detail: JSONObject | None = None
 
 
 AnyLine = TypeVar("AnyLine", bound=Line)

@@ -70,7 +70,8 @@ class RecordedStep(StepHeader):
 class RecordedJudgement:
     """A verdict, a score or a note on a run, or on the step with the key `step`.
 
-    `value` is the number of a score; `text` is a note, or the comment of a verdict or score.
+    `value` is the number of a score; `text` is a note, or the comment of a verdict or score. `detail` is what its
+    source states beside that, such as a correction.
     """
 
     name: str
@@ -81,6 +82,7 @@ class RecordedJudgement:
     by: str = ""
     at: datetime | None = None
     step: str | None = None
+    detail: JSONObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

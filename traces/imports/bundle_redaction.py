@@ -68,12 +68,7 @@ def _redact(content: BundleContent, redactor: Redactor) -> BundleContent:
         edges=[
             edge.model_copy(update={"evidence": redactor.text(edge.evidence, "evidence")}) for edge in content.edges
         ],
-        judgements=[
-            line.model_copy(
-                update={name: redactor.text(getattr(line, name), "a judgement") for name in ("name", "text", "by")}
-            )
-            for line in content.judgements
-        ],
+        judgements=[_judgement(line, redactor) for line in content.judgements],
         values=Readable(values=values, lost_digests=content.values.lost_digests),
         parts=splitter.parts,
     )
@@ -83,6 +78,12 @@ def _caption(caption: CaptionLine, redactor: Redactor) -> CaptionLine:
     tags = None if caption.tags is None else [redactor.text(tag, "a tag") for tag in caption.tags]
     texts = {name: redactor.text(getattr(caption, name), f"the run's {name}") for name in ("title", "note")}
     return caption.model_copy(update={**texts, "tags": tags})
+
+
+def _judgement(line: JudgementLine, redactor: Redactor) -> JudgementLine:
+    texts = {name: redactor.text(getattr(line, name), "a judgement") for name in ("name", "text", "by")}
+    detail = redactor.value(line.detail)
+    return line.model_copy(update={**texts, "detail": as_object(detail) or None})
 
 
 def _step(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind, JudgementSource
 
@@ -24,13 +25,16 @@ class JudgementRow:
     text: str = ""
     by: str = ""
     at: datetime | None = None
+    detail: JSONObject | None = None
 
     @property
     def key(self) -> str:
         """Digest of the statement."""
         time = None if self.at is None else self.at.astimezone(UTC).isoformat()
         value = None if self.value is None else repr(float(self.value))
-        return digest([self.name, str(self.kind), str(self.source), self.step_no, value, self.text, self.by, time])
+        statement: list[JSONValue] = [self.name, str(self.kind), str(self.source), self.step_no, value, self.text]
+        # Most judgements have no detail, and keep their key without it.
+        return digest([*statement, self.by, time, *([self.detail] if self.detail else [])])
 
 
 STATEMENT_COLUMNS: Final = tuple(column.name for column in fields(JudgementRow))
@@ -47,6 +51,7 @@ def row_of(judgement: RecordedJudgement, numbers: Mapping[str, int]) -> Judgemen
         text=judgement.text,
         by=judgement.by,
         at=judgement.at,
+        detail=judgement.detail or None,
     )
 
 

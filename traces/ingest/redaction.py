@@ -74,7 +74,7 @@ def _redact(run: RecordedRun, redactor: Redactor) -> RecordedRun:
     changes = {
         **_texts(run, _RUN_TEXTS, redactor, "the run"),
         "tags": tuple(redactor.text(tag, "a tag") for tag in run.tags),
-        "metadata": metadata if isinstance(metadata, dict) else {REDACTION: metadata},
+        "metadata": _object(metadata),
     }
     return replace(run, steps=steps, judgements=judgements, **changes)
 
@@ -87,8 +87,8 @@ def _step(step: RecordedStep, number: int, redactor: Redactor) -> RecordedStep:
         if (current := getattr(step, name)) is not None
         and (value := redactor.field(step.type, name, current, f"{place}, {name}")) is not current
     }
-    if "attributes" in changes and not isinstance(changes["attributes"], dict):
-        changes["attributes"] = {REDACTION: changes["attributes"]}
+    if "attributes" in changes:
+        changes["attributes"] = _object(changes["attributes"])
     if redactor.suspects_any(_texts_of(step)):
         changes |= _texts(step, _STEP_TEXTS, redactor, place)
         changes["parent"] = None if step.parent is None else redactor.text(step.parent, place)
@@ -104,7 +104,12 @@ def _step(step: RecordedStep, number: int, redactor: Redactor) -> RecordedStep:
 def _judgement(judgement: RecordedJudgement, redactor: Redactor) -> RecordedJudgement:
     changes = _texts(judgement, ("name", "text", "by"), redactor, "a judgement")
     step = None if judgement.step is None else redactor.text(judgement.step, "a judgement")
-    return replace(judgement, step=step, **changes)
+    detail = redactor.value(judgement.detail) if judgement.detail else judgement.detail
+    return replace(judgement, step=step, detail=_object(detail), **changes)
+
+
+def _object(value: JSONValue) -> JSONObject:
+    return value if isinstance(value, dict) else {REDACTION: value}
 
 
 def _texts(view: object, names: tuple[str, ...], redactor: Redactor, place: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """REST schemas of judgements and outcome rules."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field, StringConstraints, model_validator
@@ -36,7 +36,10 @@ class JudgementRequest(Schema):
 
 
 class JudgementView(Schema):
-    """A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored."""
+    """A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
+
+    `detail` is what its source states beside the other fields, such as a correction.
+    """
 
     id: UUID
     step: int | None
@@ -47,6 +50,7 @@ class JudgementView(Schema):
     source: JudgementSource
     by: str
     at: datetime
+    detail: dict[str, Any]
     mine: bool  # made by the caller, who may withdraw it
     withdrawn_at: datetime | None
 

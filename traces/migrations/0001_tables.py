@@ -248,6 +248,7 @@ class Migration(migrations.Migration):
                         ('source', models.CharField(choices=[('person', 'person'), ('check', 'check'), ('import', 'import'), ('validator', 'validator'), ('model', 'model'), ('tag', 'tag')], max_length=9)),
                         ('by', models.CharField(blank=True, max_length=120)),
                         ('at', models.DateTimeField(help_text='when it was made, if the source records it', null=True)),
+                        ('detail', models.JSONField(help_text='what its source states beside that; null: nothing', null=True)),
                         ('created_at', models.DateTimeField()),
                         ('withdrawn_at', models.DateTimeField(null=True)),
                         ('run', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='judgements', to='traces.run')),

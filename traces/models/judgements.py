@@ -26,6 +26,7 @@ class Judgement(models.Model):
     source = models.CharField(max_length=9, choices=choices(JudgementSource))
     by = models.CharField(max_length=120, blank=True)
     at = models.DateTimeField(null=True, help_text="when it was made, if the source records it")
+    detail = models.JSONField(null=True, help_text="what its source states beside that; null: nothing")
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True)
 

@@ -110,6 +110,7 @@ def _view(row: Judgement, caller: str) -> JudgementView:
         source=JudgementSource(row.source),
         by=row.by,
         at=row.at or row.created_at,
+        detail=row.detail or {},
         mine=row.source == JudgementSource.PERSON and row.by == caller,
         withdrawn_at=row.withdrawn_at,
     )

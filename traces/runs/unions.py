@@ -122,6 +122,7 @@ def _judgements(run: Run, keys: dict[int, str]) -> tuple[RecordedJudgement, ...]
             text=row.text,
             by=row.by,
             at=row.at,
+            detail=row.detail or {},
             step=None if row.step_no is None else keys[row.step_no],
         )
         for row in rows.order_by("created_at", "id")

@@ -5053,6 +5053,8 @@ export interface components {
         /**
          * JudgementView
          * @description A judgement of a run, or of its step number `step`; `at` is when it was made, else when it was stored.
+         *
+         *     `detail` is what its source states beside the other fields, such as a correction.
          */
         JudgementView: {
             /**
@@ -5077,6 +5079,10 @@ export interface components {
              * Format: date-time
              */
             at: string;
+            /** Detail */
+            detail: {
+                [key: string]: unknown;
+            };
             /** Mine */
             mine: boolean;
             /** Withdrawn At */

@@ -162,6 +162,36 @@ def test_score_without_an_id_gets_one() -> None:
     assert (judgement.kind, judgement.text) == (JudgementKind.NOTE, "yes")
 
 
+def test_score_keeps_what_it_states_beside_its_value() -> None:
+    _send(*_beginning(), _answer())
+    more = {"metadata": {"judge": "m2", "rubric": [1]}, "configId": "c1", "queueId": "q1"}
+    _post(_score(**more, dataType="CATEGORICAL", value="good", environment="staging"), "scores")
+    _post(_score(id="s2", name="plain", dataType="NUMERIC", environment="default", metadata=None), "scores")
+    let_pass(10)
+    details = dict(Judgement.objects.values_list("name", "detail"))
+    assert details == {"helpful": {**more, "dataType": "CATEGORICAL", "environment": "staging"}, "plain": None}
+    listing = Client().get("/api/v1/runs/t1/judgements").json()
+    assert [item["detail"] for item in listing["judgements"]] == [details["helpful"], {}]
+
+
+def test_secret_in_a_score_is_redacted() -> None:
+    _send(*_beginning(), _answer())
+    _post(_score(metadata={"key": "ghp_" + "a1B2" * 9}), "scores")
+    let_pass(10)
+    assert str(Judgement.objects.get().detail).startswith("{'metadata': {'key': '[redacted:")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"), [({"name": ""}, "a name"), ({"value": None}, "a value"), ({"value": ""}, "a value")]
+)
+def test_incomplete_score_is_rejected(fields: Event, reason: str) -> None:
+    status, problem = _post(_score(**fields), "scores")
+    assert (status, reason in problem["message"]) == (400, True)
+    receipt = _send(*_beginning(), _event("score-create", 5, **_score(**fields)))
+    assert [(item["id"], item["status"]) for item in receipt["errors"]] == [("score-create-5", 400)]
+    assert _post([_score(**fields), _score(id="s2")], "scores")[1]["rejected"] == 1
+
+
 def test_deleted_score_is_withdrawn() -> None:
     _send(*_beginning(), _answer())
     _post(_score(), "scores")

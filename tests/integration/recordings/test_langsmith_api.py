@@ -157,6 +157,17 @@ def test_feedback_on_a_step_without_its_trace_judges_the_step() -> None:
     assert _scores() == [("helpful", 0.5, 3)]
 
 
+def test_feedback_keeps_what_it_states_beside_its_score() -> None:
+    _batch(post=[root(), call(), tool()], patch=[root_end()])
+    source = {"type": "model", "metadata": {"__run": {"run_id": CALL}}}
+    more = {"value": "good", "correction": {"answer": "42"}, "extra": {"rubric": 1}}
+    _send("post", "feedback", feedback(**more, feedback_source=source))
+    _send("post", "feedback", feedback(id="f2", key="plain", feedback_source={"type": "api", "metadata": {}}))
+    let_pass(10)
+    details = dict(Judgement.objects.values_list("name", "detail"))
+    assert details == {"helpful": {**more, "feedback_source": {"metadata": source["metadata"]}}, "plain": None}
+
+
 def test_feedback_is_changed_and_deleted() -> None:
     _batch(post=[root(**root_end())])
     _send("post", "feedback", feedback(comment="well"))

@@ -101,7 +101,8 @@ def test_derived_runs_reread_validators() -> None:
 
 
 def test_bundles_contain_judgements_once() -> None:
-    run = Run.objects.get(id=_record(order_run(judgements=(REWARD, WRONG_STEP))))
+    detailed = replace(WRONG_STEP, detail={"correction": {"step": 2}})
+    run = Run.objects.get(id=_record(order_run(judgements=(REWARD, detailed))))
     file, second_result = io.BytesIO(), io.BytesIO()
     portable_runs.export(run, file)
     with services.retention():
@@ -109,6 +110,7 @@ def test_bundles_contain_judgements_once() -> None:
         Artifact.objects.all().delete()
     first = portable_runs.import_bundle(file)
     assert _outcome(first.run_id) == ("failed", "import")
+    assert Judgement.objects.get(run_id=first.run_id, name="annotation").detail == detailed.detail
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2
     assert portable_runs.import_bundle(file) == services.RecordResult(run_id=first.run_id, is_new=False)
     assert Judgement.objects.filter(run_id=first.run_id).count() == 2

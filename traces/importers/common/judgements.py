@@ -4,7 +4,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Final
 
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind
 from traces.importers.common.messages import result_text
@@ -50,11 +50,18 @@ def judgement(
     author: str = "",
     at: datetime | None = None,
     step: str | None = None,
+    detail: JSONObject | None = None,
 ) -> RecordedJudgement:
-    """Build a judgement: a score from a number, a verdict from a success flag, else a note."""
+    """Build a judgement: a score from a number, a verdict from a success flag, else a note.
+
+    Of `detail`, fields without a value are left out.
+    """
     kind, number, value_text = _classify(name, value)
     comment = ": ".join(part for part in (value_text, text) if part)
-    return RecordedJudgement(name=name, kind=kind, value=number, text=comment, by=author, at=at, step=step)
+    fields: JSONObject = {key: item for key, item in (detail or {}).items() if item not in (None, "", [], {})}
+    return RecordedJudgement(
+        name=name, kind=kind, value=number, text=comment, by=author, at=at, step=step, detail=fields
+    )
 
 
 def termination(reason: str) -> RecordedJudgement:

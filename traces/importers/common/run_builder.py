@@ -372,6 +372,7 @@ def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[
                 judgement,
                 name=_line(judgement.name, _NAME_LENGTH) or "judgement",
                 by=_line(judgement.by, _NAME_LENGTH),
+                detail=as_object(storable(judgement.detail)),
                 step=None if is_missing else step,
                 kind=JudgementKind.NOTE if is_missing else judgement.kind,
                 value=None if is_missing else judgement.value,

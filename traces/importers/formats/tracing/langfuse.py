@@ -120,6 +120,8 @@ def trace_of(event: JSONObject) -> str:
     if not trace_id:
         detail = "only scores of traces are stored" if record.kind == "score" else "an event without the id of a trace"
         raise BadFile(detail, f"/body/{names[0]}")
+    if record.kind == "score" and not record.body.get(langfuse_scores.IS_DELETED):
+        langfuse_scores.check(record.body)
     return trace_id
 
 

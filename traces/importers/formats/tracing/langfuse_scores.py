@@ -14,6 +14,11 @@ from traces.importers.files.errors import BadFile
 
 # A field of our own: the score was deleted.
 IS_DELETED: Final = "isDeleted"
+# Fields that are columns of a judgement, name its subject, or repeat what exports of traces state elsewhere.
+_STATED: Final = frozenset(
+    {"id", "name", "value", "stringValue", "comment", "timestamp", "observationId", "traceId", "trace", IS_DELETED}
+    | {"createdAt", "updatedAt", "projectId", "authorUserId", "environment", "dataType", "source"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,7 +52,30 @@ def _judgement(score: JSONObject) -> RecordedJudgement:
         author=as_text(first_member(score, "authorUserId", "source")),
         at=_time(score),
         step=as_text(score.get("observationId")) or None,
+        detail=_detail(score),
     )
+
+
+def check(score: JSONObject) -> None:
+    """Raise `BadFile` for a score without a name or a value, which Langfuse requires."""
+    if not as_text(score.get("name")):
+        raise BadFile("a score needs a name", "/body/name")
+    if first_member(score, "value", "stringValue") in (None, ""):
+        raise BadFile("a score needs a value", "/body/value")
+
+
+def _detail(score: JSONObject) -> JSONObject:
+    """Return what a score states beside its judgement, without the defaults of Langfuse."""
+    kind, environment = as_text(score.get("dataType")), as_text(score.get("environment"))
+    # Of a category, the number that its configuration gives it.
+    number = score.get("value") if score.get("stringValue") and kind == "CATEGORICAL" else None
+    return {
+        **{name: value for name, value in score.items() if name not in _STATED},
+        "dataType": kind if kind != "NUMERIC" else None,
+        "value": number,
+        "source": score.get("source") if score.get("authorUserId") else None,
+        "environment": environment if environment != "default" else None,
+    }
 
 
 def _value(score: JSONObject) -> JSONValue:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from traces.core.json_access import as_object, as_text, first_member
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
 from traces.importers.common.times import parse_time
@@ -18,6 +18,12 @@ from traces.importers.files.source import Source
 ByRun = Mapping[str, list[JSONObject]]
 # A field of our own: what changes in earlier feedback with the same id; null deletes it.
 CHANGE: Final = "feedback_change"
+# Fields that are columns of a judgement, or name its subject.
+_STATED: Final = frozenset(
+    {"id", "key", "score", "value", "comment", "created_at", "modified_at", "feedback_source"}
+    | {"run_id", "trace_id", "session_id", "start_time"}
+)
+_AUTHORS: Final = ("user_name", "user_id", "type")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +90,7 @@ def read_judgements(runs: Sequence[JSONObject], root: str, feedback: ByRun) -> l
 
 def _judgement(record: JSONObject, step: str | None) -> RecordedJudgement:
     value = first_member(record, "score") if record.get("score") is not None else record.get("value")
-    author = first_member(as_object(record.get("feedback_source")), "user_name", "user_id", "type")
+    author = first_member(as_object(record.get("feedback_source")), *_AUTHORS)
     return judgement(
         as_text(record.get("key")) or "feedback",
         value,
@@ -92,7 +98,22 @@ def _judgement(record: JSONObject, step: str | None) -> RecordedJudgement:
         author=as_text(author),
         at=_time(record),
         step=step,
+        detail=_detail(record, author),
     )
+
+
+def _detail(record: JSONObject, author: JSONValue) -> JSONObject:
+    """Return what feedback states beside its judgement."""
+    source: JSONObject = {
+        name: value
+        for name, value in as_object(record.get("feedback_source")).items()
+        if value not in (None, "", {}) and not (name in _AUTHORS and value == author)
+    }
+    return {
+        **{name: value for name, value in record.items() if name not in _STATED},
+        "value": record.get("value") if record.get("score") is not None else None,
+        "feedback_source": source,
+    }
 
 
 def _run_of(record: JSONObject) -> str:

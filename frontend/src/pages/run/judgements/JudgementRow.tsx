@@ -38,6 +38,9 @@ export function JudgementRow({ judgement, run, onDelete }: Props): ReactElement 
           {judgement.kind !== "note" && <span className={`num ${colour}`}>{statedWords(judgement)}</span>}
         </span>
         {judgement.text && <p className={classes.text}>{judgement.text}</p>}
+        {Object.keys(judgement.detail).length > 0 && (
+          <code className={classes.text}>{JSON.stringify(judgement.detail)}</code>
+        )}
         <span className={`muted ${classes.author}`}>
           {authorWords(judgement)} · <span title={fullTime(judgement.at)}>{timeAgo(judgement.at)}</span>
         </span>
