@@ -7,7 +7,7 @@ from typing import Any
 from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from forkpoint.vocabulary import HookEvent, StepStatus, StepType
+from forkpoint.vocabulary import INTERCEPTED, HookEvent, StepStatus, StepType
 
 _log = logging.getLogger("forkpoint")
 
@@ -112,7 +112,8 @@ class ToolStep(StepScope):
 
     def start_event(self) -> Event:
         payload = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
-        return "tool_called", {**payload, "args": {} if self.input is None else self.input}
+        mark = {INTERCEPTED: True} if self.is_intercepted else {}
+        return "tool_called", {**payload, "args": {} if self.input is None else self.input, **mark}
 
     def end_event(self) -> Event:
         new_args = {} if self.input is self._original_input else {"args": self.input}

@@ -72,6 +72,8 @@ class Scope(AbstractContextManager["Scope"]):
     is_loop = True
     # Open turns inside end with the scope.
     ends_turns = True
+    # The code inside is a call, which a rerun can answer instead of making it.
+    is_intercepted = False
 
     def __init__(self, recorder: Journal, make: Callable[[], "Scope"], name: str, input: Any) -> None:
         self._recorder = recorder
@@ -154,6 +156,7 @@ class Scope(AbstractContextManager["Scope"]):
         scope = self._make()
         # What the consumer does between two items is not part of a generator's step.
         scope._sets_context = not is_generator
+        scope.is_intercepted = True
         scope.output = [] if is_generator else None
         with self._recorder.suppress_errors():
             scope.name = scope.name or function.__name__

@@ -55,6 +55,10 @@ TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE,
 SDK_MARK: Final = "forkpoint_sdk"
 
 
+# The mark of a tool call that a rerun can answer instead of making it. The body of a `with` statement has none.
+INTERCEPTED: Final = "intercepted"
+
+
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"
 

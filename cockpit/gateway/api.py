@@ -43,7 +43,7 @@ from traces.recordings import arrivals
 from traces.schemas import EventReceipt
 
 # The fields of a rerun that no other replay has.
-_OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "ask_tools", "budget"})
+_OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "ask_tools", "hook_tools", "budget"})
 
 
 class GatewaySessionsView(APIView):
@@ -101,6 +101,7 @@ class RerunsView(APIView):
         limits: Any = {
             "tools_to_run": body.allow_tools,
             "tools_to_ask": body.ask_tools,
+            "tools_with_hook": body.hook_tools,
             "budget": body.budget,
             "has_pauses": body.pauses,
             "caller": caller_of(request),
@@ -195,6 +196,7 @@ def rerun_session(rerun: Rerun) -> RerunSession:
         input=recorded_input(rerun.source_run),
         path=PREFIX + sessions.sign(session),
         placeholder_key=upstreams.PLACEHOLDER_KEY,
+        real_tools=services.real_tools(rerun),
     )
 
 

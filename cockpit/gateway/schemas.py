@@ -53,8 +53,10 @@ class RerunRequest(Schema):
 
     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
-    `allow_tools` may run where the recording has no such call, whatever their review says. About calls of `ask_tools`,
-    which are patterns, an operator is asked.
+    `allow_tools` may run where the recording has no such call, whatever their review says. Tools of the recording that
+    nothing intercepts run in any case: the rerun is refused unless each is reviewed as safe, in `allow_tools`, or in
+    `hook_tools`, which a hook in the agent intercepts. About calls of `ask_tools`, which are patterns, an operator is
+    asked.
     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
     With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
     """
@@ -67,6 +69,7 @@ class RerunRequest(Schema):
     pauses: bool = False
     allow_tools: Annotated[list[str], Field(max_length=200)] = []
     ask_tools: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
+    hook_tools: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
     budget: RerunBudget = Field(default_factory=RerunBudget)
 
 
@@ -83,6 +86,7 @@ class RerunSession(Schema):
 
     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
     `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
+    `real_tools` really run in each start of the agent, because nothing intercepts them.
     """
 
     id: str
@@ -94,3 +98,4 @@ class RerunSession(Schema):
     input: JSONValue
     path: str
     placeholder_key: str
+    real_tools: list[str] = []

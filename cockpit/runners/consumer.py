@@ -255,6 +255,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
             capacity=hello.capacity,
             tools_to_run=hello.tools_to_run,
             tools_to_ask=hello.tools_to_ask,
+            tools_with_hook=hello.tools_with_hook,
             env_allow=hello.env_allow,
             network=hello.network,
         )

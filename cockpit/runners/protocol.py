@@ -33,6 +33,7 @@ class Hello(Schema):
     capacity: Annotated[int, Field(ge=1, le=100)]
     tools_to_run: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
     tools_to_ask: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
+    tools_with_hook: Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)] = []
     env_allow: Annotated[list[Annotated[str, Field(max_length=100)]], Field(max_length=200)] = []
     network: Annotated[str, Field(max_length=2_000)] = ""
     sessions: Annotated[list[OpenSession], Field(max_length=100)] = []

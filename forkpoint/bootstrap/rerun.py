@@ -89,6 +89,7 @@ def _run(
         limits = {
             "allow_tools": options.allow_tool,
             "ask_tools": options.ask_tool if has_terminal() else [],
+            "hook_tools": options.hook_tool,
             "budget": _budget(options),
             "pauses": options.pauses,
         }
@@ -165,6 +166,8 @@ def run_agent(
 
     `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
     """
+    for line in real_tools_text(session):
+        print(line, file=sys.stderr)
     mark = uuid4().hex
     variables = agent_variables(server, session, agent, confinement, mark)
     command = agent.command(session["input"])
@@ -175,6 +178,12 @@ def run_agent(
         print(f"Processes that the program left behind are ended: {count}", file=sys.stderr)
     end = {"exit_code": code, "write_run": writes_run}
     return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code
+
+
+def real_tools_text(session: Any) -> list[str]:
+    """Return the line that names the tools which the agent of an open rerun really runs; none if there are none."""
+    tools = session.get("real_tools")
+    return [f"Nothing intercepts these tools, so the agent really runs them: {', '.join(tools)}"] if tools else []
 
 
 def _host(text: str) -> str:
@@ -247,6 +256,8 @@ def open_rerun(server: Server, request: Mapping[str, Any]) -> Any:
         try:
             return server.open("/reruns", request)
         except CannotRun as refusal:
+            if refusal.problem == "consent_required":
+                raise CannotRun(str(refusal), BAD_INPUT, refusal.problem) from refusal
             if refusal.problem != "source_not_sealed" or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE_S)
@@ -348,7 +359,15 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="Tool that may run where the recording has no such call, though it may have side effects. Repeatable.",
+        help="Tool that may run where the recording has no such call, though it may have side effects, and consent to "
+        "one that nothing intercepts, so that it really runs in each start. Repeatable.",
+    )
+    parser.add_argument(
+        "--hook-tool",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Tool whose calls `forkpoint hook` intercepts in a coding agent, as the recording names it. Repeatable.",
     )
     parser.add_argument(
         "--ask-tool",

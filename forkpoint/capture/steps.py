@@ -75,6 +75,7 @@ def record_calls(
         step = make_step(describe, args, kwargs)
         if step is None:
             return call(*args, **kwargs)
+        step.is_intercepted = True
         with step_around(step):
             answer = step.answer()
             if answer is None:
@@ -95,6 +96,7 @@ def _record_async(
         step = make_step(describe, args, kwargs)
         if step is None:
             return await call(*args, **kwargs)
+        step.is_intercepted = True
         with step_around(step):
             answer = await answer_of(step)
             if answer is None:

@@ -18,7 +18,7 @@ export function report(name, args, question) {
   const id = `${PROCESS}-${++steps}`;
   const startMs = performance.now();
   const attributes = question ? { rerun_call: question } : {};
-  const call = attempt(() => event(id, "tool_called", { tool_name: name, tool_version: "", call_id: "", args }));
+  const call = attempt(() => event(id, "tool_called", { tool_name: name, tool_version: "", call_id: "", args, intercepted: true }));
   return (outcome) => {
     const latency_ms = performance.now() - startMs;
     const result = attempt(() => event(id, "tool_result", { tool_name: name, latency_ms, attributes, ...outcome }));

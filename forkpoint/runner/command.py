@@ -18,7 +18,7 @@ from uuid import uuid4
 
 from forkpoint.bootstrap import clients
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program
-from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
+from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables, real_tools_text
 from forkpoint.confinement.left_processes import start_guardian
 from forkpoint.confinement.limits import Confinement
 from forkpoint.runner import inputs
@@ -170,6 +170,7 @@ class Runner:
             "capacity": options.parallel,
             "tools_to_run": options.allow_tool,
             "tools_to_ask": options.ask_tool,
+            "tools_with_hook": options.hook_tool,
             "env_allow": options.env_allow,
             "network": self._confinement.description(self._server.url)[:2_000],
             "sessions": [{"session": agent.session, "attempt": agent.attempt} for agent in self._agents],
@@ -200,6 +201,8 @@ class Runner:
             start = Start.parse(message, self._options.env_allow)
             if len(self._agents) >= self._options.parallel:
                 raise Unacceptable(f"it asked for more agents at once than {self._options.parallel}")
+            for line in real_tools_text(start.rerun):
+                self._note(f"session {start.session}: {line}")
             self._note(f"session {start.session}: the agent starts")
             self._agents.add(agent)
             self._launch(agent, start)

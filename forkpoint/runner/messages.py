@@ -20,6 +20,7 @@ _RERUN_FIELDS: Final = {
     "input",
     "path",
     "placeholder_key",
+    "real_tools",
 }
 
 
@@ -54,6 +55,9 @@ class Start:
         values = [rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
         if not all(isinstance(value, str) and "\0" not in value for value in values):
             raise Unacceptable("it sent a value that is no text")
+        tools = rerun.get("real_tools", [])
+        if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
+            raise Unacceptable("it sent a list of tools that is none")
         if not all(_is_time(rerun.get(name)) for name in ("opened_at", "answered_at")):
             raise Unacceptable("it sent a time that is none")
         if not all(isinstance(item.get("attempt"), int) for item in (message, rerun)):

@@ -30,6 +30,7 @@ class Announcement:
     capacity: int
     tools_to_run: Sequence[str]
     tools_to_ask: Sequence[str]
+    tools_with_hook: Sequence[str]
     env_allow: Sequence[str]
     network: str
 
@@ -48,6 +49,7 @@ def connect(announcement: Announcement, *, owner: str, by: str) -> Runner:
                 "capacity": announcement.capacity,
                 "tools_to_run": [*announcement.tools_to_run],
                 "tools_to_ask": [*announcement.tools_to_ask],
+                "tools_with_hook": [*announcement.tools_with_hook],
                 "env_allow": [*announcement.env_allow],
                 "network": announcement.network,
                 "connection": owner,

@@ -24,7 +24,7 @@ def claim(runner: Runner, *, except_for: Collection[UUID] = ()) -> ReplaySession
     """Give a runner the oldest session of its app that waits for one, ready to start its agent; None if none waits."""
     for session in _waiting(runner).exclude(id__in=except_for).order_by("created_at"):
         with transaction.atomic():
-            if not (runner.allows(session.variables) and _take(session.id, runner)):
+            if not (runner.allows(session.variables, session.tools_of_runner) and _take(session.id, runner)):
                 continue
             session = ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session.id)
             _begin(session, runner)
@@ -97,6 +97,7 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
             source_run=session.source_run,
             tools_to_run=runner.tools_to_run,
             tools_to_ask=runner.tools_to_ask,
+            tools_with_hook=runner.tools_with_hook,
             by=session.by,
             profile=session.profile,
             fork_sequence_no=session.fork_sequence_no,

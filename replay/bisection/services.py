@@ -15,10 +15,11 @@ from replay.checks import checks
 from replay.checks.pass_rules import choice_problems
 from replay.checks.schemas import CheckResult
 from replay.core.errors import ReplayRefusal
-from replay.core.plan import PlannedStep, PlanRefusal
+from replay.core.plan import PlannedStep, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import BisectionStatus, Engine
 from replay.execution import task_names
 from replay.models import Bisection
+from replay.runners import consents
 from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
@@ -44,6 +45,7 @@ class _Preparation:
     check_results: tuple[CheckResult, ...]
     refusals: tuple[PlanRefusal, ...]
     warnings: tuple[str, ...]
+    unintercepted_tools: tuple[UninterceptedTool, ...]
 
 
 def preview(subject: BisectPreview) -> BisectPlan:
@@ -87,7 +89,7 @@ def start(
     for refusal in preparation.refusals:
         raise ReplayRefusal(refusal)
     if request.engine is Engine.AGENT:
-        runners.require_online(run.app)
+        runners.require_online(run.app, tools=consents.tools_of_runner(preparation.unintercepted_tools))
 
     def make() -> str:
         forks = zip(preparation.forks, preparation.costs, strict=True)
@@ -145,6 +147,7 @@ def _prepare(run: Run, request: BisectRequest) -> _Preparation:
         overrides=request.overrides,
         policy=request.policy,
         engine=request.engine,
+        allow_tools=request.allow_tools,
     )
     plan = prepare.prepare(replay_request).plan
     live = [step for step in plan.steps if step.action == "live" or _is_own_call(step, request)]
@@ -168,6 +171,7 @@ def _prepare(run: Run, request: BisectRequest) -> _Preparation:
         refusals=tuple(refusals),
         forks=tuple(ForkStep(sequence_no=step.sequence_no, type=step.type, name=step.name) for step in live),
         warnings=tuple(plan.warnings),
+        unintercepted_tools=tuple(plan.unintercepted_tools),
     )
 
 
@@ -180,6 +184,9 @@ def _plan(request: BisectRequest, preparation: _Preparation | None, problems: li
             forks=[],
             probes=0,
             most_probes=0,
+            agent_starts=0,
+            most_agent_starts=0,
+            unintercepted_tools=list(preparation.unintercepted_tools) if preparation else [],
             live_calls=0,
             most_live_calls=0,
             cost_usd=None,
@@ -195,12 +202,17 @@ def _plan(request: BisectRequest, preparation: _Preparation | None, problems: li
         (search.effort(count, settings, place, costs) for place in places), key=lambda effort: effort.calls
     )
     usual, most = efforts[len(efforts) // 2], efforts[-1]
+    most_probes = max(effort.probes for effort in efforts)
+    starts_per_probe = int(request.engine is Engine.AGENT)
     has_prices = None not in preparation.costs
     return BisectPlan(
         run=preparation.run.id,
         forks=list(preparation.forks),
         probes=usual.probes,
-        most_probes=max(effort.probes for effort in efforts),
+        most_probes=most_probes,
+        agent_starts=starts_per_probe * usual.probes,
+        most_agent_starts=starts_per_probe * most_probes,
+        unintercepted_tools=list(preparation.unintercepted_tools),
         live_calls=usual.calls,
         most_live_calls=most.calls,
         cost_usd=usual.cost if has_prices else None,

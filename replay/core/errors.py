@@ -5,7 +5,8 @@ from typing import Final
 from replay.core.plan import PlanRefusal
 from traces.errors import ProblemError
 
-_OF_THE_SOURCE: Final = frozenset({"artifact_missing", "privacy_blocked", "source_not_sealed"})
+# Refusals that no other request of the same form would meet: they are about the run, or the agent's tools.
+_CONFLICTS: Final = frozenset({"artifact_missing", "privacy_blocked", "source_not_sealed", "consent_required"})
 
 
 class InvalidReplay(ProblemError):
@@ -24,7 +25,7 @@ class ReplayRefusal(ProblemError):
     def __init__(self, refusal: PlanRefusal) -> None:
         super().__init__(refusal.detail, where=refusal.where)
         self.code = refusal.code  # type: ignore[misc]  # each refusal has its own
-        self.status = 409 if refusal.code in _OF_THE_SOURCE else 422  # type: ignore[misc]  # it depends on the refusal
+        self.status = 409 if refusal.code in _CONFLICTS else 422  # type: ignore[misc]  # it depends on the refusal
         self.step = refusal.step
 
 

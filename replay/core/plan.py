@@ -1,7 +1,9 @@
 """Plan of a replay, as shown by the REST API and the command line. Pure."""
 
 from dataclasses import field
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from replay.core.vocabulary import Engine
 from traces.core.schema import LabelCounts, Schema
@@ -9,6 +11,7 @@ from traces.core.step_header import step_view
 from traces.core.vocabulary import Label, StepType
 
 PlanAction = Literal["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"]
+ToolConsent = Literal["review", "runner", "request"]
 
 
 # Not a model of pydantic, which takes ten times as long to create: a plan has as many of them as the run has steps.
@@ -52,6 +55,21 @@ class PlanRefusal(Schema):
     step: int | None = None
 
 
+# Consent to tools of an agent that nothing intercepts.
+ToolNames = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)]
+
+
+class UninterceptedTool(Schema):
+    """A tool of the agent that nothing intercepts: in every start of the agent it really runs.
+
+    `consent` is by what it may: its review as safe, the runner's user (`--allow-tool`), or the request (`allow_tools`);
+    null: by nothing, so that the agent does not start.
+    """
+
+    name: str
+    consent: ToolConsent | None
+
+
 class Plan(Schema):
     """Planned outcome of every step from the fork on, and the cost.
 
@@ -77,5 +95,7 @@ class Plan(Schema):
     loop: str
     # Version of the app's ignore list for comparing calls; 0 without a list.
     ignore_list: int = 0
+    # Of an agent that runs; also where the recording is followed because one of them lacks consent.
+    unintercepted_tools: list[UninterceptedTool] = []
     refusals: list[PlanRefusal]
     warnings: list[str]

@@ -11,13 +11,14 @@ from django.db import transaction
 
 from replay.checks import checks
 from replay.core.errors import ReplayRefusal
-from replay.core.plan import PlanRefusal
+from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import COMPLETED, Engine, SessionStatus
 from replay.execution import event_log, task_names
 from replay.experiments import queries, scheduler
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import CellPlan, ExperimentPlan, ExperimentRequest
 from replay.models import Experiment, ExperimentRow
+from replay.runners import consents
 from replay.runners import queries as runners
 from replay.saved_profiles import queries as library
 from replay.sessions import create, prepare, services
@@ -57,7 +58,8 @@ def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -
     for refusal in refusals or _refusals(cells):
         raise ReplayRefusal(refusal)
     if request.engine is Engine.AGENT:
-        runners.require_online(cells[0][1].run.app)
+        tools = consents.tools_of_runner(_unintercepted_tools(cells))
+        runners.require_online(cells[0][1].run.app, tools=tools)
 
     def make() -> str:
         experiment = _create(request, cells, by)
@@ -123,6 +125,7 @@ def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:
         overrides=cell.overrides,
         policy=request.policy,
         engine=request.engine,
+        allow_tools=request.allow_tools,
     )
 
 
@@ -149,12 +152,19 @@ def _plan(request: ExperimentRequest, replays: list[_CellReplay], refusals: list
     return ExperimentPlan(
         rows=matrix.size(request),
         cells=cells,
+        agent_starts=matrix.size(request) if request.engine is Engine.AGENT else 0,
+        unintercepted_tools=_unintercepted_tools(replays),
         live_calls=request.samples * sum(cell.live_calls for cell in cells),
         cost_usd=request.samples * sum(known_costs) if len(known_costs) == len(costs) else None,
         tokens=request.samples * sum(cell.tokens for cell in cells),
         refusals=refusals,
         warnings=list(dict.fromkeys(warning for cell in cells for warning in cell.warnings)),
     )
+
+
+def _unintercepted_tools(replays: list[_CellReplay]) -> list[UninterceptedTool]:
+    """The tools that any cell's agent really runs: some may do so only where the model may answer differently."""
+    return [*{tool.name: tool for _, replay in replays for tool in replay.plan.unintercepted_tools}.values()]
 
 
 def _create(request: ExperimentRequest, replays: list[_CellReplay], by: str) -> Experiment:

@@ -22,6 +22,7 @@ class Rerun(models.Model):
     tools_to_ask = models.JSONField(
         default=list, help_text="patterns of tools whose calls without a recording an operator may let run"
     )
+    tools_with_hook = models.JSONField(default=list, help_text="tools that a hook in the agent intercepts")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)

@@ -18,6 +18,7 @@ class Runner(models.Model):
     capacity = models.PositiveSmallIntegerField(default=1, help_text="agents at once")
     tools_to_run = models.JSONField(default=list, help_text="tools that its user allowed though they have side effects")
     tools_to_ask = models.JSONField(default=list, help_text="patterns of tools whose calls an operator may let run")
+    tools_with_hook = models.JSONField(default=list, help_text="tools that a hook in the agent intercepts")
     env_allow = models.JSONField(default=list, help_text="variables that a replay may set for the agent")
     network = models.CharField(
         max_length=2_000, blank=True, help_text="what its agents may reach, and by what it is enforced"
@@ -34,9 +35,14 @@ class Runner(models.Model):
     def __str__(self) -> str:
         return f"{self.name} of {self.app}"
 
-    def allows(self, variables: Collection[str]) -> bool:
-        """Return whether a replay may set all of these variables."""
-        return {*variables} <= {*self.env_allow}
+    def allows(self, variables: Collection[str], tools: Collection[str] = ()) -> bool:
+        """Return whether a replay may set these variables, and run these tools, which nothing intercepts."""
+        return {*variables} <= {*self.env_allow} and {*tools} <= self.consents
+
+    @property
+    def consents(self) -> set[str]:
+        """The tools with which its user lets agents start though no recording shows that they are intercepted."""
+        return {*self.tools_to_run, *self.tools_with_hook}
 
 
 class RunnerOutput(models.Model):

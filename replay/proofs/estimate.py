@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from diffing.models import DiffReport
 from diffing.schemas.evidence import ProbeOutcome
 from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import PlanWarning, WarningKind
+from replay.core.plan import UninterceptedTool
+from replay.core.vocabulary import Engine
 from replay.models import Proof
 from replay.proofs import driver
 from replay.proofs.core.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofRequest
@@ -13,7 +16,7 @@ from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.statistics import FIRST
 from replay.proofs.probes.probe_runner import ProbeRunner
 from replay.proofs.subject.subject import models_without_provider
-from replay.runners import agent_plans
+from replay.runners import agent_plans, consents
 
 # Changes whose probes are tried for the plan; for further ones the worst case is assumed.
 _TRIAL_LIMIT = 12
@@ -55,11 +58,14 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
         missing=[] if case.runs_agent else _missing(prober, results, repeats=bool(repeats)),
         refusals=[],
-        warnings=[*_warnings(ladder, request, live_replays), *_agent_warnings(prober)],
+        unintercepted_tools=unintercepted_tools(proof.diff, request) if case.runs_agent else [],
+        warnings=[*_warnings(ladder, request, live_replays), *_agent_warnings(proof, request)],
     )
 
 
-def refusal_plan(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> ProofPlan:
+def refusal_plan(
+    request: ProofRequest, refusals: Sequence[ProofRefusal], tools: Sequence[UninterceptedTool]
+) -> ProofPlan:
     """The plan of a proof that is refused before its runs are examined."""
     return ProofPlan(
         question=request.question,
@@ -74,6 +80,7 @@ def refusal_plan(request: ProofRequest, refusals: Sequence[ProofRefusal]) -> Pro
         live_calls=0,
         cost_usd=0.0,
         missing=[],
+        unintercepted_tools=list(tools),
         refusals=list(refusals),
         warnings=[],
     )
@@ -101,14 +108,19 @@ def _controls(ladder: Ladder) -> int:
     return 1 if ladder.case.one_space else 2
 
 
-def _agent_warnings(prober: ProbeRunner) -> list[str]:
+def unintercepted_tools(diff: DiffReport, request: ProofRequest) -> list[UninterceptedTool]:
+    """The tools that the agent of either run really runs in each of its starts."""
+    runs = [run for run in (diff.base, diff.candidate) if run.sealed_at is not None]
+    tools = [tool for run in runs for tool in consents.tools_of(run, is_open=True, allowed=request.allow_tools)]
+    return [*{tool.name: tool for tool in tools}.values()]
+
+
+def _agent_warnings(proof: Proof, request: ProofRequest) -> list[str]:
     """What the agent itself would do for real, in each of its starts."""
-    if prober.agent is None:
+    if request.engine is Engine.FOLLOW:
         return []
-    subject = prober.subject
-    places = {place.run.id: place for place in subject.places.values()}.values()
-    warnings = [warning for place in places for warning in agent_plans.warnings(place.run)]
-    return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *dict.fromkeys(warnings)]
+    warnings = agent_plans.warnings(unintercepted_tools(proof.diff, request))
+    return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *warnings]
 
 
 def _atom(atom: Atom, live_calls: int) -> AtomPlan:

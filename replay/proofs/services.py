@@ -21,6 +21,7 @@ from replay.models import Proof, ProofProbe
 from replay.proofs import driver, estimate, queries
 from replay.proofs.core.schemas import ProofPlan, ProofRefusal, ProofRequest
 from replay.proofs.counterfactual.outcomes import UnknownOutcome
+from replay.runners import consents
 from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.store.run_outcome import evaluated_conclusion, recorded_conclusions
@@ -39,7 +40,10 @@ def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     """Estimate the work and cost of a proof without running anything. Refusals are in the plan."""
     diff = _ready(diff_id)
     refusals = _refusals(diff, request)
-    return estimate.refusal_plan(request, refusals) if refusals else estimate.plan(_draft_proof(diff, request), request)
+    if refusals:
+        tools = [] if request.engine is Engine.FOLLOW else estimate.unintercepted_tools(diff, request)
+        return estimate.refusal_plan(request, refusals, tools)
+    return estimate.plan(_draft_proof(diff, request), request)
 
 
 def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: str = "") -> Proof:
@@ -52,7 +56,8 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
     for refusal in _refusals(diff, request):
         raise ReplayRefusal(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
     if request.engine is Engine.AGENT:
-        runners.require_online(diff.base.app)
+        tools = consents.tools_of_runner(estimate.unintercepted_tools(diff, request))
+        runners.require_online(diff.base.app, tools=tools)
 
     def make() -> str:
         checks_json = [check.model_dump(mode="json") for check in request.checks]
@@ -99,7 +104,7 @@ def _refusals(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
         problems.append(("/checks", f"the question `{request.question}` needs checks"))
     problems += choice_problems(request.question, request)
     invalid = [ProofRefusal(code="validation_error", detail=detail, where=path) for path, detail in problems if detail]
-    problems_of_runs = _unfit(diff) or _without_agent(diff, request)
+    problems_of_runs = _unfit(diff) or _without_agent(diff, request) or _without_consent(diff, request)
     return invalid or problems_of_runs or _unproducible(diff, request) or _unanswerable(diff, request)
 
 
@@ -145,6 +150,14 @@ def _without_agent(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal
         f"a runner starts the agent of one app, and these runs are of two: {diff.base.app} and {diff.candidate.app}"
     )
     return [ProofRefusal(code="policy_conflict", detail=detail, where="/engine")]
+
+
+def _without_consent(diff: DiffReport, request: ProofRequest) -> list[ProofRefusal]:
+    """A refusal if the agent would really run a tool that nobody has allowed."""
+    if request.engine is Engine.FOLLOW:
+        return []
+    refusal = consents.refusal(estimate.unintercepted_tools(diff, request))
+    return [] if refusal is None else [ProofRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where)]
 
 
 def _draft_proof(diff: DiffReport, request: ProofRequest) -> Proof:

@@ -16,6 +16,7 @@ from replay.overrides.profile import OverrideProfile
 from replay.reruns import forks, queries
 from replay.reruns.derived_run import services as derived_run
 from replay.reruns.schemas import RerunBudget
+from replay.runners import consents, recorded_tools
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
@@ -31,23 +32,27 @@ def start(
     *,
     tools_to_run: Sequence[str],
     tools_to_ask: Sequence[str] = (),
+    tools_with_hook: Sequence[str] = (),
     is_comparison: bool = False,
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
     caller: str,
 ) -> Rerun:
-    """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer.
+    """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer, or a tool lacks consent.
 
-    `tools_to_run` may run where the recording has no such call, whatever their review says.
+    `tools_to_run` may run where the recording has no such call, whatever their review says. Tools that nothing
+    intercepts run in any case, so each of them has to be among these or `tools_with_hook`, or reviewed as safe.
     A comparison becomes a run of its own if it differs from the recording.
     """
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
+    consents.require(run, is_open=False, allowed=[*tools_to_run, *tools_with_hook])
     rerun = Rerun(
         source_run=run,
         tools_to_run=[*tools_to_run],
         tools_to_ask=[*tools_to_ask],
+        tools_with_hook=[*tools_with_hook],
         has_pauses=has_pauses,
         by=caller,
         **_limits(budget),
@@ -64,26 +69,38 @@ def start_fork(
     *,
     tools_to_run: Sequence[str],
     tools_to_ask: Sequence[str] = (),
+    tools_with_hook: Sequence[str] = (),
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
     caller: str,
 ) -> Rerun:
-    """Open a rerun that changes something; raise `ReplayRefusal` if it cannot."""
+    """Open a rerun that changes something; raise `ReplayRefusal` if it cannot, or a tool lacks consent."""
     source = Source(request.run, request.fork_step)
     if refusal := source_refusal(source.run):
         raise ReplayRefusal(refusal)
     forks.check(source.run.id, source.fork, request.overrides)
+    is_live = "model" in request.policy.allow
+    is_open = is_live or bool(request.overrides.overrides)
+    consents.require(source.run, is_open=is_open, allowed=[*tools_to_run, *tools_with_hook])
     return Rerun.objects.create(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
         tools_to_ask=[*tools_to_ask],
+        tools_with_hook=[*tools_with_hook],
         has_pauses=has_pauses,
         by=caller,
         profile=library.store_profile(request.overrides),
         fork_sequence_no=source.fork,
-        is_live="model" in request.policy.allow,
+        is_live=is_live,
         **_limits(budget),
     )
+
+
+def real_tools(rerun: Rerun) -> list[str]:
+    """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
+    has_overrides = rerun.profile is not None and bool(rerun.profile.profile["overrides"])
+    names = recorded_tools.unintercepted(rerun.source_run, is_open=rerun.is_live or has_overrides)
+    return [name for name in names if name not in rerun.tools_with_hook]
 
 
 def _limits(budget: RerunBudget) -> dict[str, Any]:

@@ -1,63 +1,77 @@
 """Plans of replays in which the agent itself runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from replay.core.applied_profile import AppliedProfile, pointer
-from replay.core.plan import Plan, PlanRefusal
+from replay.core.plan import Plan, PlannedStep, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine
 from replay.hooks import configuration
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
-from replay.runners import queries
-from traces.core.json_access import as_object
-from traces.core.vocabulary import StepType
-from traces.importers.formats.tracing.reported_tools import SDK_REPORT
-from traces.models import Run, Step
-from traces.redaction.raw_responses import RAW_RESPONSE
-from traces.storage import artifacts
+from replay.runners import consents, queries
+from traces.core.vocabulary import Label, Reason, StepType
+from traces.models import Run
 
 _AGENT_DECIDES: Final = "The agent runs again and decides what it does after the change: this plan is an estimate."
-_LONGEST_LIST: Final = 10
-# Attributes of calls that are answered in a rerun: by the SDK, or by the gateway.
-_ANSWER_MARKS: Final = frozenset({SDK_REPORT, RAW_RESPONSE})
+_REALLY_RUNS: Final = "Nothing intercepts this tool, so the agent really runs it."
+# What a replay that follows the recording would do instead.
+_WITHOUT_A_CALL: Final = frozenset({"cache", "simulate", "blocked"})
 _STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 
 
-def agent_plan(plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[int, StepType]) -> Plan:
+def agent_plan(
+    plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[int, StepType], tools: Sequence[UninterceptedTool]
+) -> Plan:
     """Turn the plan of a replay that follows the recording into one in which the agent runs.
 
     What refuses the former, such as a tool without a review, does not concern the agent: it asks when it gets there.
+    Only `tools`, which nothing intercepts, need consent before it starts.
     """
-    own_warnings = [_AGENT_DECIDES, *warnings(run)]
+    own_warnings = [_AGENT_DECIDES, *warnings(tools)]
     if not queries.online(run.app).exists():
         own_warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
+    consent_refusal = consents.refusal(tools)
     changes = {
         "engine": Engine.AGENT,
-        "refusals": [*refusals(overrides, types)],
+        "unintercepted_tools": [*tools],
+        "refusals": [*refusals(overrides, types), *([] if consent_refusal is None else [consent_refusal])],
         "warnings": [*own_warnings, *plan.warnings],
     }
-    return plan.model_copy(update=changes)
+    return _with_real_calls(plan.model_copy(update=changes))
 
 
-def warnings(run: Run) -> list[str]:
+def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool]) -> Plan:
+    """Add to a plan that follows the recording why the agent does not run: some of its tools lack consent."""
+    names = [tool.name for tool in tools if tool.consent is None]
+    if not names:
+        return plan
+    warning = (
+        "Follows the recording, because the agent would really run tools that nothing intercepts and nobody allowed: "
+        f"{consents.shown(names)}."
+    )
+    return plan.model_copy(update={"unintercepted_tools": [*tools], "warnings": [warning, *plan.warnings]})
+
+
+def warnings(tools: Sequence[UninterceptedTool]) -> list[str]:
     """Return what an agent that runs again does for real, and that nobody asks hooks about it."""
     messages = []
-    if tools := _unknown_tools(run):
-        names = ", ".join(tools[:_LONGEST_LIST]) + ("…" if len(tools) > _LONGEST_LIST else "")
-        messages.append(f"Tools that the SDK does not know in the agent really run, also before the fork: {names}.")
+    if tools:
+        names = consents.shown([tool.name for tool in tools])
+        messages.append(f"Nothing intercepts these tools: they really run, also before the fork: {names}.")
     if configuration.hooks():
         messages.append("The hooks of the server are not asked about the calls of an agent that runs.")
     return messages
 
 
 def may_choose(run: Run, policy: Policy) -> bool:
-    """Return whether the agent may run though nobody asked for it: a runner waits for it, and all it does is known.
+    """Return whether the agent may run though nobody asked for it: a runner waits for it.
 
     No policy of live tools and searches and no hook of the server binds an agent: it makes its own calls.
     """
     is_default = policy.order == "reuse" and {*policy.allow} <= {"model"} and policy.tools == ToolRules()
-    return is_default and not configuration.hooks() and queries.online(run.app).exists() and not _unknown_tools(run)
+    return is_default and not configuration.hooks() and queries.online(run.app).exists()
 
 
 def needs_sdk(overrides: AppliedProfile) -> bool:
@@ -89,16 +103,15 @@ def _problem(entry: Override) -> str:
     return ""
 
 
-def _unknown_tools(run: Run) -> list[str]:
-    """Return the tools that only the conversations name: the SDK may not know them, so that it cannot answer them."""
-    steps = Step.objects.filter(run=run).order_by("sequence_no")
-    first_model = steps.filter(type=StepType.MODEL).values_list("attributes_ref", flat=True).first()
-    # The gateway stores responses as they came; the SDK, which would know the tools, does not.
-    if first_model is None or RAW_RESPONSE not in as_object(artifacts.available([first_model]).get(first_model)):
-        return []
-    tools = [*steps.filter(type=StepType.TOOL).values_list("tool_name", "name", "attributes_ref")]
-    attributes = artifacts.available(ref for *_, ref in tools)
-    known_names = {
-        tool_name or name for tool_name, name, ref in tools if as_object(attributes.get(ref)).keys() & _ANSWER_MARKS
-    }
-    return [*dict.fromkeys(tool_name or name for tool_name, name, _ in tools if (tool_name or name) not in known_names)]
+def _with_real_calls(plan: Plan) -> Plan:
+    """Return the plan with the calls of tools that nothing intercepts as what they are: the agent makes them."""
+    names = {tool.name for tool in plan.unintercepted_tools}
+    actions = dict(plan.actions)
+    steps: list[PlannedStep] = []
+    for step in plan.steps:
+        if step.type is StepType.TOOL and step.name in names and step.action in _WITHOUT_A_CALL:
+            actions[step.action] -= 1
+            actions["live"] += 1
+            step = replace(step, action="live", reason=Reason.AGENT_RAN, label=Label.SIMULATED, note=_REALLY_RUNS)
+        steps.append(step)
+    return plan.model_copy(update={"steps": steps, "actions": actions})

@@ -32,3 +32,18 @@ class VariableRefusal(ProblemError):
             f"no runner of {app or 'this app'} that is online allows these variables; start one with {options}",
             where="/variables",
         )
+
+
+class ToolRefusal(ProblemError):
+    """No runner of the app lets these tools run, which nothing intercepts."""
+
+    code = "consent_required"
+    status = 409
+
+    def __init__(self, app: str, names: Collection[str]) -> None:
+        options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in sorted(names))
+        super().__init__(
+            f"no runner of {app or 'this app'} that is online allows these tools, which nothing intercepts; "
+            f"start one with {options}",
+            where="/allow_tools",
+        )

@@ -9,7 +9,7 @@ from django.db.models.functions import Now
 
 from replay.core.vocabulary import Engine, SessionStatus
 from replay.models import ReplaySession, Runner, RunnerOutput
-from replay.runners.errors import NoRunner, VariableRefusal
+from replay.runners.errors import NoRunner, ToolRefusal, VariableRefusal
 from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
 
 # Seconds between two beats of a connection. One that misses three is lost.
@@ -49,13 +49,15 @@ def online(app: str) -> QuerySet[Runner]:
     return Runner.objects.filter(_online(), app=app)
 
 
-def require_online(app: str, variables: Collection[str] = ()) -> None:
-    """Raise `NoRunner` unless a runner of the app is connected, `VariableRefusal` if none allows all variables."""
+def require_online(app: str, variables: Collection[str] = (), tools: Collection[str] = ()) -> None:
+    """Raise `NoRunner` unless a runner of the app is connected, or that none allows all variables, or all tools."""
     runners = [*online(app)]
     if not runners:
         raise NoRunner(app)
     if not any(runner.allows(variables) for runner in runners):
         raise VariableRefusal(app, variables)
+    if not any(runner.allows(variables, tools) for runner in runners):
+        raise ToolRefusal(app, tools)
 
 
 def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
@@ -67,10 +69,11 @@ def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
         question__isnull=True,
     )
     # The one that is started next.
-    for app, variables in waiting_sessions.order_by("created_at").values_list("source_run__app", "variables")[:1]:
+    needs = ("source_run__app", "variables", "tools_of_runner")
+    for app, variables, tools in waiting_sessions.order_by("created_at").values_list(*needs)[:1]:
         try:
-            require_online(app, variables)
-        except (NoRunner, VariableRefusal) as refusal:
+            require_online(app, variables, tools)
+        except (NoRunner, VariableRefusal, ToolRefusal) as refusal:
             return refusal.detail
     return ""
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from replay.core.applied_profile import apply_profile, changes_anything
 from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
 from replay.core.graph import Graph
-from replay.core.plan import Plan, PlanRefusal
+from replay.core.plan import Plan, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import configuration
@@ -22,7 +22,7 @@ from replay.planning import plan_environment, planner
 from replay.planning.plan_cache import PlanCache
 from replay.planning.structural import refuse_structural
 from replay.planning.unrecorded_requests import StoredRequests
-from replay.runners import agent_plans
+from replay.runners import agent_plans, consents
 from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
@@ -119,14 +119,17 @@ class Source:
     def prepare(
         self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True, verify: bool = False
     ) -> PreparedReplay:
+        tools: list[UninterceptedTool] = []
         if request.engine == "auto":
-            request = request.model_copy(update={"engine": self._choose_engine(request)})
+            engine, tools = self._choose_engine(request)
+            request = request.model_copy(update={"engine": engine})
         if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
         elif request.engine is Engine.AGENT:
             plan = self._agent_plan(request, self._plan(request, brief=brief, list_untouched=list_untouched))
         else:
             plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
+            plan = agent_plans.followed_plan(plan, tools)
         # An agent that runs reads each recorded answer when it gets there.
         if verify and request.engine is Engine.FOLLOW and is_too_long_to_verify(self.run.step_count):
             plan = self._with_damage(plan)
@@ -152,14 +155,24 @@ class Source:
         )
 
     def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:
-        return agent_plans.agent_plan(plan, self.run, apply_profile(request.overrides, self._graph), self._types)
-
-    def _choose_engine(self, request: ReplayRequest) -> Engine:
-        if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
-            return Engine.FOLLOW
         overrides = apply_profile(request.overrides, self._graph)
-        has_obstacle = agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._types))
-        return Engine.FOLLOW if has_obstacle else Engine.AGENT
+        return agent_plans.agent_plan(plan, self.run, overrides, self._types, self._unintercepted_tools(request))
+
+    def _choose_engine(self, request: ReplayRequest) -> tuple[Engine, list[UninterceptedTool]]:
+        """Choose for `auto`; return the tools that keep the agent from running, if only these do."""
+        if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
+            return Engine.FOLLOW, []
+        overrides = apply_profile(request.overrides, self._graph)
+        if agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._types)):
+            return Engine.FOLLOW, []
+        tools = self._unintercepted_tools(request)
+        return Engine.AGENT if consents.refusal(tools) is None else Engine.FOLLOW, tools
+
+    def _unintercepted_tools(self, request: ReplayRequest) -> list[UninterceptedTool]:
+        """Return the tools that really run if the agent does."""
+        is_live = "model" in request.policy.allow and not request.policy.strict
+        is_open = is_live or bool(request.overrides.overrides)
+        return consents.tools_of(self.run, is_open=is_open, allowed=request.allow_tools)
 
     @cached_property
     def _types(self) -> dict[int, StepType]:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from replay.core.plan import Determinism
+from replay.core.plan import Determinism, ToolNames
 from replay.core.vocabulary import Engine, SessionStatus
 from replay.execution.messages import (
     AttemptMessage,
@@ -35,6 +35,9 @@ class ReplayRequest(Schema):
 
     `engine`: follow the recording, or let a runner of the run's app start the agent again. `variables` are set for the
     agent, if a runner allows them.
+
+    `allow_tools` is consent to tools of the agent that nothing intercepts, by name: each start of it really runs them.
+    The agent does not start while one lacks consent. For tools that are intercepted it allows nothing.
     """
 
     run: str
@@ -43,6 +46,7 @@ class ReplayRequest(Schema):
     policy: Policy = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
     variables: Variables = {}
+    allow_tools: ToolNames = []
 
     @model_validator(mode="after")
     def _need_agent(self) -> Self:
@@ -60,6 +64,7 @@ class ReplayBody(Schema):
     policy: Policy | str = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
     variables: Variables = {}
+    allow_tools: ToolNames = []
 
 
 class AttemptList(Schema):

@@ -18,6 +18,7 @@ from replay.hooks import session_lifecycle
 from replay.models import ReplaySession, Rerun
 from replay.questions import services as questions
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
+from replay.runners import consents
 from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
@@ -57,7 +58,8 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
         return queries.find_session(earlier_id)
     preparation = prepare.prepare(request, brief=True, verify=True)
     if preparation.request.engine is Engine.AGENT:
-        runners.require_online(preparation.run.app, request.variables)
+        tools = consents.tools_of_runner(preparation.plan.unintercepted_tools)
+        runners.require_online(preparation.run.app, request.variables, tools)
     refusals = preparation.plan.refusals
     if refusal := next((refusal for refusal in refusals if not _fails_validation(refusal)), None):
         raise ReplayRefusal(refusal)

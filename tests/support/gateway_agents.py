@@ -97,6 +97,9 @@ def ask_anthropic(path, body):
     return fetch(f"{os.environ['ANTHROPIC_BASE_URL']}/v1/{path}", body, **headers)
 """
 
+# Nothing intercepts the tools of `AGENTS`: their calls are made up in the loop.
+ALLOW_TOOLS: Final = ("--allow-tool", "get_weather", "--allow-tool", "get_time")
+
 AGENTS: Final = {
     "chat": REQUESTS
     + """

@@ -80,6 +80,7 @@ ErrorCode = Literal[
     "tool_review_required",
     "no_runner",
     "variable_not_allowed",
+    "consent_required",
 ]
 
 

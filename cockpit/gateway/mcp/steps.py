@@ -11,7 +11,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
-from forkpoint.vocabulary import RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTED, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports
@@ -43,7 +43,12 @@ class Exchange:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
         attributes: JSONObject = {"mcp_server": self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
-        beginning: JSONObject = {"tool_name": call.name, "args": call.arguments, "attributes": attributes}
+        beginning: JSONObject = {
+            "tool_name": call.name,
+            "args": call.arguments,
+            "attributes": attributes,
+            INTERCEPTED: True,
+        }
         result: JSONObject = {
             "tool_name": call.name,
             "latency_ms": int((self.end - self.start) * 1000),

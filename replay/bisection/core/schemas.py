@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult, JudgementChoice
-from replay.core.plan import PlanRefusal
+from replay.core.plan import PlanRefusal, ToolNames, UninterceptedTool
 from replay.core.vocabulary import BisectionStatus, Engine, ProbeVerdict, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import OverrideProfile, StepRef
@@ -39,7 +39,8 @@ class BisectRequest(JudgementChoice):
 
     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
-    With the engine `agent`, a runner of the run's app starts the agent for every probe.
+    With the engine `agent`, a runner of the run's app starts the agent for every probe; `allow_tools` is consent, as in
+    a replay.
     """
 
     question: PassQuestion = "check"
@@ -58,6 +59,7 @@ class BisectRequest(JudgementChoice):
     parallel: Annotated[int, Field(ge=1, le=16)] = 2
     budget: BisectBudget = Field(default_factory=BisectBudget)
     engine: Engine = Engine.FOLLOW
+    allow_tools: ToolNames = []
 
     @model_validator(mode="before")
     @classmethod
@@ -94,6 +96,11 @@ class BisectPlan(Schema):
     forks: list[ForkStep]
     probes: int
     most_probes: int
+    # How often runners start the agent; 0 if the recording is followed.
+    agent_starts: int
+    most_agent_starts: int
+    # What the agent really runs in each start.
+    unintercepted_tools: list[UninterceptedTool]
     live_calls: int
     most_live_calls: int
     # null: a live model has no known price.

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from diffing.schemas.evidence import Findings, QuestionKind
 from replay.checks.schemas import Check, JudgementChoice
+from replay.core.plan import ToolNames, UninterceptedTool
 from replay.core.vocabulary import Engine, ProofStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from traces.core.schema import Schema
@@ -31,11 +32,13 @@ class ProofRequest(JudgementChoice):
     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
     and by `checks`; each check has the name of the judgement for which it stands in.
 
-    `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
+    `engine`: follow the recordings, or let runners of the app start the agent again for every probe; `allow_tools` is
+    consent, as in a replay.
     """
 
     question: QuestionKind = "answer"
     engine: Engine = Engine.FOLLOW
+    allow_tools: ToolNames = []
     checks: Annotated[list[Check], Field(max_length=20)] = []
     budget: ProofBudget = Field(default_factory=ProofBudget)
     policy: Policy = Field(default_factory=Policy)
@@ -85,6 +88,8 @@ class ProofPlan(Schema):
     cost_usd: float | None
     # What nothing can answer: tools without a review, steps that only the agent's code can compute.
     missing: list[str]
+    # What the agent really runs in each start.
+    unintercepted_tools: list[UninterceptedTool] = []
     refusals: list[ProofRefusal]
     warnings: list[str]
 

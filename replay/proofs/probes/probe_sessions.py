@@ -134,7 +134,9 @@ class ProbeSessions:
         """Create the session of a probe; return a result if it cannot be created."""
         if problem := self._problem(spec, setup):
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=problem))
-        preparation = prepare.prepare(setup.request(self._session_policy(spec, allowance)), brief=True, verify=True)
+        request = setup.request(self._session_policy(spec, allowance))
+        request = request.model_copy(update={"allow_tools": self.proof.request.get("allow_tools", [])})
+        preparation = prepare.prepare(request, brief=True, verify=True)
         if preparation.plan.refusals:
             detail = preparation.plan.refusals[0].detail
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=detail))

@@ -13,6 +13,8 @@ from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind, parse_embedded
 
+# The attribute of a tool's step: the model's provider ran the tool, such as a web search.
+PROVIDER_RAN: Final = "provider_ran"
 _MOST_TOKENS: Final = 2**31 - 1
 # Fields of a request body that are not sampling parameters. All others are.
 _NOT_PARAMETERS: Final = frozenset(

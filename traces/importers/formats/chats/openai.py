@@ -17,7 +17,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import normalize_tools
-from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
@@ -285,6 +285,7 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             input=arguments,
             output=output,
             call_id=as_text(item.get("id")),
+            attributes={PROVIDER_RAN: True},
         )
     )
 

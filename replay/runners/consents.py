@@ -1,0 +1,86 @@
+"""Consent to tools of an agent that nothing intercepts: they really run, also where the recording has their calls."""
+
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from replay.core.errors import ReplayRefusal
+from replay.core.plan import PlanRefusal, ToolConsent, UninterceptedTool
+from replay.models import Runner
+from replay.runners import queries, recorded_tools
+from replay.tool_review.queries import safety_by_tool
+from traces.models import Run
+
+CONSENT_REQUIRED: Final = "consent_required"
+_LONGEST_LIST: Final = 10
+
+
+def tools_of(run: Run, *, is_open: bool, allowed: Collection[str] = ()) -> list[UninterceptedTool]:
+    """Return the tools that really run if a runner starts the agent, and by what each may.
+
+    `is_open`: the model may answer differently than recorded. `allowed` are the tools that the request allows.
+    """
+    names = recorded_tools.unintercepted(run, is_open=is_open)
+    if not names:
+        return []
+    reviews = safety_by_tool()
+    unsafe_names = {name for name in names if reviews.get(name) is not True}
+    runner_consents = _consents_of_runner(run.app, unsafe_names - {*allowed})
+    return [UninterceptedTool(name=name, consent=_consent(name, reviews, allowed, runner_consents)) for name in names]
+
+
+def tools_of_runner(tools: Sequence[UninterceptedTool]) -> list[str]:
+    """Return the tools for which only the user of the runner has consented."""
+    return [tool.name for tool in tools if tool.consent == "runner"]
+
+
+def refusal(tools: Sequence[UninterceptedTool]) -> PlanRefusal | None:
+    """Return why an agent must not start; None if each of its tools is intercepted or may run."""
+    names = [tool.name for tool in tools if tool.consent is None]
+    return PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools") if names else None
+
+
+def require(run: Run, *, is_open: bool, allowed: Collection[str]) -> None:
+    """Raise `ReplayRefusal` unless each tool that really runs is reviewed as safe or is allowed by its name."""
+    reviews = safety_by_tool()
+    names = [
+        name
+        for name in recorded_tools.unintercepted(run, is_open=is_open)
+        if name not in allowed and reviews.get(name) is not True
+    ]
+    if names:
+        raise ReplayRefusal(PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools"))
+
+
+def shown(names: Sequence[str]) -> str:
+    """Return the beginning of a list of tools as text."""
+    return ", ".join(names[:_LONGEST_LIST]) + ("…" if len(names) > _LONGEST_LIST else "")
+
+
+def _consent(
+    name: str, reviews: Mapping[str, bool | None], allowed: Collection[str], by_runner: Collection[str]
+) -> ToolConsent | None:
+    if reviews.get(name) is True:
+        return "review"
+    if name in allowed:
+        return "request"
+    return "runner" if name in by_runner else None
+
+
+def _consents_of_runner(app: str, names: Collection[str]) -> set[str]:
+    """Return for which tools the user of one runner has consented: of that one which allows most of these.
+
+    Where no runner is online, one that was counts: a session waits for it, and no other can take the session.
+    """
+    if not names:
+        return set()
+    runners = [*queries.online(app)] or [*Runner.objects.filter(app=app)]
+    return max((runner.consents & {*names} for runner in runners), key=len, default=set())
+
+
+def _detail(names: Sequence[str]) -> str:
+    options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in names)
+    return (
+        f"nothing intercepts these tools of the agent, so each start of it really runs them again: {', '.join(names)}. "
+        f"Allow each by name ({options}), or review the harmless ones as safe"
+    )

@@ -1,0 +1,184 @@
+"""Consent to tools of an agent that nothing intercepts, before the agent starts."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db.models.functions import Now
+from django.test import Client
+
+from diffing import services as diffing
+from forkpoint.vocabulary import INTERCEPTED
+from replay.agents import dispatch
+from replay.execution import task_names
+from replay.models import ReplaySession, Runner
+from replay.runners import recorded_tools
+from replay.tool_review.services import decide
+from tests.support.queues import capture_tasks
+from tests.support.replay_runs import order_desk
+from traces.core.recorded_run import RecordedRun
+from traces.importers.common.model_calls import PROVIDER_RAN
+from traces.models import Run
+from traces.runs.services import record
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TOOLS = ["get_order", "search_policy", "send_email"]
+CHECK = {"kind": "contains", "text": "nothing says this"}
+
+
+@pytest.fixture(autouse=True)
+def tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
+
+
+def marked(run: RecordedRun, marks: Mapping[str, str]) -> RecordedRun:
+    """Return the run with marks on the calls of some tools."""
+    steps = tuple(
+        replace(step, attributes={**step.attributes, marks[step.tool_name]: True}) if step.tool_name in marks else step
+        for step in run.steps
+    )
+    return replace(run, steps=steps)
+
+
+def store(marks: Mapping[str, str] | None = None) -> Run:
+    run = replace(marked(order_desk(), marks or {}), external_id=uuid4().hex)
+    return Run.objects.get(id=record(run).run_id)
+
+
+def add_runner(app: str, *tools: str, name: str = "desk-1", **fields: Any) -> Runner:
+    return Runner.objects.create(
+        app=app, name=name, connection=name, last_seen_at=Now(), command=["a"], tools_to_run=[*tools], **fields
+    )
+
+
+def post(client: Client, path: str, body: Any) -> Any:
+    return client.post(f"/api/v1{path}", body, content_type="application/json")
+
+
+def fork(run: Run, **fields: Any) -> dict[str, Any]:
+    prompt = {"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}
+    return {"run": str(run.id), "engine": "agent", "overrides": {"overrides": [prompt]}, **fields}
+
+
+def consents(plan: Any) -> dict[str, str | None]:
+    return {tool["name"]: tool["consent"] for tool in plan["unintercepted_tools"]}
+
+
+def test_agent_starts_only_with_consent_to_each_tool(client: Client) -> None:
+    run = store()
+    add_runner(run.app)
+    plan = post(client, "/replays/preview", fork(run)).json()
+    assert consents(plan) == dict.fromkeys(TOOLS)
+    assert [refusal["code"] for refusal in plan["refusals"]] == ["consent_required"]
+    some = fork(run, allow_tools=TOOLS[:2])
+    refusal = post(client, "/replays", some)
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required")
+    assert "--allow-tool send_email" in refusal.json()["detail"]
+    assert "get_order" not in refusal.json()["detail"]
+    assert not ReplaySession.objects.exists()
+    decide({"get_order": True}, author="me")
+    plan = post(client, "/replays/preview", fork(run, allow_tools=["send_email", "search_policy"])).json()
+    assert (plan["refusals"], consents(plan)) == (
+        [],
+        {"get_order": "review", "search_policy": "request", "send_email": "request"},
+    )
+    assert not any(step["name"] == "send_email" and "blocked" in step["reason"] for step in plan["steps"])
+    assert post(client, "/replays", fork(run, allow_tools=TOOLS)).status_code == 201
+
+
+def test_only_a_runner_whose_user_consented_gets_the_session(client: Client) -> None:
+    run = store()
+    careful, bold = add_runner(run.app), add_runner(run.app, *TOOLS, name="desk-2")
+    assert consents(post(client, "/replays/preview", fork(run)).json()) == dict.fromkeys(TOOLS, "runner")
+    assert post(client, "/replays", fork(run)).status_code == 201
+    assert dispatch.claim(careful) is None
+    assert dispatch.claim(bold) is not None
+    assert post(client, "/replays", fork(run, allow_tools=TOOLS)).status_code == 201
+    session = dispatch.claim(careful)
+    assert session is not None
+    assert session.rerun is not None
+    # Consent to what runs in any case lets no call run that the SDK asks about.
+    assert session.rerun.tools_to_run == []
+
+
+def test_auto_follows_the_recording_without_consent_and_says_why(client: Client) -> None:
+    run = store()
+    add_runner(run.app)
+    plan = post(client, "/replays/preview", fork(run, engine="auto")).json()
+    assert (plan["engine"], plan["refusals"], consents(plan)) == ("follow", [], dict.fromkeys(TOOLS))
+    assert "Follows the recording" in plan["warnings"][0]
+    assert "get_order, search_policy, send_email" in plan["warnings"][0]
+    plan = post(client, "/replays/preview", fork(run, engine="auto", allow_tools=TOOLS)).json()
+    assert plan["engine"] == "agent"
+
+
+def test_searches_need_consent(client: Client) -> None:
+    run = store()
+    add_runner(run.app)
+    diff = diffing.diff(base_id=run.id, candidate_id=run.id)
+    searches: list[tuple[str, str, dict[str, Any]]] = [
+        ("/experiments", "/experiments/preview", {"run": str(run.id), "samples": 2}),
+        (f"/runs/{run.id}/bisect", "/bisections/preview", {"checks": [CHECK], "reproduce": 2}),
+        (f"/diffs/{diff.id}/prove", f"/diffs/{diff.id}/prove/preview", {}),
+    ]
+    for path, preview_path, body in searches:
+        body = {**body, "engine": "agent"}
+        own = {"run": str(run.id)} if "bisect" in path else {}
+        plan = post(client, preview_path, {**body, **own}).json()
+        assert [refusal["code"] for refusal in plan["refusals"]] == ["consent_required"], path
+        assert consents(plan) == dict.fromkeys(TOOLS), path
+        refusal = post(client, path, body)
+        assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required"), path
+        plan = post(client, preview_path, {**body, **own, "allow_tools": TOOLS}).json()
+        assert (plan["refusals"], consents(plan)) == ([], dict.fromkeys(TOOLS, "request")), path
+    assert not ReplaySession.objects.exists()
+    body = {"run": str(run.id), "samples": 2, "engine": "agent", "allow_tools": TOOLS}
+    assert post(client, "/experiments", body).status_code == 201
+    assert ReplaySession.objects.count() == 2
+
+
+def test_plans_of_searches_count_the_starts_of_the_agent(client: Client) -> None:
+    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    add_runner(run.app)
+    body = {"run": str(run.id), "samples": 3}
+    assert post(client, "/experiments/preview", {**body, "engine": "agent"}).json()["agent_starts"] == 3
+    assert post(client, "/experiments/preview", body).json()["agent_starts"] == 0
+    body = {"run": str(run.id), "checks": [CHECK], "engine": "agent"}
+    plan = post(client, "/bisections/preview", body).json()
+    assert (plan["agent_starts"], plan["most_agent_starts"]) == (plan["probes"], plan["most_probes"])
+    assert plan["agent_starts"] > 0
+
+
+def test_reruns_need_consent(client: Client) -> None:
+    run = store({"get_order": PROVIDER_RAN})
+    # What was only offered to the model matters where it may answer differently than recorded.
+    for body, tools in (({}, TOOLS[1:2]), ({"compare": True}, TOOLS[1:2]), ({"live": True}, TOOLS[1:])):
+        refusal = post(client, "/reruns", {"run": str(run.id), **body})
+        assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required")
+        assert f"really runs them again: {', '.join(tools)}." in refusal.json()["detail"]
+        for option in ("allow_tools", "hook_tools"):
+            answer = post(client, "/reruns", {"run": str(run.id), option: tools, **body})
+            real_tools = [] if option == "hook_tools" else tools
+            assert (answer.status_code, answer.json()["real_tools"]) == (201, real_tools)
+
+
+def test_forks_of_a_recording_have_its_marks(client: Client) -> None:
+    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    derived = store()
+    derived.source_run = run
+    assert recorded_tools.unintercepted(derived, is_open=True) == []
+
+
+def test_tool_that_an_answer_requests_counts_without_a_step() -> None:
+    desk = marked(order_desk(), {"get_order": INTERCEPTED})
+    steps = tuple(step for step in desk.steps if step.tool_name != "search_policy")
+    run = Run.objects.get(id=record(replace(desk, steps=steps)).run_id)
+    assert recorded_tools.unintercepted(run, is_open=False) == ["search_policy"]
+
+
+def test_offered_tool_counts_as_the_tools_that_were_called() -> None:
+    calls = dict.fromkeys(TOOLS[:2], INTERCEPTED)
+    assert recorded_tools.unintercepted(store(calls), is_open=True) == []
+    assert recorded_tools.unintercepted(store({"get_order": INTERCEPTED}), is_open=True) == TOOLS[1:]
