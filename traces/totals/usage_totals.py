@@ -34,7 +34,7 @@ _IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
 _PROVIDER: Final = f"CASE WHEN {_IS_MODEL} THEN step.provider ELSE '' END"
 _NAME: Final = f"CASE WHEN {_IS_MODEL} THEN step.model WHEN step.tool_name <> '' THEN step.tool_name ELSE step.name END"
 # Of the steps that were made, and of those that a replay reused: most runs have only the ones or the others.
-_MADE: Final = {
+_SUMS_OF_MADE_CALLS: Final = {
     "calls": "COUNT(*)",
     "reused_calls": "0",
     "failed_calls": f"SUM(CASE WHEN {_IS_FAILED} THEN 1 ELSE 0 END)",
@@ -42,8 +42,8 @@ _MADE: Final = {
     "cost": "SUM(CAST(ROUND(COALESCE(step.cost_usd, 0) * 100000000) AS bigint))",
     "unpriced_calls": f"SUM(CASE WHEN {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END)",
 }
-_REUSED: Final = {**dict.fromkeys(SUMS, "0"), "reused_calls": "COUNT(*)"}
-_SUMS_BY_LABEL: Final = {f"= '{Label.LIVE}'": _MADE, f"<> '{Label.LIVE}'": _REUSED}
+_SUMS_OF_REUSED_CALLS: Final = {**dict.fromkeys(SUMS, "0"), "reused_calls": "COUNT(*)"}
+_SUMS_BY_LABEL: Final = {f"= '{Label.LIVE}'": _SUMS_OF_MADE_CALLS, f"<> '{Label.LIVE}'": _SUMS_OF_REUSED_CALLS}
 _IS_COUNTED: Final = (
     "run.sealed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id) "
     "AND NOT EXISTS "
