@@ -164,7 +164,7 @@ class CallBuilder:
 
     def is_reached(self, node: Node) -> bool:
         """True if an earlier change reaches a step's input."""
-        return any(True for _ in self.changed_links(node))
+        return any(map(self._brings_change, self._implicit_results.links(node.no)))
 
     def changed_links(self, node: Node) -> Iterator[Link]:
         """Links to inputs that differ from the recording."""

@@ -73,6 +73,8 @@ class Reach:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
         items: list[UnexplainedContent] = []
+        if not node.unexplained:
+            return steps, items
         first_change = self._state.changed_numbers[0]
         later_items = [item for item in node.unexplained if item.first_step > first_change]
         for item in sorted(later_items, key=lambda item: -item.first_step):
@@ -122,9 +124,9 @@ class Reach:
 def explanation(assumption: JSONObject) -> str:
     """Explain an assumption in one sentence."""
     details = as_object(assumption["assumed"])
-    steps, upstream_steps, items = details["steps"], details["through"], details["content"]
-    source_text = step_list(int(str(no)) for no in (*as_list(steps), *as_list(upstream_steps)))
-    first = next(iter(as_list(items)), None)
+    numbers = (*as_list(details["steps"]), *as_list(details["through"]))
+    source_text = step_list(no for no in numbers if isinstance(no, int))
+    first = next(iter(as_list(details["content"])), None)
     if isinstance(first, dict):
         return (
             f"Assumed unaffected: {source_text} may have contributed to its input; "

@@ -115,10 +115,10 @@ def step_list(numbers: Iterable[int], *, count: int | None = None) -> str:
     if total == 1:
         return f"step {min(distinct)}"
     ranges = list(islice(_ranges(distinct), _MAX_ITEMS))
-    ranges_text = [_range(first, last) for first, last in ranges]
-    if (rest := total - sum(last - first + 1 for first, last in ranges)) > 0:
-        return f"steps {', '.join(ranges_text)} and {rest} more"
-    return f"steps {' and '.join(filter(None, (', '.join(ranges_text[:-1]), ranges_text[-1])))}"
+    *texts, last_text = [_range(first, last) for first, last in ranges]
+    if (rest := total - sum([last - first + 1 for first, last in ranges])) > 0:
+        return f"steps {', '.join([*texts, last_text])} and {rest} more"
+    return f"steps {', '.join(texts)} and {last_text}" if texts else f"steps {last_text}"
 
 
 def unreached_steps(numbers: Iterable[int]) -> list[str]:
@@ -168,16 +168,14 @@ def _value(value: JSONValue) -> str:
 
 def _ranges(numbers: set[int]) -> Iterator[tuple[int, int]]:
     """Ranges of consecutive numbers, lazily: a conversation has thousands of steps, and few ranges are named."""
-    first = last = None
-    for number in sorted(numbers):
-        if first is None or last is None:
-            first = number
-        elif number != last + 1:
+    first, *later_numbers = sorted(numbers)
+    last = first
+    for number in later_numbers:
+        if number != last + 1:
             yield first, last
             first = number
         last = number
-    if first is not None and last is not None:
-        yield first, last
+    yield first, last
 
 
 def _range(first: int, last: int) -> str:

@@ -55,7 +55,7 @@ class StepQueue:
 
     def _first(self) -> Node | None:
         next_queued = self._nodes[self._next_index] if self._next_index < len(self._nodes) else None
-        next_released = self._released_heap[0][1] if self._released_heap else None
-        if next_queued is None or next_released is None:
-            return next_queued or next_released
-        return next_released if next_released.no <= next_queued.no else next_queued
+        if not self._released_heap:
+            return next_queued
+        next_released = self._released_heap[0][1]
+        return next_released if next_queued is None or next_released.no <= next_queued.no else next_queued
