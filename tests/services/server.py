@@ -4,16 +4,15 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from queue import Empty, Queue
 
 from tests.services.processes import CannotStart, stop
+from tests.services.warm_start import FORKPOINT, WarmProcess
 from tests.support.patience import patience_s
 
 START_LIMIT_S = 60
-_FORKPOINT = (sys.executable, "-c", "from cockpit.cli import main; main()")
 _LISTENING = re.compile(r"Forkpoint is running at (http://\S+)")
 
 
@@ -25,7 +24,7 @@ class Server:
         home: Path,
         *options: str,
         env: dict[str, str] | None = None,
-        program: tuple[str | Path, ...] = _FORKPOINT,
+        program: tuple[str | Path, ...] = (),
     ) -> None:
         self.home = home
         self._program = program
@@ -43,9 +42,10 @@ class Server:
 
     def start(self) -> None:
         port = self.url.rpartition(":")[2] or "0"
-        command = [*map(str, self._program), "serve", "--port", port, *self._options]
+        command = [*map(str, self._program or (FORKPOINT,)), "serve", "--port", port, *self._options]
+        start = subprocess.Popen if self._program else WarmProcess
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=self._env)
+            self._process = start(command, stdout=subprocess.PIPE, stderr=log, env=self._env)
         addresses: Queue[str] = Queue()
         threading.Thread(target=self._read, args=(self._process, addresses), daemon=True).start()
         try:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.services.warm_start import FORKPOINT, WarmProcess
 from tests.support.patience import patience_s
 
-COMMAND = [sys.executable, "-c", "from cockpit.cli import main; main()"]
+COMMAND = [sys.executable, "-c", FORKPOINT]
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class WarmShell:
 
     def __init__(self, shell: "Shell") -> None:
         self.shell = shell
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", COMMAND_LOOP],
+        self._process = WarmProcess(
+            [COMMAND_LOOP],
             env=shell.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -89,13 +90,17 @@ class Shell:
         return {**inherited, "FORKPOINT_HOME": str(self.home)}
 
     def __call__(self, *arguments: str | Path, input: str | None = None, **environment: str) -> CommandResult:
-        process = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
+        with WarmProcess(
+            [FORKPOINT, *map(str, arguments)],
             env={**self.environment, **environment},
-            input=input,
-            capture_output=True,
+            stdin=subprocess.DEVNULL if input is None else subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=patience_s(120),
-            check=False,
-        )
-        return CommandResult(process.returncode, process.stdout, process.stderr)
+        ) as process:
+            try:
+                out, err = process.communicate(input, timeout=patience_s(120))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return CommandResult(process.returncode, out, err)
