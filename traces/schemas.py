@@ -41,6 +41,7 @@ class RunSummary(Caption):
     ended_at: datetime | None
     created_at: datetime
     sealed: bool
+    problem: str  # what of the recording could not be read or contradicts the rest; empty: nothing
     is_pinned: bool
     is_held: bool  # its own legal hold; a policy may hold it, too
     tags: list[str]

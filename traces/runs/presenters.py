@@ -7,7 +7,8 @@ from typing import Any, Final
 import orjson
 
 from traces.captions.queries import Captions
-from traces.core.json_access import list_or_single
+from traces.core.json_access import as_string, list_or_single
+from traces.core.recorded_run import PROBLEM
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import JudgementSource, Outcome, RunSource, RunStatus
 from traces.models import Run, Step
@@ -55,6 +56,7 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         ended_at=run.ended_at,
         created_at=run.created_at,
         sealed=run.sealed_at is not None,
+        problem=as_string(run.metadata.get(PROBLEM)),
         is_pinned=mark is not None and mark.is_pinned,
         is_held=mark is not None and mark.is_held,
         tags=captions[run.id].tags,

@@ -50,6 +50,9 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
             Text(output.run_title(run)),
         )
     output.people().print(table)
+    if damaged_ids := [run["id"] for run in entries if run["problem"]]:
+        count = count_noun(len(damaged_ids), "recording")
+        output.note(f"Parts of {count} could not be read: see `forkpoint show {damaged_ids[0]}`.")
 
 
 def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str | None) -> None:
@@ -130,6 +133,7 @@ def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:
     outcome = output.outcome(run["outcome"]) + Text(f"  {run['outcome_reason']}".rstrip(), style="bright_black")
     facts: list[tuple[str, Any]] = [("run", run["id"]), ("revision", _revision(run))]
     facts += [("app", run["app"]), ("status", run["status"])]
+    facts += [("problem", Text(run["problem"], style="yellow") if run["problem"] else "")]
     facts += [("outcome", outcome), ("forked from", origin), ("change", output.change_text(run["change"]))]
     facts += [("note", run["note"]), ("answer", run["answer"])]
     facts += [("steps", counts), ("labels", output.labels(run["labels"]))]

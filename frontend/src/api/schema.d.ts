@@ -7316,6 +7316,8 @@ export interface components {
             created_at: string;
             /** Sealed */
             sealed: boolean;
+            /** Problem */
+            problem: string;
             /** Is Pinned */
             is_pinned: boolean;
             /** Is Held */
@@ -7570,6 +7572,8 @@ export interface components {
             created_at: string;
             /** Sealed */
             sealed: boolean;
+            /** Problem */
+            problem: string;
             /** Is Pinned */
             is_pinned: boolean;
             /** Is Held */
@@ -8147,12 +8151,12 @@ export interface components {
          * @description The id under which events of a run are recorded, and what became of its first ones.
          */
         StartedRun: {
-            /** Id */
-            id: string;
             /** Accepted */
             accepted: number;
             /** Rejected */
             rejected: components["schemas"]["RejectedEvent"][];
+            /** Id */
+            id: string;
         };
         /**
          * StatusCheck

@@ -39,6 +39,7 @@ export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
     source_run: null,
     fork_sequence_no: null,
     session_id: null,
+    problem: "",
     ...overrides,
   };
 }

@@ -1,12 +1,15 @@
 """What the command line prints of revisions and conflicts."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.arriving_events import answer, beginning, ending, lines
 from tests.support.command_line import Shell, WarmShell
 from tests.support.growing_session import SessionStates, write_states
+from traces.core.recorded_run import PROBLEM
 
 pytestmark = pytest.mark.own_store
 
@@ -54,3 +57,14 @@ def test_show_prints_the_place_among_revisions(forkpoint: WarmShell, runs: list[
 def test_show_omits_the_only_revision(forkpoint: WarmShell, states: SessionStates) -> None:
     (run,) = forkpoint("import", states.short, "--app", "single", "--json").json["runs"]
     assert "revision" not in forkpoint("show", run["id"]).out
+
+
+def test_show_and_list_name_the_problem_of_a_recording(forkpoint: WarmShell, tmp_path: Path) -> None:
+    start, *rest = [*beginning("damaged"), *answer("damaged"), *ending("damaged")]
+    start["payload"] |= {"app_id": "damaged", "metadata": {PROBLEM: "two different events with number 1"}}
+    file = tmp_path / "events.jsonl"
+    file.write_bytes(lines([start, *rest]))
+    (run,) = forkpoint("import", file, "--json").json["runs"]
+    assert forkpoint("show", run["id"], "--json").json["run"]["problem"] == "two different events with number 1"
+    assert "two different events with number 1" in forkpoint("show", run["id"]).out
+    assert f"Parts of 1 recording could not be read: see `forkpoint show {run['id']}`" in forkpoint("runs").err

@@ -71,6 +71,9 @@ def test_result_without_its_call_is_shown_with_the_problem() -> None:
     run = _run()
     assert _names(run) == ["m1", "tool", "output"]
     assert "has no tool_called before it" in run.metadata["recording_problem"]
+    for path in (f"runs/{run.id}", "runs"):
+        content = Client().get(f"/api/v1/{path}").json()
+        assert content.get("runs", [content])[0]["problem"] == run.metadata["recording_problem"]
 
 
 def test_spans_in_a_cycle_are_shown() -> None:

@@ -14,6 +14,7 @@ import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
 import { useReplayChanges } from "./fork/useReplayChanges";
 import { NewerRevisionBanner } from "./header/RevisionMenu";
+import { RecordingProblem } from "./header/RecordingProblem";
 import { RunSkeleton } from "./RunSkeleton";
 import { Regions, type RegionName } from "./Regions";
 import { PlacesPanel } from "./places/PlacesPanel";
@@ -127,6 +128,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
         <title>{`${run.name} · Forkpoint`}</title>
         <Header run={run} fork={forkAction} />
         <NewerRevisionBanner run={run} />
+        <RecordingProblem run={run} />
         {run.source_run !== null && run.source_deleted_at !== null && (
           <SourceNotice
             subject="Its source"

@@ -276,10 +276,11 @@ def test_invalid_time_error_has_location(value: JSONValue) -> None:
     assert refusal.value.where == "/spans/3/started_at"
 
 
-@pytest.mark.parametrize("pairs", [("aa",), ("ab", "bc", "ca", "da"), ("ab", "ba", "cd", "dc")])
-def test_cycles_of_parents_are_cut_with_a_note(pairs: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("pairs", [["aa"], ["ab", "bc", "ca", "da"], ["ab", "ba", "cd", "dc"]])
+def test_cycles_of_parents_are_cut_with_a_note(pairs: list[str]) -> None:
     spans: list[JSONValue] = [
-        {"span_id": a, "parent_span_id": b, "trace_id": "t", "span_type": "tool", "name": a} for a, b in pairs
+        {"span_id": pair[0], "parent_span_id": pair[1], "trace_id": "t", "span_type": "tool", "name": pair}
+        for pair in pairs
     ]
     source = Source(name="spans.json", data=orjson.dumps(spans))
     (run,) = registry.get_importer("prela").runs([source])

@@ -3,7 +3,6 @@ import { Link } from "@tanstack/react-router";
 import { useContext, type ReactElement } from "react";
 import { timeAgo, duration, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { fullTitle } from "@/domain/runs/title";
 import { outcomeNote } from "@/domain/runs/outcome";
@@ -17,6 +16,7 @@ import { RunMenu } from "@/features/retention/RunMenu";
 import { RevisionMark } from "@/features/runs/RevisionMark";
 import { paths } from "@/app/paths";
 import { ForkCount, ForksToggle } from "./NameCell";
+import { RecordingState } from "./RecordingState";
 import type { RowProps } from "./RunRow";
 import { RunRows } from "./rowContext";
 import { SearchHitLine } from "./SearchHitLine";
@@ -59,13 +59,7 @@ export function RunCard({ row, hit, isSelected, index, ...slot }: RowProps): Rea
         <AnswerLine run={run} isBelowSource={depth === 1} />
         <div className={`muted num ${classes.facts}`}>
           <span className="grow">
-            {hasReplayLabels(run.labels) ? (
-              <LabelBar counts={run.labels} />
-            ) : (
-              <span className={classes.recorded}>
-                <LabelGlyph mark="live" silent /> {run.sealed ? "recorded" : "under way"}
-              </span>
-            )}
+            {hasReplayLabels(run.labels) ? <LabelBar counts={run.labels} /> : <RecordingState run={run} />}
           </span>
           <span>{duration(run.duration_ms)}</span>
           <span>{money(run.cost_usd)}</span>

@@ -3,7 +3,6 @@ import { useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
 import { timeAgo, count, duration, fullTime, money, tokens } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { RunMenu } from "@/features/retention/RunMenu";
@@ -12,6 +11,7 @@ import { outcomeNote } from "@/domain/runs/outcome";
 import { originOf } from "@/domain/runs/origin";
 import type { OptionalColumn } from "./columnChoice";
 import { durationShare } from "./durationShare";
+import { RecordingState } from "./RecordingState";
 import { RunRows } from "./rowContext";
 import classes from "./RunsTable.module.css";
 
@@ -96,11 +96,7 @@ function Duration({ ms }: { ms: number | null }): ReactElement {
 
 function Labels({ run }: { run: RunSummary }): ReactElement {
   if (hasReplayLabels(run.labels)) return <LabelBar counts={run.labels} />;
-  return (
-    <span className={`muted ${classes.recorded}`}>
-      <LabelGlyph mark="live" silent /> {run.sealed ? "recorded" : "under way"}
-    </span>
-  );
+  return <RecordingState run={run} />;
 }
 
 function App({ run }: { run: RunSummary }): ReactElement {
