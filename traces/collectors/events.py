@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 import orjson
+from django.db import transaction
 
 from traces.collectors import event_bodies
 from traces.collectors.event_bodies import EventRecord
@@ -13,8 +15,13 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, require_object
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing.event_lines import FORMAT, OPENING, RUN_ENDS, Event, check, read_event
+from traces.recordings import arrivals
 from traces.recordings.arrivals import NewSegment
-from traces.schemas import RejectedEvent
+from traces.recordings.event_numbers import NumberConflict
+from traces.schemas import EventReceipt, RejectedEvent
+
+# Of the event with which the server opens a run: before those of the request.
+_OPENING_PLACE: Final = 0
 
 
 @dataclass(kw_only=True, slots=True)
@@ -24,6 +31,32 @@ class Split:
     segments: list[NewSegment] = field(default_factory=list)
     event_count: int = 0
     rejected: list[RejectedEvent] = field(default_factory=list)
+
+
+@dataclass(kw_only=True, slots=True)
+class _RunEvents:
+    """The events of one run in a request, each with its number and its place there."""
+
+    lines: list[bytes] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    has_ended: bool = False
+
+    def add(self, event: Event, line: bytes, place: int) -> None:
+        self.lines.append(line)
+        self.numbers.append(event.number)
+        self.places.append(place)
+        self.has_ended |= event.type in RUN_ENDS
+
+    def segment(self, run_id: str) -> NewSegment:
+        return NewSegment(
+            external_id=run_id,
+            format=FORMAT,
+            data=b"\n".join(self.lines) + b"\n",
+            has_ended=self.has_ended,
+            numbers=self.numbers,
+            places=self.places,
+        )
 
 
 def split(data: bytes, *, run_id: str | None = None) -> Split:
@@ -37,23 +70,38 @@ def split(data: bytes, *, run_id: str | None = None) -> Split:
 def split_records(records: Iterable[EventRecord], *, run_id: str | None = None) -> Split:
     """Make a segment of each run's events, and name those that cannot be stored."""
     result = Split()
-    lines_by_run: dict[str, list[bytes]] = {}
-    ended_runs: set[str] = set()
+    runs: dict[str, _RunEvents] = {}
     for record in records:
         try:
             event, line = _check(record, run_id)
+            runs.setdefault(event.run_id, _RunEvents()).add(event, line, record.place)
         except BadFile as problem:
             result.rejected.append(RejectedEvent(line=record.place, reason=str(problem)))
-            continue
-        result.event_count += 1
-        lines_by_run.setdefault(event.run_id, []).append(line)
-        if event.type in RUN_ENDS:
-            ended_runs.add(event.run_id)
-    result.segments = [
-        NewSegment(external_id=key, format=FORMAT, data=b"\n".join(lines) + b"\n", has_ended=key in ended_runs)
-        for key, lines in lines_by_run.items()
-    ]
+        else:
+            result.event_count += 1
+    result.segments = [events.segment(key) for key, events in runs.items()]
     return result
+
+
+def store(split: Split, *, opening: NewSegment | None = None, refuses_conflicts: bool = False) -> EventReceipt:
+    """Store the events of a request, and the one that starts its run; those that contradict stored ones are rejected.
+
+    Raises `NumberConflict`, and stores nothing, if the run was started differently, or if there are only contradicting
+    events and `refuses_conflicts`.
+    """
+    with transaction.atomic():
+        segments = [*([] if opening is None else [opening]), *split.segments]
+        conflicts = arrivals.accept(segments, checks_numbers=True)
+        for conflict in conflicts:
+            if conflict.place == _OPENING_PLACE:
+                raise NumberConflict("a different run was started with this id")
+        if refuses_conflicts and conflicts and len(conflicts) == split.event_count and not split.rejected:
+            raise NumberConflict("; ".join(conflict.reason for conflict in conflicts))
+    rejected = [RejectedEvent(line=conflict.place, reason=conflict.reason) for conflict in conflicts]
+    return EventReceipt(
+        accepted=split.event_count - len(conflicts),
+        rejected=sorted([*split.rejected, *rejected], key=lambda event: event.line),
+    )
 
 
 def _check(record: EventRecord, run_id: str | None) -> tuple[Event, bytes]:
@@ -90,7 +138,8 @@ def opening(run: NewRun, run_id: str) -> NewSegment:
         "payload": {name: value for name, value in facts.items() if value not in (None, "", [], {})},
     }
     read_event(event, "")
-    return NewSegment(external_id=run_id, format=FORMAT, data=orjson.dumps(event) + b"\n")
+    data = orjson.dumps(event) + b"\n"
+    return NewSegment(external_id=run_id, format=FORMAT, data=data, numbers=[OPENING], places=[_OPENING_PLACE])
 
 
 def split_krabs(data: bytes) -> list[NewSegment]:

@@ -45,8 +45,8 @@ class RunsView(RunListView):
         with slot():
             run_id = run.id or make_once("start-run", key_of(request), document, lambda: str(new_id()))
             split = events.split_records(event_bodies.list_records(run.events), run_id=run_id)
-            arrivals.accept([events.opening(run, run_id), *split.segments])
-        return Response(StartedRun(id=run_id, accepted=split.event_count, rejected=split.rejected), status=201)
+            receipt = events.store(split, opening=events.opening(run, run_id))
+        return Response(StartedRun(id=run_id, **dict(receipt)), status=201)
 
 
 class EventsView(APIView):
@@ -71,7 +71,10 @@ class RunEventsView(APIView):
         responses={200: EventReceipt, **PROBLEMS},
     )
     def post(self, request: Request, id: str) -> Response:
-        """Record events of one run, which need not name it; those of other runs are rejected."""
+        """Record events of one run, which need not name it; those of other runs are rejected.
+
+        Events that contradict stored ones are rejected; if there are no others, the request is a conflict.
+        """
         return Response(_record(request, id))
 
 
@@ -93,6 +96,4 @@ class FinalizeView(APIView):
 def _record(request: Request, run_id: str | None) -> EventReceipt:
     body = read_body(request._request)
     with slot():
-        split = events.split(body, run_id=run_id)
-        arrivals.accept(split.segments)
-    return EventReceipt(accepted=split.event_count, rejected=split.rejected)
+        return events.store(events.split(body, run_id=run_id), refuses_conflicts=run_id is not None)

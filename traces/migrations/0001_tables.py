@@ -376,11 +376,14 @@ class Migration(migrations.Migration):
                         ('file', models.CharField(blank=True, help_text='the segments of a file are its parts, in order', max_length=200)),
                         ('size', models.PositiveIntegerField(help_text='bytes before compression')),
                         ('checks', models.CharField(blank=True, help_text='versions of the detectors that looked at it', max_length=200)),
+                        ('first_number', models.BigIntegerField(help_text='least number of its events; null: not numbered', null=True)),
+                        ('last_number', models.BigIntegerField(help_text='greatest number of its events', null=True)),
                         ('data', models.BinaryField(help_text='zstd')),
                         ('recording', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='segments', to='traces.recording')),
                     ],
                     options={
                         'constraints': [models.UniqueConstraint(fields=('recording', 'digest'), name='segment_identity')],
+                        'indexes': [models.Index(condition=models.Q(('last_number__isnull', False)), fields=['recording', 'last_number'], name='segment_numbers')],
                     },
                 ),
                 migrations.CreateModel(

@@ -45,10 +45,20 @@ class Segment(models.Model):
     file = models.CharField(max_length=200, blank=True, help_text="the segments of a file are its parts, in order")
     size = models.PositiveIntegerField(help_text="bytes before compression")
     checks = models.CharField(max_length=200, blank=True, help_text="versions of the detectors that looked at it")
+    first_number = models.BigIntegerField(null=True, help_text="least number of its events; null: not numbered")
+    last_number = models.BigIntegerField(null=True, help_text="greatest number of its events")
     data = models.BinaryField(help_text="zstd")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=["recording", "digest"], name="segment_identity"),)
+        indexes = (
+            # the segments that may contain the numbers of new events
+            models.Index(
+                fields=["recording", "last_number"],
+                name="segment_numbers",
+                condition=models.Q(last_number__isnull=False),
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.format} {self.digest[:12]}"

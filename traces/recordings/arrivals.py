@@ -15,7 +15,8 @@ from traces.core.ids import new_id
 from traces.errors import NotFound, ProblemError
 from traces.ingest.seal_times import FIRST_LOOK
 from traces.models import Recording, Segment
-from traces.recordings import segment_redaction, wake_up
+from traces.recordings import event_numbers, segment_redaction, wake_up
+from traces.recordings.event_numbers import Conflict
 from traces.redaction.redactor import Redaction
 from traces.redaction_policies import services as policies
 from traces.storage import bulk
@@ -24,7 +25,17 @@ from traces.storage.compression import FAST, compress
 _STATE_COLUMNS: Final = ("version", "arrived_at", "has_ended", "is_final", "due_at")
 _DEFAULTS: Final = {"assembled_version": 0, "is_complete": False, "problem": ""}
 _RECORDING_COLUMNS: Final = ("id", "key", "project", "external_id", *_STATE_COLUMNS, *_DEFAULTS)
-_SEGMENT_COLUMNS: Final = ("recording", "digest", "format", "file", "size", "checks", "data")
+_SEGMENT_COLUMNS: Final = (
+    "recording",
+    "digest",
+    "format",
+    "file",
+    "size",
+    "checks",
+    "first_number",
+    "last_number",
+    "data",
+)
 
 
 class WrongOffset(ProblemError):
@@ -39,7 +50,8 @@ class NewSegment:
     """The records of one request that belong to one run, in the format of an importer.
 
     `has_ended`: they contain the end of the run's root step. `is_final`: the client declares the run finished. `file`:
-    they are the part of this file that starts at `offset`, rather than records that stand alone.
+    they are the part of this file that starts at `offset`, rather than records that stand alone. `numbers`: those of
+    its events, one per line, and `places` where they stand in their request.
     """
 
     external_id: str
@@ -53,6 +65,8 @@ class NewSegment:
     original_size: int | None = None
     # Versions of the detectors that looked at it. A part of a file may end inside a value, so that it has none.
     checks: str = ""
+    numbers: Sequence[int] = ()
+    places: Sequence[int] = ()
 
     @property
     def size(self) -> int:
@@ -84,23 +98,26 @@ class _Recordings:
     earlier: Mapping[str, _Earlier]
 
 
-def accept(segments: Sequence[NewSegment], *, project: str = "") -> None:
+def accept(segments: Sequence[NewSegment], *, project: str = "", checks_numbers: bool = False) -> list[Conflict]:
     """Store segments, once each; they are committed on return. `project` is the app of their runs, or empty.
 
-    Segments that are stored already change nothing, so that a client may send a batch again.
+    Segments that are stored already change nothing, so that a client may send a batch again. `checks_numbers`: leave
+    out the events that contradict stored ones, and return them; otherwise, the run will show the contradiction.
     """
     if not segments:
-        return
+        return []
     by_key: dict[str, list[NewSegment]] = {}
     for segment in _redact(segments, policies.redaction_of(project)):
         by_key.setdefault(_key(project, segment.external_id), []).append(segment)
     now = datetime.now(UTC)
     with transaction.atomic():
         recordings = _insert_recordings(by_key, project, now)
+        conflicts = _leave_out_conflicts(recordings, by_key) if checks_numbers else []
         changed_keys = _insert_segments(recordings, by_key)
         earlier = recordings.earlier
         _schedule([(earlier[key], by_key[key]) for key in changed_keys if key in earlier], now)
     transaction.on_commit(wake_up.signal)
+    return conflicts
 
 
 def append(part: NewSegment) -> int:
@@ -222,6 +239,20 @@ def _new_row(id: UUID, key: str, project: str, segments: Sequence[NewSegment], n
     return (id, key, project, segments[0].external_id, *state, *_DEFAULTS.values())
 
 
+def _leave_out_conflicts(recordings: _Recordings, by_key: dict[str, list[NewSegment]]) -> list[Conflict]:
+    """Remove the events that contradict earlier ones, and return them."""
+    all_conflicts: list[Conflict] = []
+    for key, segments in by_key.items():
+        recording_id = recordings.ids[key] if key in recordings.earlier else None
+        for index, segment in enumerate(segments):
+            data, conflicts = event_numbers.split_lines(recording_id, segment.data, segment.numbers, segment.places)
+            if conflicts:
+                segments[index] = replace(segment, data=data, original_size=None)
+                all_conflicts += conflicts
+        segments[:] = [segment for segment in segments if segment.data]
+    return all_conflicts
+
+
 def _insert_segments(recordings: _Recordings, by_key: Mapping[str, Sequence[NewSegment]]) -> list[str]:
     """Store the segments that are not stored yet; return the keys of the recordings that got any."""
     arrivals: dict[tuple[UUID, str], tuple[str, NewSegment, bytes]] = {}
@@ -251,7 +282,8 @@ def _existing_segments(identities: Iterable[tuple[UUID, str]], recordings: _Reco
 
 
 def _values(segment: NewSegment) -> tuple[object, ...]:
-    return segment.format, segment.file, segment.size, segment.checks
+    numbers = (min(segment.numbers), max(segment.numbers)) if segment.numbers else (None, None)
+    return segment.format, segment.file, segment.size, segment.checks, *numbers
 
 
 def _schedule(arrivals: Sequence[tuple[_Earlier, Sequence[NewSegment]]], now: datetime) -> None:

@@ -47,7 +47,7 @@ def repair(run: RecordedRun, problem: ProblemError, redaction: Redaction) -> tup
     problems: list[str] = []
     for _ in range(_MOST_REPAIRS):
         problems.append(f"{problem.detail} {problem.where}".strip())
-        run = _without(run, problem)
+        run = _remove_part(run, problem)
         try:
             prepare(run, redaction)
         except ProblemError as next_problem:
@@ -77,7 +77,7 @@ def _try_assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assem
     return None
 
 
-def _without(run: RecordedRun, problem: ProblemError) -> RecordedRun:
+def _remove_part(run: RecordedRun, problem: ProblemError) -> RecordedRun:
     """Return the run without what a problem is about; raise it if the run is nothing without that."""
     _, name, *path = [*problem.where.split("/"), ""]
     if name == "steps" and len(path) > 1 and path[0].isdecimal():

@@ -12,7 +12,7 @@ import zstandard
 from django.test import Client
 
 from tests.support import assembler_time
-from tests.support.arriving_events import answer, beginning, ending, lines
+from tests.support.arriving_events import answer, beginning, ending, event, lines
 from traces.models import Recording, Run, Segment
 from traces.recordings import assembler
 
@@ -120,6 +120,83 @@ def test_bad_event_of_a_list_is_named_by_its_place() -> None:
 def test_body_without_any_event_is_an_error(body: bytes) -> None:
     status, problem = _post(body)
     assert (status, problem["code"]) == (400, "validation_error")
+
+
+def _reasons(receipt: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(item["line"], item["reason"]) for item in receipt["rejected"]]
+
+
+@pytest.mark.parametrize("is_one_request", [True, False])
+def test_different_event_with_the_same_number_is_rejected_and_both_are_named(is_one_request: bool) -> None:
+    call, other = (
+        event("a", 1, "tool_called", "s1", tool_name="look"),
+        event("a", 1, "model_called", "s2", model_id="m"),
+    )
+    if is_one_request:
+        _, receipt = _post(lines([call, other, event("a", 2, "run_completed")]))
+    else:
+        assert _post(lines([call]))[1]["accepted"] == 1
+        _, receipt = _post(lines([event("a", 2, "run_completed"), other, call]))
+    ((line, reason),) = _reasons(receipt)
+    assert (receipt["accepted"], line) == (2, 2)
+    assert "event 1 of run “a” is tool_called of step “s1”" in reason
+    assert "model_called of step “s2”, has the same number" in reason
+    assembler_time.let_pass(10)
+    assert [step.type for step in Run.objects.get().steps.all()] == ["tool"]
+    assert "recording_problem" not in Run.objects.get().metadata
+
+
+def test_only_contradicting_events_of_a_run_are_a_conflict() -> None:
+    call, other = (event("a", 1, "tool_called", "s1", tool_name=name) for name in ("look", "buy"))
+    assert _post(lines([call]), path="runs/a/events")[0] == 200
+    before = Recording.objects.get()
+    status, problem = _post(lines([other]), path="runs/a/events")
+    assert (status, problem["code"]) == (409, "conflict")
+    assert "event 1 of run “a” is tool_called of step “s1”" in problem["detail"]
+    assert _post(lines([call]), path="runs/a/events") == (200, {"accepted": 1, "rejected": []})
+    # The SDK would send a conflict again and again.
+    assert _post(lines([other]))[0] == 200
+    assert (Recording.objects.get().version, Segment.objects.count()) == (before.version, 1)
+
+
+def test_repeated_events_with_secrets_are_no_conflict() -> None:
+    call = event("a", 1, "tool_called", "s1", tool_name="look", args={"key": "AKIAIOSFODNN7EXAMPL3"})
+    for events in ([call], [call, event("a", 2, "run_completed")]):
+        assert _post(lines(events))[1] == {"accepted": len(events), "rejected": []}
+
+
+def test_run_is_started_once() -> None:
+    assert [_start({"id": "a", "app": "shop"})[0] for _ in range(2)] == [201, 201]
+    status, problem = _start({"id": "a", "app": "desk", "events": beginning("a")})
+    assert (status, problem["code"]) == (409, "conflict")
+    assert Segment.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("type", "field"),
+    [
+        ("model_called", "model_id"),
+        ("model_result", "response"),
+        ("tool_called", "tool_name"),
+        ("tool_result", "result"),
+        ("step_started", "type"),
+        ("input_received", "input"),
+        ("retrieval_executed", "query"),
+        ("prompt_rendered", "rendered_prompt"),
+        ("validator_decision", "decision"),
+        ("safety_decision", "decision"),
+        ("final_output", "output"),
+    ],
+)
+def test_event_without_what_its_type_needs_is_rejected(type: str, field: str) -> None:
+    whole = {**event("a", 1, type, "s1"), "payload": {field: "x"}}
+    for damage in ({"payload": {}}, {"timestamp_utc": None}, {"sequence_no": 2**63}, {"run_id": "r" * 201}):
+        receipt = _post(lines([whole | damage]))[1]
+        assert (receipt["accepted"], len(receipt["rejected"])) == (0, 1)
+    assert f"needs `{field}`" in _reasons(_post(lines([{**whole, "payload": {}}]))[1])[0][1]
+    # Redaction of the client may remove what is needed.
+    assert _post(lines([{**whole, "payload": {}, "redaction_status": "blocked"}]))[1]["accepted"] == 1
+    assert _post(lines([{**whole, "sequence_no": 2}]))[1]["accepted"] == 1
 
 
 def test_finalize_seals_a_run() -> None:

@@ -46,6 +46,7 @@ _REQUIRED_FIELDS: Final = {
 # The client removed fields itself, so that the required ones may be missing.
 _COMPLETE: Final = (None, "", "not_required")
 _LONGEST_RUN_ID: Final = 200
+_GREATEST_NUMBER: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,8 +79,8 @@ def is_event(value: JSONValue) -> bool:
 def check(record: JSONObject) -> Event:
     """Check an event of a client by itself; raise `BadFile` with the location of what is missing or invalid."""
     event = read_event(record, "")
-    if event.number < 0:
-        raise BadFile("expected a sequence number of 0 or more", "/sequence_no")
+    if not 0 <= event.number <= _GREATEST_NUMBER:
+        raise BadFile("expected a sequence number from 0 to 2^63 - 1", "/sequence_no")
     if event.at is None:
         raise BadFile("the event has no time", "/timestamp_utc")
     if len(event.run_id) > _LONGEST_RUN_ID or "\0" in event.run_id:
@@ -118,7 +119,7 @@ def _check_payload(event: Event) -> None:
     is_whole = event.raw.get("redaction_status") in _COMPLETE
     if is_whole and fields and payload.keys().isdisjoint(fields):
         raise BadFile(f"{event.type} needs {' or '.join(f'`{field}`' for field in fields)}", f"/payload/{fields[0]}")
-    if event.type == "step_started" and not as_text(payload.get("type")):
+    if is_whole and event.type == "step_started" and not as_text(payload.get("type")):
         raise BadFile("the step has no type", "/payload/type")
     parse_time(payload.get("started_at"), "/payload/started_at")
     normalize_usage(as_object(payload.get("token_usage")), "/payload/token_usage")
