@@ -28,6 +28,7 @@ class RunSummary(Caption):
     id: UUID
     external_id: str
     revision: int  # from 1, within app and external id
+    supersedes: UUID | None  # the revision that it continues
     name: str
     app: str
     environment: str

@@ -43,6 +43,7 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         id=run.id,
         external_id=run.external_id,
         revision=run.revision,
+        supersedes=run.supersedes_id,
         name=run.name,
         app=run.app,
         environment=run.environment,

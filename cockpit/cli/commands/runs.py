@@ -148,8 +148,7 @@ def _revision(run: dict[str, Any]) -> str:
     if not run["revisions"]:
         return ""
     place = f"{run['revision']} of {run['revisions'][0]['revision']}"
-    supersedes = next((item["supersedes"] for item in run["revisions"] if item["id"] == run["id"]), None)
-    is_conflict = supersedes is None and run["revision"] > 1
+    is_conflict = run["supersedes"] is None and run["revision"] > 1
     remarks = ["conflicting recording"] if is_conflict else []
     if run["latest"]:
         remarks.append(f"newest: {run['latest']}")

@@ -1482,7 +1482,11 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Record events of one run, which need not name it; those of other runs are rejected. */
+        /**
+         * @description Record events of one run, which need not name it; those of other runs are rejected.
+         *
+         *     Events that contradict stored ones are rejected; if there are no others, the request is a conflict.
+         */
         post: operations["record_events_of_run"];
         delete?: never;
         options?: never;
@@ -7291,6 +7295,8 @@ export interface components {
             external_id: string;
             /** Revision */
             revision: number;
+            /** Supersedes */
+            supersedes: string | null;
             /** Name */
             name: string;
             /** App */
@@ -7547,6 +7553,8 @@ export interface components {
             external_id: string;
             /** Revision */
             revision: number;
+            /** Supersedes */
+            supersedes: string | null;
             /** Name */
             name: string;
             /** App */

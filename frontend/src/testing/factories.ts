@@ -12,6 +12,7 @@ export function aRun(overrides: Partial<RunSummary> = {}): RunSummary {
     source_answer: null,
     external_id: "trace-1",
     revision: 1,
+    supersedes: null,
     name: "Refund for order A-1042",
     app: "order-desk",
     environment: "",

@@ -54,6 +54,13 @@ def test_show_prints_the_place_among_revisions(forkpoint: WarmShell, runs: list[
     assert "revision  3 of 3 (conflicting recording)\n" in conflict
 
 
+def test_show_document_names_the_revision_that_a_run_continues(
+    forkpoint: WarmShell, runs: list[dict[str, Any]]
+) -> None:
+    documents = [forkpoint("show", run["id"], "--json").json["run"] for run in runs]
+    assert [run["supersedes"] for run in documents] == [None, runs[0]["id"], None]
+
+
 def test_show_omits_the_only_revision(forkpoint: WarmShell, states: SessionStates) -> None:
     (run,) = forkpoint("import", states.short, "--app", "single", "--json").json["runs"]
     assert "revision" not in forkpoint("show", run["id"]).out
