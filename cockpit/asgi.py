@@ -37,6 +37,7 @@ class _Worker:
     def start(self) -> None:
         """Start, then resume the unfinished work of earlier processes."""
         assembler.release_leases()
+        assembler.note_restart()
         indexer.release_leases()
         self._tasks.start()
         recovery.at_start()

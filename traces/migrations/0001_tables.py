@@ -289,6 +289,7 @@ class Migration(migrations.Migration):
                         ('is_complete', models.BooleanField(default=False, help_text='`run` is written in full, so that it can be sealed')),
                         ('refresh_at', models.DateTimeField(help_text='new segments are assembled from this time on', null=True)),
                         ('due_at', models.DateTimeField(help_text='when to assemble or seal it; null: nothing to do', null=True)),
+                        ('interrupted_at', models.DateTimeField(help_text='the server was restarted while it was open', null=True)),
                         ('leased_until', models.DateTimeField(help_text='a worker assembles it until then', null=True)),
                         ('problem', models.TextField(blank=True, help_text='why its segments do not make a run')),
                         ('run', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='recordings', to='traces.run')),

@@ -25,6 +25,7 @@ class Recording(models.Model):
     is_complete = models.BooleanField(default=False, help_text="`run` is written in full, so that it can be sealed")
     refresh_at = models.DateTimeField(null=True, help_text="new segments are assembled from this time on")
     due_at = models.DateTimeField(null=True, help_text="when to assemble or seal it; null: nothing to do")
+    interrupted_at = models.DateTimeField(null=True, help_text="the server was restarted while it was open")
     leased_until = models.DateTimeField(null=True, help_text="a worker assembles it until then")
     problem = models.TextField(blank=True, help_text="why its segments do not make a run")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
-from django.db.models import Q, QuerySet, Sum
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from traces.core.gc_pause import without_pauses
 from traces.core.recorded_run import PROBLEM
@@ -16,7 +16,7 @@ from traces.errors import ProblemError
 from traces.ingest.seal_times import next_refresh
 from traces.models import Recording, Run, Segment
 from traces.recordings import salvage
-from traces.recordings.jobs import Job, seal_time_of
+from traces.recordings.jobs import Job, patience, seal_time_of
 from traces.recordings.segment_reading import assemble_job, read_segments, stand_in
 from traces.redaction_policies.services import RedactionByApp
 from traces.runs import growing_runs, services
@@ -72,6 +72,19 @@ def _assemble_batch(jobs: Sequence[Job]) -> bool:
 def release_leases() -> None:
     """Take over the recordings of an earlier process at once: no other process can own them."""
     Recording.objects.filter(leased_until__isnull=False).update(leased_until=None)
+
+
+def note_restart() -> None:
+    """Seal the recordings that the last process left open a quiet period from now, unless more of them arrives.
+
+    Their senders may have died with it. Sessions in files have no sender that could die: their idle limit holds.
+    """
+    now = datetime.now(UTC)
+    files = Segment.objects.filter(recording=OuterRef("pk")).exclude(file="")
+    open_recordings = Recording.objects.filter(~Exists(files), due_at__isnull=False)
+    with transaction.atomic():
+        open_recordings.update(interrupted_at=now)
+        open_recordings.filter(due_at__gt=now + patience().quiet).update(due_at=now + patience().quiet)
 
 
 def is_busy() -> bool:

@@ -68,4 +68,10 @@ def patience() -> Patience:
 
 
 def seal_time_of(recording: Recording) -> datetime:
-    return seal_time(recording.arrived_at, patience(), has_ended=recording.has_ended, is_final=recording.is_final)
+    return seal_time(
+        recording.arrived_at,
+        patience(),
+        has_ended=recording.has_ended,
+        is_final=recording.is_final,
+        interrupted_at=recording.interrupted_at,
+    )

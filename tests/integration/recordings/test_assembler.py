@@ -11,18 +11,21 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from replay.sessions.prepare import source_refusal
+from tests.support import importing_fixtures as fixtures
 from tests.support.arriving_events import Event, answer, beginning, ending, event, lines
 from tests.support.assembler_time import let_pass
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Outcome, RunStatus
 from traces.importers.assembly import Assembly, SegmentContent, assemble
+from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.tracing import event_lines, forkpoint_events
 from traces.imports import import_files
 from traces.ingest.prepare import PreparedRun, prepare
 from traces.models import Judgement, Recording, Run, Segment, Step
 from traces.reading.progress import NamedFile
-from traces.recordings import arrivals, segment_reading
+from traces.recordings import arrivals, assembler, segment_reading
 from traces.recordings.arrivals import NewSegment
 from traces.redaction.redactor import Redaction
 from traces.runs import growing_runs
@@ -90,6 +93,31 @@ def test_run_without_an_end_is_sealed_as_partial_after_the_idle_limit() -> None:
     assert _run().sealed_at is None
     let_pass(900)
     assert (_run().status, _run().sealed_at is None) == (RunStatus.PARTIAL, False)
+
+
+def test_run_that_a_restart_interrupted_is_sealed_unless_more_arrives() -> None:
+    _send(beginning(RUN))
+    arrivals.accept([NewSegment(external_id="run-2", format="forkpoint", data=lines(beginning("run-2")))])
+    let_pass(60)
+    assembler.note_restart()
+    let_pass(1)
+    _send(answer(RUN))
+    let_pass(10)
+    sealed = {run.external_id: (run.status, run.sealed_at is not None) for run in Run.objects.all()}
+    assert sealed == {RUN: (RunStatus.RUNNING, False), "run-2": (RunStatus.PARTIAL, True)}
+    _send(ending(RUN), has_ended=True)
+    let_pass(10)
+    assert (_run().status, Run.objects.filter(external_id=RUN).count()) == (RunStatus.COMPLETED, 1)
+
+
+def test_session_file_outlives_a_restart() -> None:
+    session = (fixtures.FOLDER / "codex.jsonl").read_bytes()
+    (id,) = codex.keys(Source(name="rollout-1.jsonl", data=session))
+    arrivals.append(NewSegment(external_id=id, format=codex.FORMAT, data=session, file="rollout-1.jsonl"))
+    let_pass(1)
+    assembler.note_restart()
+    let_pass(60)
+    assert _run().sealed_at is None
 
 
 def test_finalized_run_is_sealed_at_once() -> None:
