@@ -9,7 +9,7 @@ from typing import BinaryIO, Final
 
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect, in_path
-from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.errors import Exit, Failure, finish
 from traces.importers import registry
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
@@ -19,6 +19,7 @@ from traces.importers.formats.coding_agents import claude_code, codex
 _FOLDERS: Final = ("~/.claude/projects", "~/.codex/sessions")
 _FORMATS: Final = frozenset({claude_code.FORMAT, codex.FORMAT})
 _PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 30.0
 _DAY_S: Final = 86_400
 _DEFAULT_PORT: Final = "8700"
 # The session's id is in the first lines.
@@ -42,8 +43,8 @@ class _SessionFile:
 class _Watch:
     api: Api
     files: dict[Path, _SessionFile] = field(default_factory=dict)
-    # Files of no known format, with the state in which they were read.
-    non_sessions: dict[Path, tuple[int, float]] = field(default_factory=dict)
+    # Files that are no session, or cannot be sent, with the state in which they were looked at.
+    useless_files: dict[Path, tuple[int, float]] = field(default_factory=dict)
 
 
 def run(paths: Sequence[Path], *, days: float, single_pass: bool, url: str | None, token: str | None) -> None:
@@ -61,12 +62,36 @@ def run(paths: Sequence[Path], *, days: float, single_pass: bool, url: str | Non
             output.note(
                 f"Watching {', '.join(str(folder) for folder in folders if folder.exists())}. Press Ctrl+C to stop."
             )
-        while True:
-            for path in _changed_files(watch, folders, newer_than=time.time() - days * _DAY_S):
-                _look(watch, path)
-            if single_pass:
-                return
-            time.sleep(_PAUSE_S)
+        if single_pass:
+            finish(Exit.OK if _send_changes(watch, folders, days) else Exit.BAD_INPUT)
+        else:
+            _follow(watch, folders, days)
+
+
+def _follow(watch: _Watch, folders: Sequence[Path], days: float) -> None:
+    """Send what is new again and again; an outage of the server is reported once, and waited for."""
+    pause_s = _PAUSE_S
+    while True:
+        try:
+            _send_changes(watch, folders, days)
+        except Failure as failure:
+            if failure.exit is not Exit.UNAVAILABLE:
+                raise
+            if pause_s == _PAUSE_S:
+                output.error(f"{failure}. Trying again until the server answers.")
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        else:
+            if pause_s != _PAUSE_S:
+                output.note("The server answers again.")
+            pause_s = _PAUSE_S
+        time.sleep(pause_s)
+
+
+def _send_changes(watch: _Watch, folders: Iterable[Path], days: float) -> bool:
+    """Send what is new in all files; return whether each could be sent. Raises `Failure` if the server is away."""
+    paths = list(_changed_files(watch, folders, newer_than=time.time() - days * _DAY_S))
+    is_sent = [_look(watch, path) for path in paths]
+    return all(is_sent)
 
 
 def _changed_files(watch: _Watch, folders: Iterable[Path], *, newer_than: float) -> Iterator[Path]:
@@ -75,7 +100,7 @@ def _changed_files(watch: _Watch, folders: Iterable[Path], *, newer_than: float)
     for folder in folders:
         for path in [folder] if folder.is_file() else folder.rglob("*.jsonl"):
             state = _state(path)
-            if state is None or state[1] < newer_than or state == watch.non_sessions.get(path):
+            if state is None or state[1] < newer_than or state == watch.useless_files.get(path):
                 continue
             if path not in watch.files or watch.files[path].state != state:
                 changes.append((state[1], path))
@@ -90,22 +115,31 @@ def _state(path: Path) -> tuple[int, float] | None:
     return status.st_size, status.st_mtime
 
 
-def _look(watch: _Watch, path: Path) -> None:
-    """Send what is new in a file; report a problem and go on with the other files."""
+def _look(watch: _Watch, path: Path) -> bool:
+    """Send what is new in a file; report a problem with it, once, and return whether there was none.
+
+    Raises `Failure` for problems with the server.
+    """
     state = _state(path)
     try:
         if state is None or (file := watch.files.get(path) or _open(watch, path, state)) is None:
-            return
+            return True
         _send(watch.api, file)
         file.state = state
     except OSError as error:
-        output.error(f"{path}: {error.strerror}")
+        problem = str(error.strerror)
     except Failure as failure:
-        if failure.exit not in (Exit.UNAVAILABLE, Exit.BAD_INPUT):
-            raise
-        output.error(f"{path}: {failure}")
         # The server may have lost or got parts meanwhile: its size is asked for again.
         watch.files.pop(path, None)
+        if failure.exit is not Exit.BAD_INPUT:
+            raise
+        problem = str(failure)
+    else:
+        return True
+    output.error(f"{path}: {problem}")
+    if state is not None:
+        watch.useless_files[path] = state
+    return False
 
 
 def _open(watch: _Watch, path: Path, state: tuple[int, float]) -> _SessionFile | None:
@@ -115,7 +149,7 @@ def _open(watch: _Watch, path: Path, state: tuple[int, float]) -> _SessionFile |
     lines = head[: head.rfind(b"\n") + 1]
     identity = _identity(path, lines) if lines else None
     if identity is None:
-        watch.non_sessions[path] = state
+        watch.useless_files[path] = state
         return None
     format, session = identity
     answer = watch.api.get(_address(format, session), file=path.name)

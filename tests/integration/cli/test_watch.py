@@ -1,12 +1,15 @@
 """`forkpoint watch`: sessions of coding agents, sent while they are written."""
 
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.services.processes import free_port
 from tests.services.server import Server
 from tests.support import importing_fixtures as fixtures
-from tests.support.command_line import Shell
+from tests.support.command_line import COMMAND, Shell
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from traces.importers.files.source import Source
@@ -47,8 +50,44 @@ def test_growing_sessions_are_sent_and_resumed(tmp_path: Path) -> None:
         session.write_bytes(lines[0])
         result = shell("watch", folder, "--once", "--url", server.url)
         assert "shorter than the part that was already sent" in result.err
+        assert result.code == 2
     finally:
         server.kill()
+
+
+def test_single_pass_without_a_server_is_an_error(tmp_path: Path) -> None:
+    folder = _session_folder(tmp_path)
+    result = Shell(tmp_path / "home")("watch", folder, "--once", "--url", f"http://127.0.0.1:{free_port()}")
+    assert result.code == 6
+    assert result.err.count("cannot reach") == 1
+
+
+def test_outage_is_reported_once_and_waited_for(tmp_path: Path) -> None:
+    folder = _session_folder(tmp_path)
+    shell, server = Shell(tmp_path / "home"), Server(tmp_path / "home", "--no-demo")
+    server.url = f"http://127.0.0.1:{free_port()}"
+    log = tmp_path / "watch.log"
+    with log.open("wb") as stream:
+        command = [*COMMAND, "watch", str(folder), "--url", server.url]
+        watch = subprocess.Popen(command, stdout=stream, stderr=stream, env=shell.environment)
+    try:
+        wait_until(lambda: "cannot reach" in log.read_text(), 20)
+        time.sleep(3)
+        server.start()
+        wait_until(lambda: "The server answers again." in log.read_text(), 40)
+        _runs(server, _expected_steps((fixtures.FOLDER / "codex.jsonl").read_bytes()))
+        assert log.read_text().count("cannot reach") == 1
+    finally:
+        watch.kill()
+        watch.wait()
+        server.kill()
+
+
+def _session_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    (folder / "rollout-1.jsonl").write_bytes((fixtures.FOLDER / "codex.jsonl").read_bytes())
+    return folder
 
 
 def test_missing_folder_is_an_error(tmp_path: Path) -> None:
