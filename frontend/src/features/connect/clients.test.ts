@@ -11,6 +11,10 @@ test("every client is pointed at this server", () => {
     expect(linesOf(client.id, "fp_secret")).toMatch(/http:\/\/(krabs:fp_secret@)?host:8700/);
 });
 
+test("two lines are enough for every client", () => {
+  for (const client of CLIENTS) expect(client.lines({ url: "http://host:8700", token: "fp_secret" })).toHaveLength(2);
+});
+
 test("every client sends the token", () => {
   for (const client of CLIENTS) expect(linesOf(client.id, "fp_secret")).toContain("fp_secret");
 });

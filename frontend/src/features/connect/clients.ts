@@ -44,15 +44,14 @@ export const CLIENTS: readonly Client[] = [
     name: "OpenTelemetry",
     note: "Any language: OpenInference, Traceloop, OpenTelemetry GenAI, Vercel AI SDK and every OTLP/HTTP exporter.",
     lines: ({ url, token }) => [
-      env("OTEL_EXPORTER_OTLP_ENDPOINT", url),
+      `${env("OTEL_EXPORTER_OTLP_ENDPOINT", url)} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`,
       ...(token === null ? [] : [env("OTEL_EXPORTER_OTLP_HEADERS", `"Authorization=Bearer%20${token}"`)]),
-      env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
     ],
   },
   {
     id: "langfuse",
     name: "Langfuse",
-    note: "Python SDK 2 to 5, with scores and media. The JavaScript SDK sends the same spans, but is not tested yet.",
+    note: "Python SDK 2 to 5 and JavaScript SDK 5, with scores; in Python, with media.",
     lines: ({ url, token }) => [
       `${env("LANGFUSE_HOST", url)} ${env("LANGFUSE_BASE_URL", url)}`,
       `${env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint")} ${env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY)}`,
