@@ -165,3 +165,14 @@ def _is_broken(page: Path, link: str) -> bool:
 def test_index_lists_every_page() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"({page.name})" not in index] == ["README.md"]
+
+
+def test_each_client_has_a_page_that_begins_with_its_two_lines() -> None:
+    pages = sorted((ROOT / "docs").glob("connect-*.md"))
+    overview = (ROOT / "docs" / "connect.md").read_text("utf-8")
+    clients = {"opentelemetry", "langfuse", "langsmith", "events", "krabs", "coding-agents"}
+    assert {page.stem.removeprefix("connect-") for page in pages} == clients
+    for page in pages:
+        first_block = _CODE_BLOCK.findall(page.read_text("utf-8"))[0]
+        assert len(first_block.splitlines()) == 2, page.name
+        assert f"({page.name})" in overview
