@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework import exceptions as drf
 
 from traces.collectors import refusals
-from traces.collectors.back_pressure import RETRY_AFTER_S
+from traces.collectors.back_pressure import RETRY_AFTER_S, ServerOverload
 from traces.core.schema import ErrorCode, Problem
 
 log = structlog.get_logger("cockpit.http.errors")
@@ -125,7 +125,8 @@ def request_id(request: Any) -> str:
 def problem_response(error: Exception, context: Mapping[str, Any]) -> HttpResponse:
     """Exception handler of REST framework. A problem is always JSON, whatever the view renders."""
     description = describe(error)
-    if description.status >= 500:
+    # Back-pressure is logged where it begins, and not for each request.
+    if description.status >= 500 and not isinstance(error, ServerOverload):
         log.error("request_failed", code=description.code, exc_info=error)
     return problem_page(getattr(context["request"], "_request", None), description)
 

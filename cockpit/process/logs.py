@@ -1,7 +1,9 @@
 """Structured logs on standard error: JSON for machines, lines for a terminal."""
 
+import logging
 import sys
 import traceback
+from http import HTTPStatus
 from types import TracebackType
 from typing import Any
 
@@ -66,6 +68,11 @@ def configure() -> None:
     )
 
 
+def _is_failure(record: logging.LogRecord) -> bool:
+    """Return whether Django logs a response that is a failure of the server: 503 asks the client to send again."""
+    return getattr(record, "status_code", None) != HTTPStatus.SERVICE_UNAVAILABLE
+
+
 def config(level: str) -> dict[str, Any]:
     """The LOGGING setting."""
     terminal = sys.stderr.isatty()
@@ -80,13 +87,14 @@ def config(level: str) -> dict[str, Any]:
                 "processors": [structlog.stdlib.ProcessorFormatter.remove_processors_meta, format_exception, renderer],
             }
         },
+        "filters": {"failures": {"()": "django.utils.log.CallbackFilter", "callback": _is_failure}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         # Libraries log requests and responses at their lower levels, and these are payloads.
         "root": {"handlers": ["stderr"], "level": "ERROR" if level == "ERROR" else "WARNING"},
         "loggers": {
             **{name: {"level": level} for name in _OURS},
             # A refused request is an answer, not an event of the server.
-            "django.request": {"level": "ERROR"},
+            "django.request": {"level": "ERROR", "filters": ["failures"]},
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "kombu": {"level": "ERROR"},
         },

@@ -1,8 +1,9 @@
 """Back-pressure: under overload, clients are told to send again in a second or two."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import BoundedSemaphore, local
+from threading import BoundedSemaphore, Lock, local
 from typing import Any, ClassVar, Final, cast
 
 import structlog
@@ -19,6 +20,8 @@ _PATIENCE_S: Final = 1.0
 # Of a transaction on SQLite, for other threads and for other processes.
 _LOCK_PATIENCE_S: Final = 0.75
 _local: Final = local()
+# Overload refuses hundreds of requests a second, and their clients send them again.
+_LOG_PAUSE_S: Final = 30.0
 
 
 class ServerOverload(ProblemError):
@@ -28,6 +31,26 @@ class ServerOverload(ProblemError):
     status = 503
     retryable = True
     wait: ClassVar[int] = RETRY_AFTER_S
+
+
+class _Refusals:
+    """Logs refusals: the first one at once, then their number now and then."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._logged_at = -_LOG_PAUSE_S
+
+    def note(self, reason: str) -> None:
+        with self._lock:
+            self._count += 1
+            if time.monotonic() - self._logged_at < _LOG_PAUSE_S:
+                return
+            count, self._count, self._logged_at = self._count, 0, time.monotonic()
+        log.warning("requests_deferred", count=count, reason=reason)
+
+
+_REFUSALS: Final = _Refusals()
 
 
 def note_queue(seconds: float) -> None:
@@ -43,6 +66,7 @@ def slot() -> Iterator[None]:
     """
     patience = _PATIENCE_S - getattr(_local, "queue_s", 0.0)
     if patience <= 0 or not _SLOTS.acquire(timeout=patience):
+        _REFUSALS.note("no thread is free")
         raise ServerOverload("the server is busy: send the request again in a second")
     database = cast(Any, connection)
     try:
@@ -50,7 +74,7 @@ def slot() -> Iterator[None]:
         database.patience_s = _LOCK_PATIENCE_S
         yield
     except (OperationalError, InterfaceError) as error:
-        log.error("database_unavailable", exc_info=error)
+        _REFUSALS.note(f"the database did not respond ({type(error).__name__})")
         raise ServerOverload("the database did not respond: send the request again in a second") from error
     finally:
         database.patience_s = None

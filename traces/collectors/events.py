@@ -9,10 +9,11 @@ from django.db import transaction
 
 from traces.collectors import event_bodies
 from traces.collectors.event_bodies import EventRecord
+from traces.collectors.json_bodies import JsonBody, read_json
 from traces.collectors.schemas import NewRun
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import json_value, require_object
+from traces.importers.files.json_reader import require_object
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.tracing.event_lines import FORMAT, OPENING, RUN_ENDS, Event, check, read_event
 from traces.recordings import arrivals
@@ -142,14 +143,27 @@ def opening(run: NewRun, run_id: str) -> NewSegment:
     return NewSegment(external_id=run_id, format=FORMAT, data=data, numbers=[OPENING], places=[_OPENING_PLACE])
 
 
-def split_krabs(data: bytes) -> list[NewSegment]:
-    """Make a segment of each Krabs event: one, or a list of them. Raises `BadFile`."""
-    document = json_value(data)
-    records = document if isinstance(document, list) else [document]
-    return [_krabs_segment(require_object(record, f"/{index}")) for index, record in enumerate(records)]
+def split_krabs(data: bytes) -> Split:
+    """Make a segment of each Krabs event of a list, and name those that cannot be stored.
+
+    Raises `NotJson`, and `BadFile` for an event that comes alone.
+    """
+    body = read_json(data)
+    if not isinstance(body.value, list):
+        return Split(segments=[_krabs_segment(body.value, body)], event_count=1)
+    split = Split()
+    for place, record in enumerate(body.value, 1):
+        try:
+            split.segments.append(_krabs_segment(record, body))
+        except BadFile as problem:
+            split.rejected.append(RejectedEvent(line=place, reason=str(problem)))
+    split.event_count = len(split.segments)
+    return split
 
 
-def _krabs_segment(record: JSONObject) -> NewSegment:
+def _krabs_segment(value: JSONValue, body: JsonBody) -> NewSegment:
+    body.check(value)
+    record = require_object(value, "")
     event = krabs.check(record)
     line = orjson.dumps(record, option=orjson.OPT_SORT_KEYS) + b"\n"
     return NewSegment(external_id=event.run_id, format=krabs.FORMAT, data=line, has_ended=event.ends_agent)

@@ -34,12 +34,12 @@ class KrabsEventsView(APIView):
         responses={200: EventReceipt, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
-        """Record telemetry of Krabs: one event, or a list of events. They may arrive in any order."""
+        """Record telemetry of Krabs: one event, or a list of events, in any order. Bad events of a list are named."""
         body = read_body(request._request)
         with slot():
-            segments = events.split_krabs(body)
-            arrivals.accept(segments)
-        return Response(EventReceipt(accepted=len(segments), rejected=[]))
+            split = events.split_krabs(body)
+            arrivals.accept(split.segments)
+        return Response(EventReceipt(accepted=split.event_count, rejected=split.rejected))
 
 
 class SessionFileView(APIView):

@@ -20,7 +20,7 @@ _SEARCH = query(
 _FILTERS = [
     query("app", f"Runs of these apps. {_MANY}"),
     query("environment", _MANY),
-    query("status", f"`running`, `completed`, `failed`. {_MANY}"),
+    query("status", f"`running`, `completed`, `failed`, `partial`: its end was not recorded. {_MANY}"),
     query("source", f"`live`, `import`, `replay`, `bundle`, `probe`. {_MANY} Probes are excluded by default."),
     query("tag", f"Runs with any of these tags. {_MANY}"),
     query("label", f"Runs with a step of any of these labels. {_MANY}"),

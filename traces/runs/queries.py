@@ -10,6 +10,7 @@ from traces.captions.queries import captions_of
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, RunSource, StepType
 from traces.errors import Ambiguous, NotFound
+from traces.importers.formats.frameworks import krabs
 from traces.models import Deletion, Edge, Run, Step
 from traces.origins import stored_provenance
 from traces.payloads.lost_payloads import LostPayloads
@@ -67,13 +68,19 @@ def find_run(ref: str) -> Run:
         return run
     if (key := as_uuid(ref)) is not None and (run := Run.objects.select_related("deletion").filter(id=key).first()):
         return check_visible(run)
-    matches = list(visible_runs().filter(external_id=ref, superseded_by__isnull=True).order_by("-id")[:_MAX_MATCHES])
+    matches = _by_external_id(ref) or _by_external_id(krabs.run_id_of(ref))
     matches = matches or _by_prefix(ref) or _by_external_prefix(ref)
     if not matches:
         raise NotFound(f"there is no run “{ref}”") if key is None else missing(key)
     if len(matches) > 1:
         raise Ambiguous(ref, [f"{run.id} ({run.app})" for run in matches])
     return matches[0]
+
+
+def _by_external_id(external_id: str) -> list[Run]:
+    """Return the newest revisions with an external id."""
+    runs = visible_runs().filter(external_id=external_id, superseded_by__isnull=True)
+    return list(runs.order_by("-id")[:_MAX_MATCHES])
 
 
 def find_step(run: Run, ref: str | int) -> Step:
@@ -188,7 +195,9 @@ def step_by_span(span: str) -> Step:
 
 def run_by_trace(trace: str) -> Run:
     """Return the newest run with an external id; raise `NotFound`."""
-    run = visible_runs().filter(external_id=trace).order_by("-id").first()
+    ids = (trace, krabs.run_id_of(trace))
+    runs = (visible_runs().filter(external_id=id).order_by("-id").first() for id in ids)
+    run = next(filter(None, runs), None)
     if run is None:
         raise NotFound(f"no run was recorded under “{trace}”")
     return run

@@ -642,7 +642,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** @description Record telemetry of Krabs: one event, or a list of events. They may arrive in any order. */
+        /** @description Record telemetry of Krabs: one event, or a list of events, in any order. Bad events of a list are named. */
         post: operations["record_krabs_events"];
         delete?: never;
         options?: never;
@@ -10934,7 +10934,7 @@ export interface operations {
                 since?: string;
                 /** @description `live`, `import`, `replay`, `bundle`, `probe`. Separate several values by commas. Probes are excluded by default. */
                 source?: string;
-                /** @description `running`, `completed`, `failed`. Separate several values by commas. */
+                /** @description `running`, `completed`, `failed`, `partial`: its end was not recorded. Separate several values by commas. */
                 status?: string;
                 /** @description Runs with any of these tags. Separate several values by commas. */
                 tag?: string;
@@ -12838,7 +12838,7 @@ export interface operations {
                 sort?: string;
                 /** @description `live`, `import`, `replay`, `bundle`, `probe`. Separate several values by commas. Probes are excluded by default. */
                 source?: string;
-                /** @description `running`, `completed`, `failed`. Separate several values by commas. */
+                /** @description `running`, `completed`, `failed`, `partial`: its end was not recorded. Separate several values by commas. */
                 status?: string;
                 /** @description Runs with any of these tags. Separate several values by commas. */
                 tag?: string;

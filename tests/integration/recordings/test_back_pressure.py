@@ -25,6 +25,11 @@ def _own_queue() -> Iterator[None]:
     back_pressure.note_queue(0)
 
 
+@pytest.fixture(autouse=True)
+def _new_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(back_pressure, "_REFUSALS", back_pressure._Refusals())
+
+
 def _status() -> int:
     response = Client().post("/v1/traces", request(root()), content_type="application/json")
     assert response.status_code == 200 or response["Retry-After"] == "1"
@@ -52,6 +57,14 @@ def test_request_that_waited_long_for_a_thread_is_refused() -> None:
     assert not Recording.objects.exists()
     back_pressure.note_queue(0.1)
     assert _status() == 200
+
+
+def test_refusals_are_no_errors_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    back_pressure.note_queue(10)
+    for path in ("/v1/traces", "/api/v1/events", "/api/public/ingestion"):
+        for _ in range(3):
+            assert Client().post(path, b"{}", content_type="application/json").status_code == 503
+    assert [(record.name, record.levelname) for record in caplog.records] == [(back_pressure.__name__, "WARNING")]
 
 
 def test_client_cannot_state_its_own_time_in_the_queue() -> None:

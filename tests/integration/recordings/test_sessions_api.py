@@ -45,6 +45,24 @@ def test_krabs_events_in_a_list_are_recorded() -> None:
     assert Client().post("/api/v1/krabs/events", body, content_type="application/json").json()["accepted"] == len(lines)
 
 
+def test_bad_krabs_event_of_a_list_is_named_and_the_others_are_recorded() -> None:
+    good, *_ = (fixtures.FOLDER / "krabs_telemetry.jsonl").read_bytes().splitlines()
+    body = b"[" + b",".join([good, b'{"event_type": "dance"}', b'{"timestamp_ms": NaN}', b"1"]) + b"]"
+    receipt = Client().post("/api/v1/krabs/events", body, content_type="application/json").json()
+    assert (receipt["accepted"], [item["line"] for item in receipt["rejected"]]) == (1, [2, 3, 4])
+
+
+def test_krabs_session_is_found_by_its_own_id() -> None:
+    for line in (fixtures.FOLDER / "krabs_telemetry.jsonl").read_bytes().splitlines():
+        event = {**orjson.loads(line), "session_id": "ks1"}
+        Client().post("/api/v1/krabs/events", orjson.dumps(event), content_type="application/json")
+    _seal_all()
+    run = Run.objects.get()
+    assert Client().get("/api/v1/runs/ks1").json()["id"] == str(run.id)
+    assert Client().get("/api/v1/redirects/traces/ks1")["Location"] == f"/runs/{run.id}"
+    assert Client().get("/api/v1/runs/ks2").status_code == 404
+
+
 @pytest.mark.parametrize("body", [b"{broken", b"1", b'{"event_type": "dance", "timestamp_ms": 1, "payload": {}}'])
 def test_bad_krabs_event_is_refused(body: bytes) -> None:
     response = Client().post("/api/v1/krabs/events", body, content_type="application/json")

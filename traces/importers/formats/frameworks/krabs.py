@@ -65,7 +65,7 @@ def check(record: JSONObject) -> CheckedEvent:
     session_id = as_text(record.get("session_id")) or event.agent
     if not session_id:
         raise BadFile("an event without `session_id`", "/session_id")
-    return CheckedEvent(run_id=_run_id(session_id), ends_agent=event.type == HookEvent.AGENT_STOP)
+    return CheckedEvent(run_id=run_id_of(session_id), ends_agent=event.type == HookEvent.AGENT_STOP)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -127,7 +127,7 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
     answer = next((agent.end for agent in reversed(session.agents) if agent.end), None)
     return build_run(
         RunFacts(
-            external_id=_run_id(session_id),
+            external_id=run_id_of(session_id),
             app=FORMAT,
             format=FORMAT,
             tags=["krabs"],
@@ -143,7 +143,8 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
     )
 
 
-def _run_id(session_id: str) -> str:
+def run_id_of(session_id: str) -> str:
+    """Return the external id of a session's run; the session in Krabs' own database is another run."""
     return f"{session_id}/telemetry"
 
 
