@@ -56,8 +56,8 @@ def _join_groups(records: Iterable[RawSpan]) -> bytes:
 
     Requests in protobuf can be joined: lists of the same field are one list.
     """
-    groups = groupby(records, attrgetter("resource", "scope"))
-    return b"".join(protobuf_envelope(*names, [record.record for record in group]) for names, group in groups)
+    groups = groupby(records, attrgetter("origin"))
+    return b"".join(protobuf_envelope(origin, [record.record for record in group]) for origin, group in groups)
 
 
 def _describe(rejections: Iterable[Rejection], unrelated_logs: int) -> str:

@@ -164,7 +164,7 @@ def model_input(
 def normalize_parameters(parameters: JSONObject) -> JSONObject:
     """Give sampling parameters their common names, parse numbers, and drop empty values and infinite limits."""
     values = {_PARAMETER_NAMES.get(key, key): _parse_number(value) for key, value in parameters.items()}
-    return {key: value for key, value in values.items() if value not in (None, "") and not _is_infinite(value)}
+    return {key: value for key, value in values.items() if value not in (None, "") and not is_infinite(value)}
 
 
 def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
@@ -338,5 +338,6 @@ def _parse_number(value: JSONValue) -> JSONValue:
     return int(number) if number.is_integer() and "." not in value else number
 
 
-def _is_infinite(value: JSONValue) -> bool:
+def is_infinite(value: JSONValue) -> bool:
+    """Return whether a limit is none."""
     return value in {"inf", "Infinity"} if isinstance(value, str) else isinstance(value, float) and math.isinf(value)

@@ -1,11 +1,11 @@
 """Runs of traces: from records in any order to a recorded run."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
-from traces.core.json_access import as_list, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_string, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -23,6 +23,7 @@ from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
+from traces.payloads.messages import ModelAnswer
 
 FORMAT: Final = "otlp"
 _SESSION: Final = (
@@ -32,8 +33,15 @@ _SESSION: Final = (
     "langfuse.session.id",
     "langfuse.user.id",
     "langfuse.trace.metadata",
+    "langfuse.trace.public",
+    "langfuse.release",
+    "langfuse.version",
     "metadata",
 )
+# Newer Langfuse clients write each member of a trace's metadata as an attribute.
+_MEMBERS: Final = "langfuse.trace.metadata."
+# Text as it is, any other value as JSON.
+_JSON_OUTPUT: Final = "langfuse.observation.output"
 
 
 # Other names of the session and the user: a prefix, and `session` or `user` with or without `id`.
@@ -90,9 +98,41 @@ def build_trace(trace: Trace) -> RecordedRun:
             steps[span.span_id] = _build_step(span, trace, tool_names, reader)
     # Ties of time are resolved by id.
     spans.sort(key=lambda span: span.span_id)
+    facts = _facts(trace, spans)
+    _note_resources(spans, as_object(facts.metadata["resource"]), steps)
+    _parse_outputs(spans, steps)
     ordered_steps = join_client_spans([steps[span.span_id] for span in spans])
-    location = f"trace {trace.trace_id}"
-    return build_run(_facts(trace, spans), match_calls(sort_causally(ordered_steps)), location=location)
+    return build_run(facts, match_calls(sort_causally(ordered_steps)), location=f"trace {trace.trace_id}")
+
+
+def _note_resources(spans: list[WireSpan], resource: JSONObject, steps: dict[str, RecordedStep]) -> None:
+    """Note at each step what differs in its resource from the run's: the agent calls another service."""
+    latest: JSONObject | None = None
+    differences: JSONObject = {}
+    for span in spans:
+        if span.resource is not latest:
+            latest = span.resource
+            differences = {name: value for name, value in latest.items() if resource.get(name) != value}
+        if differences:
+            step = steps[span.span_id]
+            steps[span.span_id] = replace(step, attributes={"resource": differences, **step.attributes})
+
+
+def _parse_outputs(spans: list[WireSpan], steps: dict[str, RecordedStep]) -> None:
+    """Parse the outputs that Langfuse clients wrote as JSON, except texts of models that agents only pass on."""
+    outputs = {
+        span.span_id: output
+        for span in spans
+        if (output := as_string(span.attributes.get(_JSON_OUTPUT))).startswith("{")
+        and steps[span.span_id].output == {"text": output}
+    }
+    if not outputs:
+        return
+    answers = {ModelAnswer(step.output).text for step in steps.values() if step.type is StepType.MODEL}
+    for key, output in outputs.items():
+        if output not in answers:
+            value = parse_embedded(output)
+            steps[key] = replace(steps[key], output={"text": output} if value == output else value)
 
 
 def _start_order(span: WireSpan) -> tuple[int, str]:
@@ -137,7 +177,7 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
             latest = span.resource
     session: JSONObject = {
         name: parse_embedded(value) if name in _OBJECTS else value
-        for span in spans
+        for span in (*spans, root)
         for key, value in span.attributes.items()
         if (name := _session_name(key))
     }
@@ -167,7 +207,7 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
 @lru_cache(_MOST_NAMES)
 def _session_name(key: str) -> str:
     """Return the name in the run's metadata of an attribute that states its session or user, else an empty string."""
-    if key in _SESSION:
+    if key in _SESSION or key.startswith(_MEMBERS):
         return key
     match = _ASSOCIATION.search(key) if key.startswith(_ASSOCIATIONS) else None
     return f"{match[1]}.id" if match else ""

@@ -1,36 +1,50 @@
 """Requests as bytes: records with a copy of their resource and scope."""
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 # The tag of a second field with a length: the groups by scope, and the records.
 _SECOND: Final = 0x12
+# The tag of the third field, in groups by resource and by scope.
+_SCHEMA: Final = b"\x1a"
 
 
-def protobuf_envelope(resource: bytes, scope: bytes, records: Sequence[bytes]) -> bytes:
+class Origin(NamedTuple):
+    """Where a record comes from, encoded: its resource and scope, and the addresses of their schemas, if any."""
+
+    resource: bytes
+    scope: bytes
+    resource_schema: bytes = b""
+    scope_schema: bytes = b""
+
+
+def protobuf_envelope(origin: Origin, records: Sequence[bytes]) -> bytes:
     """Return the request in protobuf."""
+    resource, scope = origin.resource, origin.scope
+    resource_schema, scope_schema = _schema(origin.resource_schema), _schema(origin.scope_schema)
     scope_head = b"\n" + _varint(len(scope))
     heads = [b"\x12" + _varint(len(record)) for record in records]
-    scope_size = len(scope_head) + len(scope) + sum(map(len, heads)) + sum(map(len, records))
+    scope_size = len(scope_head) + len(scope) + sum(map(len, heads)) + sum(map(len, records)) + len(scope_schema)
     resource_head, scopes_head = b"\n" + _varint(len(resource)), b"\x12" + _varint(scope_size)
-    group_size = len(resource_head) + len(resource) + len(scopes_head) + scope_size
+    group_size = len(resource_head) + len(resource) + len(scopes_head) + scope_size + len(resource_schema)
     pieces = [b"\n", _varint(group_size), resource_head, resource, scopes_head, scope_head, scope]
     for head, record in zip(heads, records, strict=True):
         pieces += (head, record)
-    return b"".join(pieces)
+    return b"".join([*pieces, scope_schema, resource_schema])
 
 
-def json_envelope(names: tuple[str, str, str], resource: bytes, scope: bytes, record: bytes) -> bytes:
+def json_envelope(names: tuple[str, str, str], origin: Origin, record: bytes) -> bytes:
     """Return the request in JSON; `names` are those of its lists, outermost first."""
     groups, scopes, records = (name.encode() for name in names)
-    return b'{"%b":[{"resource":%b,"%b":[{"scope":%b,"%b":[%b]}]}]}' % (
-        groups,
-        resource,
-        scopes,
-        scope,
-        records,
-        record,
+    resource_schema, scope_schema = (
+        b',"schemaUrl":' + schema if schema else b"" for schema in (origin.resource_schema, origin.scope_schema)
     )
+    scope = b'{"scope":%b,"%b":[%b]%b}' % (origin.scope, records, record, scope_schema)
+    return b'{"%b":[{"resource":%b,"%b":[%b]%b}]}' % (groups, origin.resource, scopes, scope, resource_schema)
+
+
+def _schema(address: bytes) -> bytes:
+    return _SCHEMA + _varint(len(address)) + address if address else b""
 
 
 def record_ends(request: bytes) -> list[int]:

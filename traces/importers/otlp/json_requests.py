@@ -11,6 +11,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, require_list, require_object
 from traces.importers.otlp import wire
+from traces.importers.otlp.envelopes import Origin
 from traces.importers.otlp.raw_spans import (
     FIELDS,
     RawSpan,
@@ -30,12 +31,14 @@ class _ScopeSpans(msgspec.Struct, rename="camel"):
     scope: msgspec.Raw = msgspec.Raw(b"{}")
     spans: list[msgspec.Raw] | None = None
     log_records: list[msgspec.Raw] | None = None
+    schema_url: msgspec.Raw = msgspec.Raw()
 
 
 class _ResourceSpans(msgspec.Struct, rename="camel"):
     resource: msgspec.Raw = msgspec.Raw(b"{}")
     scope_spans: list[_ScopeSpans] | None = None
     scope_logs: list[_ScopeSpans] | None = None
+    schema_url: msgspec.Raw = msgspec.Raw()
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -51,20 +54,24 @@ def read_json(body: bytes) -> SpanBatch:
     request = _decode(body)
     signal = Signal.LOGS if request.resource_spans is None and request.resource_logs is not None else Signal.TRACES
     batch = SpanBatch(signal=signal)
-    names: dict[bytes, tuple[str, str]] = {}
-    readable_scopes: set[bytes] = set()
-    for location, resource, scope, record in _records(request, signal):
+    names: dict[Origin, tuple[str, str]] = {}
+    for location, origin, record in _records(request, signal):
         try:
-            if resource not in names:
-                names[resource] = resource_names(wire.resource_attributes(json_value(resource), location))
-            if scope not in readable_scopes:
-                json_value(scope)
-                readable_scopes.add(scope)
+            if origin not in names:
+                names[origin] = _names(origin, location)
             value = require_object(json_value(record), location)
-            batch.add(_span_of(signal, value, resource, scope, record, names[resource]))
+            batch.add(_span_of(signal, value, origin, record, names[origin]))
         except (BadFile, UnusableRecord) as problem:
             batch.reject(location, str(problem))
     return batch
+
+
+def _names(origin: Origin, location: str) -> tuple[str, str]:
+    """Return the names in a resource. Raises `BadFile` if any part of an origin could not be read later."""
+    for part in (origin.scope, origin.resource_schema, origin.scope_schema):
+        if part:
+            json_value(part)
+    return resource_names(wire.resource_attributes(json_value(origin.resource), location))
 
 
 def _decode(body: bytes) -> _Request:
@@ -91,8 +98,13 @@ def _tolerant_groups(groups: JSONValue, names: tuple[str, str, str]) -> list[_Re
     return [
         _ResourceSpans(
             resource=_raw(group.get("resource")),
+            schema_url=_raw(group.get("schemaUrl", "")),
             scope_spans=[
-                _ScopeSpans(scope=_raw(scope.get("scope")), spans=[_raw(record) for record in _items(scope, names[2])])
+                _ScopeSpans(
+                    scope=_raw(scope.get("scope")),
+                    schema_url=_raw(scope.get("schemaUrl", "")),
+                    spans=[_raw(record) for record in _items(scope, names[2])],
+                )
                 for scope in (require_object(item, "") for item in _items(group, names[1]))
             ],
         )
@@ -109,18 +121,20 @@ def _raw(value: JSONValue) -> msgspec.Raw:
     return msgspec.Raw(json.dumps({} if value is None else value).encode())
 
 
-def _records(request: _Request, signal: Signal) -> Iterator[tuple[str, bytes, bytes, bytes]]:
+def _records(request: _Request, signal: Signal) -> Iterator[tuple[str, Origin, bytes]]:
     groups = request.resource_spans if signal is Signal.TRACES else request.resource_logs
     group_name, scope_name, record_name = FIELDS[signal]
     for group_no, group in enumerate(groups or []):
+        resource, resource_schema = bytes(group.resource), bytes(group.schema_url)
         for scope_no, scope in enumerate(group.scope_spans or group.scope_logs or []):
+            prefix = f"/{group_name}/{group_no}/{scope_name}/{scope_no}/{record_name}"
+            origin = Origin(resource, bytes(scope.scope), resource_schema, bytes(scope.schema_url))
             for record_no, record in enumerate(scope.spans or scope.log_records or []):
-                location = f"/{group_name}/{group_no}/{scope_name}/{scope_no}/{record_name}/{record_no}"
-                yield location, bytes(group.resource), bytes(scope.scope), bytes(record)
+                yield f"{prefix}/{record_no}", origin, bytes(record)
 
 
 def _span_of(
-    signal: Signal, value: JSONObject, resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]
+    signal: Signal, value: JSONObject, origin: Origin, record: bytes, names: tuple[str, str]
 ) -> RawSpan | None:
     trace_id, span_id, parent_id = (
         as_text(first_member(value, *keys)).lower() for keys in (("traceId",), ("spanId",), ("parentSpanId",))
@@ -141,8 +155,7 @@ def _span_of(
         start=_time(first_member(value, *(_START if is_span else _LOG_TIME))),
         end=_time(value.get("endTimeUnixNano")) if is_span else 0,
         is_json=True,
-        resource=resource,
-        scope=scope,
+        origin=origin,
         record=record,
     )
 

@@ -23,7 +23,9 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationSc
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
+from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.otlp import wire
 from traces.importers.otlp.raw_spans import check_ids, check_time
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 
@@ -35,16 +37,21 @@ _MOST_RESOURCES: Final = 256
 # Of attributes that may repeat: their length in bytes, and their number.
 _SHORT: Final = 500
 _MOST_ATTRIBUTES: Final = 4_096
+_KINDS: Final = {int(number): name for number, name in wire.KIND_NAMES.items()}
+_NONE_DROPPED: Final[dict[str, int]] = {}
 _PACKAGE: Final = "forkpoint.otlp"
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
 _MESSAGE: Final = FieldDescriptorProto.TYPE_MESSAGE
+_INT32: Final = FieldDescriptorProto.TYPE_INT32
+_UINT32: Final = FieldDescriptorProto.TYPE_UINT32
+_FIXED32: Final = FieldDescriptorProto.TYPE_FIXED32
 # Name, number, type, and whether it is repeated; a text as the type is the name of a message.
 _Field = tuple[str, int, "int | str", bool]
 _MESSAGES: Final[dict[str, tuple[_Field, ...]]] = {
     "Request": (("groups", 1, "Group", True),),
-    "Group": (("resource", 1, _BYTES, False), ("scopes", 2, "ScopeGroup", True)),
-    "ScopeGroup": (("scope", 1, _BYTES, False), ("records", 2, _BYTES, True)),
+    "Group": (("resource", 1, _BYTES, False), ("scopes", 2, "ScopeGroup", True), ("schema", 3, _BYTES, False)),
+    "ScopeGroup": (("scope", 1, _BYTES, False), ("records", 2, _BYTES, True), ("schema", 3, _BYTES, False)),
     "SpanHead": (
         ("trace_id", 1, _BYTES, False),
         ("span_id", 2, _BYTES, False),
@@ -56,14 +63,20 @@ _MESSAGES: Final[dict[str, tuple[_Field, ...]]] = {
     "SpanBody": (
         ("trace_id", 1, _BYTES, False),
         ("span_id", 2, _BYTES, False),
+        ("trace_state", 3, _BYTES, False),
         ("parent_id", 4, _BYTES, False),
         ("name", 5, _BYTES, False),
+        ("kind", 6, _INT32, False),
         ("start", 7, _FIXED64, False),
         ("end", 8, _FIXED64, False),
         ("attributes", 9, _BYTES, True),
+        ("dropped_attributes_count", 10, _UINT32, False),
         ("events", 11, _BYTES, True),
+        ("dropped_events_count", 12, _UINT32, False),
         ("links", 13, _BYTES, True),
+        ("dropped_links_count", 14, _UINT32, False),
         ("status", 15, _BYTES, False),
+        ("flags", 16, _FIXED32, False),
     ),
     # For texts that are not valid UTF-8.
     "Pair": (("key", 1, _BYTES, False), ("value", 2, _BYTES, False)),
@@ -112,12 +125,20 @@ def text(data: bytes) -> str:
 
 
 @lru_cache(_MOST_RESOURCES)
-def resource_attributes(resource: bytes) -> JSONObject:
-    """Return the attributes of an encoded resource. Do not modify them: they are shared."""
-    return _attributes(Resource.FromString(resource).attributes)
+def resource_attributes(resource: bytes, schema: bytes) -> JSONObject:
+    """Return the attributes of an encoded resource, and its schema. Do not modify them: they are shared."""
+    attributes = _attributes(Resource.FromString(resource).attributes)
+    return {**attributes, "schemaUrl": text(schema)} if schema else attributes
 
 
-def span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[bytes]) -> WireSpan:
+@lru_cache(_MOST_RESOURCES)
+def scope_fields(scope: bytes, schema: bytes) -> JSONObject:
+    """Return what is known of an encoded scope. Do not modify it: it is shared."""
+    body = InstrumentationScope.FromString(scope)
+    return wire.scope_fields(body.name, body.version, _attributes(body.attributes), text(schema))
+
+
+def span(record: bytes, resource: JSONObject, scope: JSONObject, known_copies: list[bytes]) -> WireSpan:
     """Decode a span. `known_copies` are the message copies of an earlier one, which requests of an agent repeat."""
     body = _SpanBody.FromString(record)
     # Each look at a field makes an object.
@@ -125,7 +146,7 @@ def span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[b
     check_ids(trace_id, span_id, parent_id)
     failed, message = _status(body.status)
     attributes, copies = _divide(list(body.attributes), known_copies)
-    scope_name = _scope_name(scope)
+    links = [_link(link) for link in body.links]
     key = span_id.hex()
     return WireSpan(
         trace_id=trace_id.hex(),
@@ -138,12 +159,37 @@ def span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[b
         attributes=dict([_short_attribute(data) if len(data) <= _SHORT else attribute(data) for data in attributes]),
         message_copies=copies,
         events=tuple(map(_event, body.events)),
-        links=tuple(_id(Span.Link.FromString(link).span_id) for link in body.links),
+        links=tuple([as_text(link.get("spanId")) for link in links]),
         failed=failed,
         message=message,
         resource=resource,
-        scope={"name": scope_name} if scope_name else {},
+        scope=scope,
+        fields=wire.span_fields(
+            kind=_KINDS.get(body.kind, ""),
+            trace_state=text(body.trace_state),
+            flags=body.flags,
+            dropped=_dropped(body),
+            links=links,
+        ),
     )
+
+
+def _dropped(body: Any) -> dict[str, int]:
+    """Return how many attributes, events and links a span lacks; most lack none."""
+    counts = (body.dropped_attributes_count, body.dropped_events_count, body.dropped_links_count)
+    return dict(zip(wire.DROPPED_COUNTS, counts, strict=True)) if any(counts) else _NONE_DROPPED
+
+
+def _link(data: bytes) -> JSONObject:
+    link = Span.Link.FromString(data)
+    fields: JSONObject = {
+        "traceId": _id(link.trace_id),
+        "spanId": _id(link.span_id),
+        "traceState": link.trace_state,
+        "attributes": _attributes(link.attributes),
+        "droppedAttributesCount": link.dropped_attributes_count,
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _divide(attributes: list[bytes], known_copies: list[bytes]) -> tuple[list[bytes], list[bytes]]:
@@ -197,11 +243,6 @@ _short_attribute: Final = lru_cache(_MOST_ATTRIBUTES)(attribute)
 
 
 @lru_cache(_MOST_RESOURCES)
-def _scope_name(scope: bytes) -> str:
-    return InstrumentationScope.FromString(scope).name
-
-
-@lru_cache(_MOST_RESOURCES)
 def _status(data: bytes) -> tuple[bool, str]:
     """Return whether a span failed, and its message."""
     status = Status.FromString(data)
@@ -238,7 +279,10 @@ def _raw_attribute(record: bytes) -> JSONObject:
 
 def _event(data: bytes) -> SpanEvent:
     event = Span.Event.FromString(data)
-    return SpanEvent(name=event.name, time=event.time_unix_nano or None, body=_attributes(event.attributes))
+    body = _attributes(event.attributes)
+    if event.dropped_attributes_count:
+        body["droppedAttributesCount"] = event.dropped_attributes_count
+    return SpanEvent(name=event.name, time=event.time_unix_nano or None, body=body)
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> JSONObject:

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 from traces.core.json_types import JSONObject
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp import protobuf
+from traces.importers.otlp.envelopes import Origin
 from traces.importers.otlp.raw_spans import (
     FIELDS,
     TRACE_ID,
@@ -40,11 +41,12 @@ def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
     batch = SpanBatch(signal=signal)
     read = _span_of if signal is Signal.TRACES else _log_of
     names: dict[bytes, tuple[str, str]] = {}
-    for location, resource, scope, record in _records(request, signal):
+    for location, origin, record in _records(request, signal):
+        resource = origin.resource
         try:
             if resource not in names:
-                names[resource] = resource_names(protobuf.resource_attributes(resource))
-            batch.add(read(resource, scope, record, names[resource]))
+                names[resource] = resource_names(protobuf.resource_attributes(resource, b""))
+            batch.add(read(origin, record, names[resource]))
         except DecodeError as problem:
             batch.reject(location, f"it cannot be decoded: {problem}")
         except UnusableRecord as problem:
@@ -58,11 +60,11 @@ def decode_protobuf(body: bytes) -> DecodedRequest:
     signal = _signal_of(request)
     result = DecodedRequest()
     known_copies: list[bytes] = []
-    for location, resource, scope, record in _records(request, signal):
+    for location, origin, record in _records(request, signal):
         try:
-            attributes = protobuf.resource_attributes(resource)
+            attributes = protobuf.resource_attributes(origin.resource, origin.resource_schema)
             if signal is Signal.TRACES:
-                span = _decode_span(record, attributes, scope, known_copies)
+                span = _decode_span(record, attributes, origin, known_copies)
                 known_copies = span.message_copies or known_copies
                 result.records.append(span)
             elif (log := _decode_log(record, attributes)) is not None:
@@ -83,9 +85,9 @@ def _parse(body: bytes) -> Any:
         raise BadFile("the body is neither an OTLP request in protobuf nor JSON", "byte 0") from error
 
 
-def _decode_span(record: bytes, resource: JSONObject, scope: bytes, known_copies: list[bytes]) -> WireSpan:
+def _decode_span(record: bytes, resource: JSONObject, origin: Origin, known_copies: list[bytes]) -> WireSpan:
     try:
-        return protobuf.span(record, resource, scope, known_copies)
+        return protobuf.span(record, resource, protobuf.scope_fields(origin.scope, origin.scope_schema), known_copies)
     except DecodeError:
         return protobuf.undecoded_span(record)
 
@@ -103,7 +105,7 @@ def _decode_log(record: bytes, resource: JSONObject) -> WireLog | None:
 
 def _signal_of(request: Any) -> Signal:
     """Return `TRACES` if any record has the trace id of a span."""
-    for _, _, _, record in _records(request, Signal.TRACES):
+    for _, _, record in _records(request, Signal.TRACES):
         try:
             if len(protobuf.SpanHead.FromString(record).trace_id) == TRACE_ID:
                 return Signal.TRACES
@@ -112,18 +114,19 @@ def _signal_of(request: Any) -> Signal:
     return Signal.LOGS
 
 
-def _records(request: Any, signal: Signal) -> Iterator[tuple[str, bytes, bytes, bytes]]:
-    """Yield each record with its location, resource and scope."""
+def _records(request: Any, signal: Signal) -> Iterator[tuple[str, Origin, bytes]]:
+    """Yield each record with its location and origin."""
     groups, scopes, records = FIELDS[signal]
     for group_no, group in enumerate(request.groups):
-        resource = group.resource
+        resource, resource_schema = group.resource, group.schema
         for scope_no, scope_group in enumerate(group.scopes):
-            scope, prefix = scope_group.scope, f"/{groups}/{group_no}/{scopes}/{scope_no}/{records}"
+            prefix = f"/{groups}/{group_no}/{scopes}/{scope_no}/{records}"
+            origin = Origin(resource, scope_group.scope, resource_schema, scope_group.schema)
             for record_no, record in enumerate(scope_group.records):
-                yield f"{prefix}/{record_no}", resource, scope, record
+                yield f"{prefix}/{record_no}", origin, record
 
 
-def _span_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]) -> RawSpan:
+def _span_of(origin: Origin, record: bytes, names: tuple[str, str]) -> RawSpan:
     head = protobuf.SpanHead.FromString(record)
     trace_id, span_id, parent_id = head.trace_id, head.span_id, head.parent_id
     check_ids(trace_id, span_id, parent_id)
@@ -138,13 +141,12 @@ def _span_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str
         start=check_time(head.start),
         end=check_time(head.end),
         is_json=False,
-        resource=resource,
-        scope=scope,
+        origin=origin,
         record=record,
     )
 
 
-def _log_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]) -> RawSpan | None:
+def _log_of(origin: Origin, record: bytes, names: tuple[str, str]) -> RawSpan | None:
     head = protobuf.LogBody.FromString(record)
     if not any(head.trace_id) or not any(head.span_id):
         return None
@@ -159,7 +161,6 @@ def _log_of(resource: bytes, scope: bytes, record: bytes, names: tuple[str, str]
         project=names[1],
         start=time,
         is_json=False,
-        resource=resource,
-        scope=scope,
+        origin=origin,
         record=record,
     )

@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject
 from traces.core.step_header import step_view
-from traces.importers.otlp.envelopes import json_envelope, protobuf_envelope
+from traces.importers.otlp.envelopes import Origin, json_envelope, protobuf_envelope
 
 TRACE_ID: Final = 16  # bytes
 SPAN_ID: Final = 8
@@ -31,7 +31,7 @@ FIELDS: Final = {
 
 @step_view
 class RawSpan:
-    """A span, or a log record of a span, still encoded, with its encoded resource and scope.
+    """A span, or a log record of a span, still encoded, with where it comes from.
 
     Times are in nanoseconds, 0 if unknown. A log record has only ids, resource and time.
     """
@@ -46,16 +46,15 @@ class RawSpan:
     start: int = 0
     end: int = 0
     is_json: bool
-    resource: bytes
-    scope: bytes
+    origin: Origin
     record: bytes
 
     @property
     def data(self) -> bytes:
         """An OTLP request with only this record."""
         if self.is_json:
-            return json_envelope(FIELDS[self.signal], self.resource, self.scope, self.record)
-        return protobuf_envelope(self.resource, self.scope, [self.record])
+            return json_envelope(FIELDS[self.signal], self.origin, self.record)
+        return protobuf_envelope(self.origin, [self.record])
 
     @property
     def has_ended(self) -> bool:

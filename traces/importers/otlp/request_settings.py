@@ -5,7 +5,7 @@ from typing import Final
 
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.model_calls import REQUEST_ATTRIBUTES, normalize_parameters
+from traces.importers.common.model_calls import REQUEST_ATTRIBUTES, is_infinite, normalize_parameters
 from traces.importers.formats.chats.openai_items import shaping_fields
 
 # Fields that are the model, the tools and the messages of a call.
@@ -59,8 +59,10 @@ def split_settings(request: JSONObject) -> Settings:
     for name in _CONFIGURATIONS:
         fields = {**as_object(fields.pop(name, None)), **fields}
     response_format = fields.pop("response_format", None)
-    return Settings(
-        parameters=normalize_parameters({key: value for key, value in fields.items() if key not in _NOT_PARAMETERS}),
-        response_format=response_format,
-        other={key: value for key, value in request.items() if value is not None and key in _DESCRIPTIONS},
-    )
+    recorded: JSONObject = {key: value for key, value in fields.items() if key not in _NOT_PARAMETERS}
+    parameters = normalize_parameters(recorded)
+    other: JSONObject = {key: value for key, value in request.items() if value is not None and key in _DESCRIPTIONS}
+    if len(parameters) < len(recorded):
+        # Clients fill in defaults, which are no limits.
+        other |= {key: value for key, value in recorded.items() if is_infinite(value)}
+    return Settings(parameters=parameters, response_format=response_format, other=other)

@@ -15,7 +15,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
-from traces.importers.otlp.wire import SpanEvent, WireSpan
+from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
 _ATTRIBUTES: Final = "attributes."
@@ -28,6 +28,8 @@ _JSON_ATTRIBUTES: Final = re.compile(
     r"^(?:(?:input|output)\.value|tag\.tags|tool\.parameters|gen_ai\..*)$"
     r"|(?:\.|^)(?:metadata|invocation_parameters|json_schema|arguments|variables|messages)$"
 )
+# Kinds of spans as OpenTelemetry for Python prints them.
+_KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
 _MOST_LEVELS: Final = 30
 
@@ -108,6 +110,7 @@ def _span(span: JSONObject, location: str) -> WireSpan:
     if not trace_id or not span_id:
         raise BadFile("a span needs `trace_id` and `span_id` in its context", f"{location}/context")
     attributes = _flat_attributes(span)
+    links = [_link(as_object(item)) for item in as_list(parse_embedded(span.get("links")))]
     if (kind := as_text(span.get("span_kind"))) and "openinference.span.kind" not in attributes:
         attributes["openinference.span.kind"] = kind
     return WireSpan(
@@ -120,11 +123,35 @@ def _span(span: JSONObject, location: str) -> WireSpan:
         end=span.get("end_time"),
         attributes=attributes,
         events=tuple(_event(as_object(item)) for item in as_list(parse_embedded(span.get("events")))),
-        links=tuple(_id(_context(as_object(item)).get("span_id")) for item in as_list(span.get("links"))),
+        links=tuple(as_text(link.get("spanId")) for link in links),
         failed=as_text(first_member(span, "status_code") or status.get("status_code")).endswith("ERROR"),
         message=as_text(first_member(span, "status_message") or status.get("description")),
         resource=as_object(resource.get("attributes")) or resource,
+        fields=span_fields(
+            kind=_KINDS.get(as_text(span.get("kind")), ""),
+            trace_state=_trace_state(context),
+            flags=0,
+            dropped={},
+            links=links,
+        ),
     )
+
+
+def _trace_state(context: JSONObject) -> str:
+    """Return the state of a trace. OpenTelemetry for Python prints an empty one as `[]`."""
+    state = context.get("trace_state")
+    return as_text(state) if state != "[]" else ""
+
+
+def _link(link: JSONObject) -> JSONObject:
+    context = _context(link)
+    fields: JSONObject = {
+        "traceId": _id(context.get("trace_id")),
+        "spanId": _id(context.get("span_id")),
+        "traceState": _trace_state(context),
+        "attributes": as_object(link.get("attributes")),
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _id(value: JSONValue) -> str:

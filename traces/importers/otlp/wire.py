@@ -3,11 +3,11 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_integer, as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.files.errors import BadFile
@@ -15,6 +15,17 @@ from traces.importers.files.json_reader import require_list, require_object
 
 _HEX: Final = re.compile(r"[0-9a-f]{2,64}")
 _CODES: Final = {"STATUS_CODE_OK": 1, "STATUS_CODE_ERROR": 2, 1: 1, 2: 2, "1": 1, "2": 2}
+# Kinds of spans by number and by name. Most are internal, which says nothing.
+KIND_NAMES: Final = {"2": "SERVER", "3": "CLIENT", "4": "PRODUCER", "5": "CONSUMER"}
+_KINDS: Final = {**KIND_NAMES, **{f"SPAN_KIND_{name}": name for name in KIND_NAMES.values()}}
+# Sampled, and that it is known whether the parent is remote, as the SDK of Python states of each span.
+_USUAL_FLAGS: Final = frozenset({0, 1, 256})
+# Numbers of what a span lacks, with their other spelling.
+DROPPED_COUNTS: Final = {
+    "droppedAttributesCount": "dropped_attributes_count",
+    "droppedEventsCount": "dropped_events_count",
+    "droppedLinksCount": "dropped_links_count",
+}
 _ENVELOPES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 
 
@@ -44,7 +55,9 @@ class WireSpan:
     failed: bool = False
     message: str = ""
     resource: JSONObject = field(default_factory=dict)
+    # Fields of the scope and of the span that have no place of their own, by the names that their attributes get.
     scope: JSONObject = field(default_factory=dict)
+    fields: JSONObject = field(default_factory=dict)
 
     @property
     def has_ended(self) -> bool:
@@ -73,8 +86,9 @@ def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
     """Yield the spans and log records of one export request."""
     body = require_object(value, location)
     for scope, resource, scope_location in _scopes(body, "resourceSpans", "scopeSpans", location):
+        scope_values = _scope(scope, scope_location)
         for span_location, record in _child_records(scope, "spans", scope_location):
-            yield span(record, resource, as_object(scope.get("scope")), span_location)
+            yield span(record, resource, scope_values, span_location)
     for scope, resource, scope_location in _scopes(body, "resourceLogs", "scopeLogs", location):
         for log_location, record in _child_records(scope, "logRecords", scope_location):
             if (record_of_span := log(record, resource, log_location)) is not None:
@@ -89,9 +103,11 @@ def resource_attributes(resource: JSONValue, location: str) -> JSONObject:
 def _scopes(
     body: JSONObject, resource_field: str, scope_field: str, location: str
 ) -> Iterator[tuple[JSONObject, JSONObject, str]]:
-    """Yield each scope with the attributes of its resource and its location."""
+    """Yield each group by scope with the attributes of its resource and its location."""
     for resource_location, resource in _child_records(body, resource_field, location):
         attributes = resource_attributes(resource.get("resource"), f"{resource_location}/resource")
+        if schema := as_text(first_member(resource, "schemaUrl", "schema_url")):
+            attributes["schemaUrl"] = schema
         for scope_location, scope in _child_records(resource, scope_field, resource_location):
             yield scope, attributes, scope_location
 
@@ -107,6 +123,7 @@ def _child_records(parent: JSONObject, name: str, location: str) -> Iterator[tup
 def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: str) -> WireSpan:
     """Decode a span. Raises `BadFile` if any part of it cannot be read."""
     status = as_object(body.get("status"))
+    links = [_link(as_object(item), location) for item in as_list(body.get("links"))]
     trace_id = _require_id(first_member(body, "traceId", "trace_id"), f"{location}/traceId")
     return WireSpan(
         trace_id=trace_id,
@@ -118,19 +135,74 @@ def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: st
         end=first_member(body, "endTimeUnixNano", "end_time_unix_nano"),
         attributes=_parse_attributes(body.get("attributes"), f"{location}/attributes"),
         events=tuple(_event(as_object(item), location) for item in as_list(body.get("events"))),
-        links=tuple(
-            _parse_id(first_member(as_object(item), "spanId", "span_id"), location)
-            for item in as_list(body.get("links"))
-        ),
+        links=tuple(as_text(link.get("spanId")) for link in links),
         failed=_CODES.get(as_text(status.get("code")) or 0) == 2,
         message=as_text(status.get("message")),
         resource=resource,
         scope=scope,
+        fields=span_fields(
+            kind=_KINDS.get(as_text(body.get("kind")), ""),
+            trace_state=as_text(first_member(body, "traceState", "trace_state")),
+            flags=as_integer(body.get("flags")) or 0,
+            dropped={
+                name: count
+                for name, snake in DROPPED_COUNTS.items()
+                if (count := as_integer(body.get(name, body.get(snake))))
+            },
+            links=links,
+        ),
     )
+
+
+def span_fields(
+    *, kind: str, trace_state: str, flags: int, dropped: Mapping[str, int], links: Sequence[JSONObject]
+) -> JSONObject:
+    """Return the fields of a span that have no place of their own, by their names in OTLP; not their usual values."""
+    fields: JSONObject = {"kind": kind} if kind else {}
+    if trace_state:
+        fields["traceState"] = trace_state
+    if flags not in _USUAL_FLAGS:
+        fields["flags"] = flags
+    fields |= {name: count for name, count in dropped.items() if count}
+    if links:
+        fields["links"] = [*links]
+    return fields
+
+
+def scope_fields(name: str, version: str, attributes: JSONObject, schema: str) -> JSONObject:
+    """Return what is known of a scope, by the names of attributes."""
+    fields: JSONObject = {
+        "scope": name,
+        "scope.version": version,
+        "scope.attributes": attributes,
+        "scope.schemaUrl": schema,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _scope(group: JSONObject, location: str) -> JSONObject:
+    scope = as_object(group.get("scope"))
+    attributes = _parse_attributes(scope.get("attributes"), f"{location}/scope")
+    schema = as_text(first_member(group, "schemaUrl", "schema_url"))
+    return scope_fields(as_text(scope.get("name")), as_text(scope.get("version")), attributes, schema)
+
+
+def _link(link: JSONObject, location: str) -> JSONObject:
+    """Return a link with plain attributes, without empty fields."""
+    fields: JSONObject = {
+        "traceId": _parse_id(first_member(link, "traceId", "trace_id"), location),
+        "spanId": _parse_id(first_member(link, "spanId", "span_id"), location),
+        "traceState": first_member(link, "traceState", "trace_state"),
+        "attributes": _parse_attributes(link.get("attributes"), f"{location}/links"),
+        "droppedAttributesCount": first_member(link, "droppedAttributesCount", "dropped_attributes_count"),
+    }
+    return {name: value for name, value in fields.items() if value}
 
 
 def _event(event: JSONObject, location: str) -> SpanEvent:
     body = _parse_attributes(event.get("attributes"), f"{location}/events")
+    if count := first_member(event, "droppedAttributesCount", "dropped_attributes_count"):
+        body["droppedAttributesCount"] = count
     return SpanEvent(
         name=as_text(event.get("name")), time=first_member(event, "timeUnixNano", "time_unix_nano"), body=body
     )

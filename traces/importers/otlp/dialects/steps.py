@@ -151,7 +151,7 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
     if details := details_attributes(events):
         attributes = {**details, **attributes}
         events = without_details(events, attributes)
-    if wire.scope.get("name") == _PYDANTIC_AI and (attribute_events := events_in_attribute(attributes.get("events"))):
+    if wire.scope.get("scope") == _PYDANTIC_AI and (attribute_events := events_in_attribute(attributes.get("events"))):
         attributes = {name: value for name, value in attributes.items() if name != "events"}
         events = [*events, *attribute_events]
     return (wire if attributes is wire.attributes else replace(wire, attributes=attributes)), events
@@ -173,7 +173,7 @@ def build_bare_step(wire: WireSpan, problem: BadFile) -> RecordedStep:
         parent=wire.parent_id or None,
         failed=wire.failed,
         error=wire.message or "error",
-        attributes={**wire.attributes, "unreadable": str(problem)},
+        attributes={**_own_fields(wire, wire.name, wire.attributes), "unreadable": str(problem)},
     )
     return build_step(facts)
 
@@ -313,19 +313,30 @@ def _complete_facts(
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
         for event in events.rest()
     ]
-    scope = as_text(wire.scope.get("name"))
     facts.type = type
     facts.parent = wire.parent_id or None
     facts.failed = wire.failed or level == "ERROR"
     facts.error = error or "error"
     facts.links = tuple(link for link in wire.links if link)
     facts.attributes = {
-        **attributes.rest(),
+        **_own_fields(wire, facts.name, attributes.rest()),
         **facts.attributes,
         **({"events": event_list} if event_list else {}),
-        **({"scope": scope} if scope else {}),
     }
     return facts
+
+
+def _own_fields(wire: WireSpan, step_name: str, attributes: JSONObject) -> JSONObject:
+    """Return attributes, and the fields of the span and its scope that have no place of their own.
+
+    A field with the name of an attribute gets a prefix.
+    """
+    fields = wire.scope | wire.fields
+    if step_name != wire.name:
+        fields["name"] = wire.name
+    if attributes.keys().isdisjoint(fields):
+        return attributes | fields
+    return attributes | {f"span.{name}" if name in attributes else name: value for name, value in fields.items()}
 
 
 def _iso_time(value: JSONValue, location: str) -> str:
