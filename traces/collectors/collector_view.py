@@ -1,5 +1,6 @@
 """Base of the endpoints of tracers: refusals are in the protocol of the client."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
@@ -13,8 +14,11 @@ from traces.collectors.refusals import refusal_of, respond
 from traces.errors import ProblemError
 
 _JSON: Final = "application/json"
-# Agents may send the app of their runs with every request; it applies to all protocols.
-PROJECT_HEADER: Final = "X-Forkpoint-App"
+# Agents may send the app of their runs with every request, by our header or as for Phoenix and LangSmith; it applies to
+# all protocols.
+_PROJECT_HEADERS: Final = ("x-forkpoint-app", "x-project-name", "langsmith-project")
+# What Phoenix and LangSmith call the project of who names none.
+_UNNAMED: Final = frozenset({"", "default"})
 _MAX_PROJECT: Final = 120
 
 
@@ -45,8 +49,10 @@ def answer(content: object, status: int = 200) -> HttpResponse:
 
 
 def project_of(request: HttpRequest) -> str:
-    return shorten_project(request.headers.get(PROJECT_HEADER, ""))
+    return project_in(request.headers)
 
 
-def shorten_project(name: str) -> str:
-    return name[:_MAX_PROJECT]
+def project_in(headers: Mapping[str, str]) -> str:
+    """Return the app that the headers of a request name; their names are in lower case, or in any."""
+    names = (headers.get(header, "").strip() for header in _PROJECT_HEADERS)
+    return next((name[:_MAX_PROJECT] for name in names if name not in _UNNAMED), "")

@@ -84,7 +84,9 @@ def split_records(records: Iterable[EventRecord], *, run_id: str | None = None) 
     return result
 
 
-def store(split: Split, *, opening: NewSegment | None = None, refuses_conflicts: bool = False) -> EventReceipt:
+def store(
+    split: Split, *, project: str, opening: NewSegment | None = None, refuses_conflicts: bool = False
+) -> EventReceipt:
     """Store the events of a request, and the one that starts its run; those that contradict stored ones are rejected.
 
     Raises `NumberConflict`, and stores nothing, if the run was started differently, or if there are only contradicting
@@ -92,7 +94,7 @@ def store(split: Split, *, opening: NewSegment | None = None, refuses_conflicts:
     """
     with transaction.atomic():
         segments = [*([] if opening is None else [opening]), *split.segments]
-        conflicts = arrivals.accept(segments, checks_numbers=True)
+        conflicts = arrivals.accept(segments, project=project, checks_numbers=True)
         for conflict in conflicts:
             if conflict.place == _OPENING_PLACE:
                 raise NumberConflict("a different run was started with this id")

@@ -9,6 +9,7 @@ from rest_framework.views import APIView
 
 from traces.collectors import event_bodies, events
 from traces.collectors.back_pressure import slot
+from traces.collectors.collector_view import project_of
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.json_bodies import read_json
 from traces.collectors.schemas import NewRun, StartedRun
@@ -45,7 +46,7 @@ class RunsView(RunListView):
         with slot():
             run_id = run.id or make_once("start-run", key_of(request), document, lambda: str(new_id()))
             split = events.split_records(event_bodies.list_records(run.events), run_id=run_id)
-            receipt = events.store(split, opening=events.opening(run, run_id))
+            receipt = events.store(split, opening=events.opening(run, run_id), project=project_of(request._request))
         return Response(StartedRun(id=run_id, **dict(receipt)), status=201)
 
 
@@ -89,11 +90,12 @@ class FinalizeView(APIView):
     )
     def post(self, request: Request, id: str) -> Response:
         """Seal a run without waiting for more events. Events that arrive later become its next revision."""
-        arrivals.finalize(id)
+        arrivals.finalize(id, project=project_of(request._request))
         return Response(status=204)
 
 
 def _record(request: Request, run_id: str | None) -> EventReceipt:
     body = read_body(request._request)
     with slot():
-        return events.store(events.split(body, run_id=run_id), refuses_conflicts=run_id is not None)
+        project = project_of(request._request)
+        return events.store(events.split(body, run_id=run_id), project=project, refuses_conflicts=run_id is not None)

@@ -10,6 +10,7 @@ from rest_framework.views import APIView
 
 from traces.collectors import events
 from traces.collectors.back_pressure import slot
+from traces.collectors.collector_view import project_of
 from traces.collectors.encoded_bodies import read_body
 from traces.collectors.events_api import RawParser
 from traces.errors import InvalidQuery
@@ -38,7 +39,7 @@ class KrabsEventsView(APIView):
         body = read_body(request._request)
         with slot():
             split = events.split_krabs(body)
-            arrivals.accept(split.segments)
+            arrivals.accept(split.segments, project=project_of(request._request))
         return Response(EventReceipt(accepted=split.event_count, rejected=split.rejected))
 
 

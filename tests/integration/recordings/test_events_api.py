@@ -199,6 +199,15 @@ def test_event_without_what_its_type_needs_is_rejected(type: str, field: str) ->
     assert _post(lines([{**whole, "sequence_no": 2}]))[1]["accepted"] == 1
 
 
+@pytest.mark.parametrize("header", ["X-Forkpoint-App", "x-project-name"])
+def test_header_names_the_app(header: str) -> None:
+    _post(lines([*beginning("a"), *answer("a")]), **{header: "shop"})
+    assert _post(b"", path="runs/a/finalize", **{header: "shop"})[0] == 204
+    while assembler.work():
+        pass
+    assert Run.objects.get().app == "shop"
+
+
 def test_finalize_seals_a_run() -> None:
     _post(lines([*beginning("a"), *answer("a"), *ending("a")]))
     assert _post(b"", path="runs/a/finalize")[0] == 204

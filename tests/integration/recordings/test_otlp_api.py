@@ -163,8 +163,21 @@ def test_other_media_types_are_refused() -> None:
     assert _post(b"hello", media_type="text/plain").status_code == 415
 
 
-def test_header_names_the_app() -> None:
-    _post(request(root(), model()), **{"X-Forkpoint-App": "shop"})
+@pytest.mark.parametrize("header", ["X-Forkpoint-App", "x-project-name", "Langsmith-Project"])
+def test_header_names_the_app(header: str) -> None:
+    _post(request(root(), model()), **{header: "shop"})
+    assert _record().app == "shop"
+
+
+def test_first_header_with_a_name_counts() -> None:
+    _post(request(root(), model()), **{"Langsmith-Project": "shop", "x-project-name": "default"})
+    assert _record().app == "shop"
+
+
+def test_project_of_the_resource_takes_precedence_over_the_service() -> None:
+    body = request(root(), model())
+    project = b'{"key":"openinference.project.name","value":{"stringValue":"shop"}},'
+    _post(body.replace(b'"attributes":[{"key":"service.name"', b'"attributes":[' + project + b'{"key":"service.name"'))
     assert _record().app == "shop"
 
 

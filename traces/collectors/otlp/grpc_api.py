@@ -10,7 +10,7 @@ import structlog
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from traces.collectors.back_pressure import ServerOverload
-from traces.collectors.collector_view import PROJECT_HEADER, shorten_project
+from traces.collectors.collector_view import project_in
 from traces.collectors.encoded_bodies import decompress
 from traces.collectors.otlp.export import export, protobuf_response
 from traces.collectors.refusals import refusal_of
@@ -79,7 +79,7 @@ class _Export:
         self.authorize(metadata, _address(context.peer()))
         message = _single_message(messages)
         body = decompress(iter([message]), _ENCODINGS.get(message[:1], "identity"))
-        parts = export(body, self.signal, project=shorten_project(metadata.get(PROJECT_HEADER.lower(), "")))
+        parts = export(body, self.signal, project=project_in(metadata))
         return protobuf_response(parts, self.signal)
 
 

@@ -195,7 +195,7 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
         name=name,
         failed=root.failed,
         tags=[as_text(tag) for tag in tags],
-        app=app_name(resource.get("service.name"), resource.get("openinference.project.name"), name) or FORMAT,
+        app=app_name(resource.get("openinference.project.name"), resource.get("service.name"), name) or FORMAT,
         environment=as_text(
             first_member(resource, "deployment.environment.name", "deployment.environment")
             or root.attributes.get("langfuse.environment")
