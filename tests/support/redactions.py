@@ -55,6 +55,8 @@ def _of_model_vendors(some: Some) -> dict[str, str]:
         "AWS session": f"ASIA{some(_UPPER, 16)}",
         "Amazon Bedrock": f"ABSK{some(_WORD, 100)}",
         "Groq": f"gsk_{some(_WORD, 20)}WGdyb3FY{some(_WORD, 24)}",
+        "Groq without a signature": f"gsk_{some(_WORD, 52)}",
+        "Forkpoint": f"fp_{some(_WORD + '-_', 43)}",
         "xAI": f"xai-{some(_WORD, 80)}",
         "OpenRouter": f"sk-or-v1-{some(_HEX, 64)}",
         "DeepSeek": f"sk-{some(_HEX, 32)}",

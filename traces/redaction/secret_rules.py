@@ -106,6 +106,21 @@ AGENT_RULES: Final = (
     SecretRule(
         kind="langsmith-key", title="LangSmith API key", pattern=r"(?P<value>lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10})"
     ),
+    SecretRule(
+        kind="forkpoint-token",
+        title="Token of Forkpoint",
+        pattern=r"(?P<value>fp_[0-9A-Za-z_-]{43})",
+        boundary=True,
+        following="[0-9A-Za-z_-]",
+    ),
+    # The maintained set knows only keys with a signature, which not all have.
+    SecretRule(
+        kind="groq-key",
+        title="Groq API key",
+        pattern=r"(?P<value>gsk_[0-9A-Za-z]{48,})",
+        boundary=True,
+        accepts=is_key_like,
+    ),
     SecretRule(kind="pinecone-key", title="Pinecone API key", pattern=r"(?P<value>pcsk_[0-9A-Za-z_]{50,})"),
     SecretRule(
         kind="replicate-token", title="Replicate API token", pattern=r"(?P<value>r8_[0-9A-Za-z]{37})", boundary=True

@@ -28,6 +28,7 @@ _ORDINARY = (
     "token counts: prompt_tokens=1520, completion_tokens: 80, next_page_token=CAUQAA",
     "basic information, bearer of news, https://user@example.com/path?x=1:2@3",
     "sk-learn and risk-free, task-42, disk-0123",
+    "fp_rate, fp_" + "b" * 44 + " and gsk_" + "a" * 50,
     'the schema {"password": {"type": "string"}}, api_key: <your key>, secret=${SECRET}',
     "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAA" * 40,
 )
