@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
@@ -37,6 +38,7 @@ def init(
     Example: `forkpoint.init(app="order-desk")`.
     """
     try:
+        _check(url or os.environ.get("FORKPOINT_URL") or "", float(sample))
         name = app if app is not None else os.environ.get("FORKPOINT_APP")
         recorder.configure(
             sink=sink, app=name, environment=environment, url=url, token=token, sample=float(sample), redact=redact
@@ -49,6 +51,14 @@ def init(
         _log.error("Nothing is recorded: %s: %s", type(error).__name__, error)
         recorder.configure(sink="off")
     return recorder
+
+
+def _check(url: str, sample: float) -> None:
+    """Raise `ValueError` for an address to which nothing can be sent, and for a share that is none."""
+    if url and not re.match(r"https?://[^/?#]", url, re.IGNORECASE):
+        raise ValueError(f"the address {url!r} needs a scheme and a host, as in http://localhost:8700")
+    if not 0 <= sample <= 1:
+        raise ValueError(f"sample is {sample}: it must be from 0 to 1")
 
 
 @overload

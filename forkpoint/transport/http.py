@@ -47,6 +47,8 @@ def post(url: str, token: str, body: bytes) -> Delivery:
 
 def open_request(request: Request, *, timeout_s: float) -> Any:
     """Send a request, and return the open response; raise `OSError`."""
+    if not request.host:
+        raise OSError(f"the address {request.full_url} has no host: write it as in http://localhost:8700")
     opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
     return opener.open(request, timeout=timeout_s)
 

@@ -190,6 +190,8 @@ class ServerSink:
         if delivery.outcome is Outcome.SUCCESS:
             self._note_acceptance(delivery, body.count(b"\n"))
             self._spill.remove(path)
+        elif delivery.outcome is Outcome.TOO_LARGE and self._spill.split(path, body):
+            return
         elif delivery.outcome in (Outcome.TOO_LARGE, Outcome.INVALID):
             self._counts["rejected"] += body.count(b"\n")
             self._spill.set_aside(body)

@@ -36,6 +36,22 @@ class SpillFolder:
             return False
         return True
 
+    def split(self, name: str, body: bytes) -> bool:
+        """Store a batch that is too large for the server as two; return False if it is one event, or on failure."""
+        lines = body.splitlines(keepends=True)
+        half = len(lines) // 2
+        if not half:
+            return False
+        try:
+            self._write(b"".join(lines[:half]), ".jsonl")
+            self._write(b"".join(lines[half:]), ".jsonl")
+        except OSError as error:
+            self._warn_once(str(error))
+            return False
+        # Only now: events that are stored twice are sent twice, which is harmless.
+        self.remove(name)
+        return True
+
     def set_aside(self, body: bytes) -> None:
         """Store a batch that the server rejected, for inspection. It is not sent again."""
         try:

@@ -63,6 +63,29 @@ def test_wrong_setup_never_raises(caplog: pytest.LogCaptureFixture) -> None:
     assert forkpoint.stats()["recorded"] == 0
 
 
+@pytest.mark.parametrize("options", [{"sample": 2.0}, {"sample": -0.1}, {"sample": float("nan")}])
+def test_impossible_share_of_runs_is_refused(
+    options: dict[str, Any], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    forkpoint.init(sink=tmp_path, instrument=False, **options)
+    record_refund()
+    assert "it must be from 0 to 1" in caplog.text
+    assert forkpoint.stats()["recorded"] == 0
+
+
+@pytest.mark.parametrize("url", ["localhost:8950", "//host", "http://", "file:///tmp/x"])
+@pytest.mark.parametrize("is_variable", [False, True])
+def test_address_without_scheme_or_host_is_refused(
+    url: str, is_variable: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if is_variable:
+        monkeypatch.setenv("FORKPOINT_URL", url)
+    forkpoint.init(url=None if is_variable else url, instrument=False)
+    record_refund()
+    assert "needs a scheme and a host, as in http://localhost:8700" in caplog.text
+    assert forkpoint.stats()["recorded"] == 0
+
+
 def test_sampling_is_per_run(tmp_path: Path) -> None:
     forkpoint.init(sink=tmp_path, sample=0.5, instrument=False)
     before = forkpoint.stats()["unsampled_runs"]

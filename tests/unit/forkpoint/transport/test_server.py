@@ -161,6 +161,34 @@ def test_too_large_batches_are_split(server: EventServer, spill: SpillFolder) ->
     sink.close(5)
 
 
+def test_too_large_stored_batches_are_split(
+    server: EventServer, spill: SpillFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "_MIN_BACKOFF_S", 0.05)
+    server.default = (500, {})
+    sink = ServerSink(url=server.url, token="", spill=spill)
+    sink.write([line(0), line(1), line(2)])
+    assert not sink.flush(5)
+    # The whole batch, then the second half with the large event, then that event alone.
+    server.answers = [(413, {}), (200, {}), (413, {}), (200, {}), (413, {})]
+    server.default = (200, {})
+    wait_until(lambda: spill.files() == [] and len(list(spill.path.iterdir())) == 1, 20)
+    sink.close(5)
+    assert len(numbers(server)) == 2
+    assert (sink.stats()["sent"], sink.stats()["rejected"]) == (2, 1)
+    [path] = spill.path.iterdir()
+    assert path.suffix == ".rejected"
+    assert path.read_text().count("\n") == 1
+
+
+def test_address_without_a_host_is_named(spill: SpillFolder, caplog: pytest.LogCaptureFixture) -> None:
+    sink = ServerSink(url="localhost:8950", token="", spill=spill)
+    sink.write([line(0)])
+    assert not sink.flush(5)
+    sink.close(5)
+    assert "has no host: write it as in http://localhost:8700" in caplog.text
+
+
 def test_rejected_lines_are_counted(server: EventServer, spill: SpillFolder, caplog: pytest.LogCaptureFixture) -> None:
     server.rejected_types = frozenset({"output"})
     sink = ServerSink(url=server.url, token="", spill=spill)
