@@ -58,12 +58,15 @@ def _decompress(chunks: Iterator[bytes], encoding: str, limit: int) -> Iterator[
 
 
 def _inflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    # A body may have several members, one after the other, and zeros after the last one.
     decompressor = zlib.decompressobj(_ANY_HEADER)
     for chunk in chunks:
-        data = chunk
+        data = chunk.lstrip(b"\0") if decompressor.eof else chunk
         while data:
+            if decompressor.eof:
+                decompressor = zlib.decompressobj(_ANY_HEADER)
             yield decompressor.decompress(data, _CHUNK)
-            data = decompressor.unconsumed_tail
+            data = decompressor.unconsumed_tail or decompressor.unused_data.lstrip(b"\0")
     yield decompressor.flush()
     if not decompressor.eof:
         raise EOFError("it ends too early")

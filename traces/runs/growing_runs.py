@@ -164,7 +164,11 @@ def _complete(draft: _Draft, state: RunState) -> _Draft:
     """Return the union with a stored run of which this state is a further part, else the draft as it is."""
     placement = draft.placement
     parts = placement.conflicts or ((placement.supersedes,) if placement.supersedes and not draft.is_new else ())
-    if not parts or (union := unions.find(state.recording, draft.run.rows, parts)) is None:
+    if (
+        placement.stored_run is not None
+        or not parts
+        or (union := unions.find(state.recording, draft.run.rows, parts)) is None
+    ):
         return draft
     run = _try_prepare(replace(state, recording=union.recording), RedactionByApp())
     if isinstance(run, ProblemError):

@@ -1,7 +1,7 @@
 """Revisions of runs: where a recording belongs among the stored runs with its identity."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -82,7 +82,7 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
         return Placement(revision=number)
     for revision in revisions:
         if revision.content_digest == content_digest:
-            return Placement(stored_run=revision.run_id, is_equal=True, revision=revision.revision)
+            return replace(_stored(revision, revisions), is_equal=True)
     states = states_of(rows)
     superseded_ids = {revision.supersedes for revision in revisions}
     heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
@@ -91,8 +91,23 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
             case Relation.EXTENDS:
                 return Placement(revision=number, supersedes=head.run_id)
             case Relation.PRECEDES:
-                return Placement(stored_run=head.run_id, revision=head.revision)
+                return _stored(head, revisions)
     return Placement(revision=number, conflicts=tuple(head.run_id for head in heads))
+
+
+def _stored(revision: StoredRevision, revisions: Sequence[StoredRevision]) -> Placement:
+    """Return the place of a stored run. One that conflicted when it was stored still does."""
+    origins: dict[UUID, UUID] = {}
+    for item in sorted(revisions, key=lambda item: item.revision):
+        # The first of the revisions that continue each other.
+        origins[item.run_id] = origins.get(item.supersedes, item.run_id) if item.supersedes else item.run_id
+    first_origin, origin = next(iter(origins.values())), origins[revision.run_id]
+    superseded_ids = {item.supersedes for item in revisions}
+    other_heads = (
+        item.run_id for item in revisions if item.run_id not in superseded_ids and origins[item.run_id] != origin
+    )
+    conflicts = () if origin == first_origin else tuple(other_heads)
+    return Placement(stored_run=revision.run_id, revision=revision.revision, conflicts=conflicts)
 
 
 def states_of(rows: Iterable[StepRow]) -> list[StepState]:

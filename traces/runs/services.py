@@ -251,7 +251,8 @@ def _complete(run: PreparedRun, placements: dict[UUID, Placement]) -> PreparedRu
     """Return the union with a stored run that this one would conflict with, if both are parts of one trace."""
     placement = placements[run.run_id]
     recording = replace(run.recording, steps=tuple(run.steps))
-    if not placement.conflicts or (union := unions.find(recording, run.rows, placement.conflicts)) is None:
+    is_stored = placement.stored_run is not None
+    if is_stored or not placement.conflicts or (union := unions.find(recording, run.rows, placement.conflicts)) is None:
         return run
     united = _try_prepare(union.recording, policies.RedactionByApp())
     if isinstance(united, ProblemError):

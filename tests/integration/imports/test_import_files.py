@@ -101,6 +101,13 @@ def test_conflicting_recordings_are_both_kept() -> None:
         ("run-1", 2, first.id),
         ("run-2", 1, None),
     ]
+    again = import_files.import_files(
+        [in_memory("b.json", transcript(1, "And Emma?")), in_memory("a.json", transcript(1))]
+    )
+    assert [(run.created, run.revision, run.conflicts_with) for run in again.runs] == [
+        (False, 2, first.id),
+        (False, 1, None),
+    ]
     names = Run.objects.filter(external_id="run-1").order_by("revision").values_list("name", flat=True)
     assert list(names) == ["Is Dune in stock?", "And Emma?"]
 

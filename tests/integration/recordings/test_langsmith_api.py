@@ -228,6 +228,14 @@ def test_project_of_a_name_is_always_the_same() -> None:
     assert (first[0]["name"], first[0]["id"]) == ("shop", second[0]["id"])
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("get", f"runs/{TRACE}"), ("post", "runs/query"), ("get", "feedback"), ("get", "feedback/f1")]
+)
+def test_reading_of_runs_and_feedback_is_missing(method: str, path: str) -> None:
+    response = getattr(Client(), method)(f"/langsmith/{path}")
+    assert (response.status_code, list(response.json())) == (404, ["detail"])
+
+
 def test_other_endpoints_are_missing() -> None:
     response = Client().get("/langsmith/commits/a/b")
     assert (response.status_code, list(response.json())) == (404, ["detail"])

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 from django.test import Client
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
 from tests.support.arriving_spans import ROOT, TRACE, Span, model, protobuf, request, root, tool
@@ -143,7 +144,23 @@ def test_unreadable_contents_reject_only_their_span(field: Span) -> None:
 
 def test_metrics_are_accepted_and_not_stored() -> None:
     assert _post(b'{"resourceMetrics": []}', "v1/metrics").status_code == 200
+    group = ExportMetricsServiceRequest()
+    group.resource_metrics.add().scope_metrics.add().metrics.add(name="tokens").sum.data_points.add(as_int=3)
+    assert _post(group.SerializeToString(), "v1/metrics", PROTOBUF).status_code == 200
     assert not Recording.objects.exists()
+
+
+@pytest.mark.parametrize(("body", "media_type"), [(b"{broken", JSON), (b"[]", JSON), (b"\x0a\xff\xff", PROTOBUF)])
+def test_malformed_metrics_are_refused(body: bytes, media_type: str) -> None:
+    assert _post(body, "v1/metrics", media_type).status_code == 400
+
+
+def test_all_members_of_a_compressed_body_are_read() -> None:
+    body = request(root(), model())
+    members = b"".join(gzip.compress(part) for part in (body[:300], body[300:]))
+    assert _post(members + bytes(20), **{"Content-Encoding": "gzip"}).content == b"{}"
+    assert len(_steps(_record())) == 2
+    assert _post(gzip.compress(body) + b"garbage", **{"Content-Encoding": "gzip"}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,14 @@ class RunsView(CollectorView):
         return answer({"message": "Run ingested"}, 202)
 
 
-class RunView(CollectorView):
+class MissingView(CollectorView):
+    """What Forkpoint does not have: prompts, datasets, and the reading of runs."""
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        raise NotFound(f"Forkpoint has no endpoint {request.method} {request.path[:200]}")
+
+
+class RunView(MissingView):
     def patch(self, request: HttpRequest, id: str) -> HttpResponse:
         """Add to a run, usually its outputs and its end."""
         body = read_json(read_body(request))
@@ -87,7 +94,7 @@ class RunView(CollectorView):
         return answer({"message": "Run updated"}, 202)
 
 
-class FeedbackListView(CollectorView):
+class FeedbackListView(MissingView):
     def post(self, request: HttpRequest) -> HttpResponse:
         """Record feedback on a run."""
         body = read_json(read_body(request))
@@ -96,7 +103,7 @@ class FeedbackListView(CollectorView):
         return answer(feedback)
 
 
-class FeedbackView(CollectorView):
+class FeedbackView(MissingView):
     def patch(self, request: HttpRequest, id: str) -> HttpResponse:
         """Change fields of feedback that was sent to this server."""
         body = read_json(read_body(request))
@@ -117,13 +124,6 @@ class SessionsView(CollectorView):
         start = datetime.now(UTC).isoformat()
         project = {"id": str(id), "name": name, "tenant_id": str(tenant), "start_time": start}
         return answer([{**project, "reference_dataset_id": None}])
-
-
-class MissingView(CollectorView):
-    """What Forkpoint does not have: prompts, datasets, and the reading of runs."""
-
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        raise NotFound(f"Forkpoint has no endpoint “{kwargs['path'][:200]}”")
 
 
 def _require_object(body: JsonBody) -> JSONObject:

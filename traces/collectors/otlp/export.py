@@ -11,6 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from traces.collectors.back_pressure import slot
 from traces.collectors.otlp.segments import Split, split
+from traces.importers.otlp.batches import check_request
 from traces.importers.otlp.raw_spans import Signal
 from traces.recordings import arrivals
 
@@ -19,11 +20,14 @@ _EMPTY: Final = Split(segments=[], rejections=0, reasons="")
 
 
 def export(body: bytes, signal: Signal | None, *, project: str) -> Split:
-    """Store the records of a request; they are committed on return. `signal` None stores nothing.
+    """Store the records of a request; they are committed on return. `signal` None only checks that it is one.
 
     Raises `BadFile` for anything that is not a request, and `ServerOverload`.
     """
-    if signal is None or not body:
+    if not body:
+        return _EMPTY
+    if signal is None:
+        check_request(body)
         return _EMPTY
     with slot():
         parts = split(body, signal)

@@ -7,7 +7,7 @@ a copy of its resource and scope, in the encoding in which it came: it can be st
 
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp.json_requests import read_json
-from traces.importers.otlp.protobuf_requests import DecodedRequest, decode_protobuf, read_protobuf
+from traces.importers.otlp.protobuf_requests import DecodedRequest, decode_protobuf, parse_protobuf, read_protobuf
 from traces.importers.otlp.raw_spans import Signal, SpanBatch
 
 
@@ -18,6 +18,14 @@ def read_spans(body: bytes, signal: Signal | None = None) -> SpanBatch:
     rejected with the reason. Raises `BadFile` for anything that is not a request.
     """
     return read_json(body) if is_json(body) else read_protobuf(body, signal)
+
+
+def check_request(body: bytes) -> None:
+    """Raise `BadFile` for anything that is not an export request, of whatever signal; its records are not read."""
+    if is_json(body):
+        read_json(body)
+    else:
+        parse_protobuf(body)
 
 
 def is_json(body: bytes) -> bool:

@@ -36,7 +36,7 @@ class DecodedRequest:
 
 def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
     """Read a request. Raises `BadFile` for other bytes."""
-    request = _parse(body)
+    request = parse_protobuf(body)
     signal = signal or _signal_of(request)
     batch = SpanBatch(signal=signal)
     read = _span_of if signal is Signal.TRACES else _log_of
@@ -56,7 +56,7 @@ def read_protobuf(body: bytes, signal: Signal | None) -> SpanBatch:
 
 def decode_protobuf(body: bytes) -> DecodedRequest:
     """Read and decode a request of spans or log records. Raises `BadFile` for other bytes."""
-    request = _parse(body)
+    request = parse_protobuf(body)
     signal = _signal_of(request)
     result = DecodedRequest()
     known_copies: list[bytes] = []
@@ -78,7 +78,8 @@ def decode_protobuf(body: bytes) -> DecodedRequest:
     return result
 
 
-def _parse(body: bytes) -> Any:
+def parse_protobuf(body: bytes) -> Any:
+    """Parse a request as far as its records. Raises `BadFile` for other bytes."""
     try:
         return protobuf.Request.FromString(body)
     except DecodeError as error:
