@@ -31,11 +31,26 @@ Score = Annotated[float | None, typer.Option(min=0, max=1, metavar="NUMBER", hel
 # Commands that run an agent
 AllowTools = Annotated[
     list[str] | None,
-    typer.Option("--allow-tool", metavar="NAME", help="Tool that may run where the recording has no such call."),
+    typer.Option(
+        "--allow-tool",
+        metavar="NAME",
+        help="Tool that may run where the recording has no such call, and consent to one that nothing intercepts, so "
+        "that it really runs in each start. Repeatable.",
+    ),
 ]
 AllowHosts = Annotated[
     list[str] | None,
     typer.Option("--allow-host", metavar="HOST[:PORT]", help="Host to which a Python agent may connect."),
+]
+
+# With the engine `agent`
+Consent = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-tool",
+        metavar="NAME",
+        help="Consent to a tool of the agent that nothing intercepts, so that each start really runs it. Repeatable.",
+    ),
 ]
 
 EngineName = Annotated[

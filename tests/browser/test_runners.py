@@ -14,7 +14,7 @@ from tests.browser.conftest import OpenCockpit
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS
 from tests.support.gateway_runs import record, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_ms, patience_s, wait_until
@@ -60,11 +60,12 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
     """Start a runner of the app “desk”."""
     runners: list[subprocess.Popen[str]] = []
 
-    def start(program: str = AGENTS["chat"], *more_options: str) -> "subprocess.Popen[str]":
+    def start(program: str = AGENTS["chat"], *more_options: str, allows: bool = True) -> "subprocess.Popen[str]":
         script = tmp_path / "agent.py"
         script.write_text(program)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORKPOINT"))}
-        options = ("--app", "desk", "--name", "mine", "--url", server.url, *more_options)
+        consent = ALLOW_TOOLS if allows else ()
+        options = ("--app", "desk", "--name", "mine", "--url", server.url, *consent, *more_options)
         command = [*COMMAND, "runner", *options, "--", sys.executable, str(script), "plain"]
         runners.append(subprocess.Popen(command, env=variables, text=True))
         return runners[-1]
@@ -124,3 +125,23 @@ def test_agent_gets_its_variables_and_the_answer_to_its_question(
     expect(output).to_contain_text("arrived in Oslo", timeout=patience_ms(RUN_MS))
     expect(output).to_contain_text("exit code 0", timeout=patience_ms(RUN_MS))
     expect(question).not_to_be_visible()
+
+
+def test_agent_starts_with_consent_to_each_tool_that_nothing_intercepts(
+    open_cockpit: OpenCockpit, run: str, start_runner: StartRunner
+) -> None:
+    start_runner(allows=False)
+    page = open_cockpit(f"/runs/{run}?step=1&fork=1").page
+    fork = page.get_by_role("region", name="Fork")
+    fork.get_by_role("textbox", name="System prompt").fill("Answer with consent.")
+    fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
+    tools = fork.get_by_role("group", name="Tools that really run")
+    replay = fork.get_by_role("button", name="Replay")
+    tools.get_by_role("checkbox", name="get_weather").check(timeout=patience_ms(RUN_MS))
+    expect(fork.get_by_role("region", name="Plan")).to_contain_text("really runs them again: get_time.")
+    expect(replay).to_be_disabled()
+    tools.get_by_role("checkbox", name="get_time").check()
+    expect(replay).to_be_enabled()
+    replay.click()
+    output = page.get_by_role("region", name="Output")
+    expect(output).to_contain_text("exit code 0", timeout=patience_ms(RUN_MS))

@@ -12,6 +12,7 @@ import httpx2
 
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
+from tests.support.gateway_agents import ALLOW_TOOLS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
@@ -70,8 +71,10 @@ def record(
 def rerun(
     server: Server, run: str, program: str, *arguments: str, options: Sequence[str] = (), python: Python = PYTHON
 ) -> "subprocess.CompletedProcess[str]":
+    """Run a program again, with consent to the tools of `AGENTS` unless the SDK intercepts them."""
     GatewaySession(server, "", run).summary()
-    return run_agent(server, ["rerun", run, *options], program, *arguments, python=python)
+    consent = () if "forkpoint" in program else ALLOW_TOOLS
+    return run_agent(server, ["rerun", run, *consent, *options], program, *arguments, python=python)
 
 
 def run_agent(

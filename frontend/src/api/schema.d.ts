@@ -2716,6 +2716,12 @@ export interface components {
             probes: number;
             /** Most Probes */
             most_probes: number;
+            /** Agent Starts */
+            agent_starts: number;
+            /** Most Agent Starts */
+            most_agent_starts: number;
+            /** Unintercepted Tools */
+            unintercepted_tools: components["schemas"]["UninterceptedTool"][];
             /** Live Calls */
             live_calls: number;
             /** Most Live Calls */
@@ -2798,6 +2804,11 @@ export interface components {
             /** @default follow */
             engine: components["schemas"]["Engine"];
             /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
+            /**
              * Run
              * @default null
              */
@@ -2818,7 +2829,8 @@ export interface components {
          *
          *     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
          *     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
-         *     With the engine `agent`, a runner of the run's app starts the agent for every probe.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every probe; `allow_tools` is consent, as in
+         *     a replay.
          */
         BisectRequest: {
             /**
@@ -2882,6 +2894,11 @@ export interface components {
             budget: components["schemas"]["BisectBudget"];
             /** @default follow */
             engine: components["schemas"]["Engine"];
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
         };
         /**
          * BisectResult
@@ -4093,6 +4110,10 @@ export interface components {
             rows: number;
             /** Cells */
             cells: components["schemas"]["CellPlan"][];
+            /** Agent Starts */
+            agent_starts: number;
+            /** Unintercepted Tools */
+            unintercepted_tools: components["schemas"]["UninterceptedTool"][];
             /** Live Calls */
             live_calls: number;
             /** Cost Usd */
@@ -4109,7 +4130,8 @@ export interface components {
          * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
          *
          *     By default every model step is requested again, because samples that reuse an answer are not samples.
-         *     With the engine `agent`, a runner of the run's app starts the agent for every row.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every row; `allow_tools` is consent, as in a
+         *     replay.
          */
         ExperimentRequest: {
             /**
@@ -4148,6 +4170,11 @@ export interface components {
             parallel: number;
             /** @default follow */
             engine: components["schemas"]["Engine"];
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
             budget: components["schemas"]["ExperimentBudget"];
         };
         /** ExperimentRowChanged */
@@ -5873,6 +5900,11 @@ export interface components {
              * @default 0
              */
             ignore_list: number;
+            /**
+             * Unintercepted Tools
+             * @default []
+             */
+            unintercepted_tools: components["schemas"]["UninterceptedTool"][];
             /** Refusals */
             refusals: components["schemas"]["PlanRefusal"][];
             /** Warnings */
@@ -6112,7 +6144,7 @@ export interface components {
              * Code
              * @enum {string}
              */
-            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required" | "no_runner" | "variable_not_allowed";
+            code: "validation_error" | "auth_required" | "auth_forbidden" | "not_found" | "conflict" | "rate_limited" | "payload_too_large" | "dependency_unavailable" | "internal_error" | "override_before_fork" | "override_conflict" | "structural_change" | "override_matches_nothing" | "policy_conflict" | "artifact_missing" | "privacy_blocked" | "source_not_sealed" | "tool_review_required" | "no_runner" | "variable_not_allowed" | "consent_required";
             /** Detail */
             detail: string;
             /**
@@ -6238,6 +6270,11 @@ export interface components {
             cost_usd: number | null;
             /** Missing */
             missing: string[];
+            /**
+             * Unintercepted Tools
+             * @default []
+             */
+            unintercepted_tools: components["schemas"]["UninterceptedTool"][];
             /** Refusals */
             refusals: components["schemas"]["ProofRefusal"][];
             /** Warnings */
@@ -6301,7 +6338,8 @@ export interface components {
          *     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
          *     and by `checks`; each check has the name of the judgement for which it stands in.
          *
-         *     `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
+         *     `engine`: follow the recordings, or let runners of the app start the agent again for every probe; `allow_tools` is
+         *     consent, as in a replay.
          */
         ProofRequest: {
             /**
@@ -6327,6 +6365,11 @@ export interface components {
             question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
             /** @default follow */
             engine: components["schemas"]["Engine"];
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
             /**
              * Checks
              * @default []
@@ -6760,6 +6803,11 @@ export interface components {
             variables: {
                 [key: string]: string;
             };
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
         };
         /**
          * RerunBudget
@@ -6841,8 +6889,10 @@ export interface components {
          *
          *     With `overrides`, `fork_step` or `live` the rerun is a fork: from its step on, the overrides change requests, and
          *     live calls go to the provider if they are allowed. `overrides` may be a saved profile.
-         *     `allow_tools` may run where the recording has no such call, whatever their review says. About calls of `ask_tools`,
-         *     which are patterns, an operator is asked.
+         *     `allow_tools` may run where the recording has no such call, whatever their review says. Tools of the recording that
+         *     nothing intercepts run in any case: the rerun is refused unless each is reviewed as safe, in `allow_tools`, or in
+         *     `hook_tools`, which a hook in the agent intercepts. About calls of `ask_tools`, which are patterns, an operator is
+         *     asked.
          *     With `compare`, a rerun that differs from its recording becomes a run too, without any live call.
          *     With `pauses`, recorded streams are given with the pauses between their pieces, of at most two seconds.
          */
@@ -6884,6 +6934,11 @@ export interface components {
              * @default []
              */
             ask_tools: string[];
+            /**
+             * Hook Tools
+             * @default []
+             */
+            hook_tools: string[];
             budget: components["schemas"]["RerunBudget"];
         };
         /**
@@ -6894,6 +6949,7 @@ export interface components {
          *
          *     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
          *     `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
+         *     `real_tools` really run in each start of the agent, because nothing intercepts them.
          */
         RerunSession: {
             /** Id */
@@ -6919,6 +6975,11 @@ export interface components {
             path: string;
             /** Placeholder Key */
             placeholder_key: string;
+            /**
+             * Real Tools
+             * @default []
+             */
+            real_tools: string[];
         };
         /**
          * RerunTool
@@ -9267,6 +9328,19 @@ export interface components {
             name: string;
         };
         /**
+         * UninterceptedTool
+         * @description A tool of the agent that nothing intercepts: in every start of the agent it really runs.
+         *
+         *     `consent` is by what it may: its review as safe, the runner's user (`--allow-tool`), or the request (`allow_tools`);
+         *     null: by nothing, so that the agent does not start.
+         */
+        UninterceptedTool: {
+            /** Name */
+            name: string;
+            /** Consent */
+            consent: ("review" | "runner" | "request") | null;
+        };
+        /**
          * UsageReport
          * @description Usage of models and tools over all runs. `apps` and `days` add up the model calls.
          */
@@ -9697,6 +9771,7 @@ export type UnchangedLane = components['schemas']['UnchangedLane'];
 export type UnchangedRequest = components['schemas']['UnchangedRequest'];
 export type UnchangedView = components['schemas']['UnchangedView'];
 export type UnifiedPair = components['schemas']['UnifiedPair'];
+export type UninterceptedTool = components['schemas']['UninterceptedTool'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];

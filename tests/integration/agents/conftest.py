@@ -13,7 +13,7 @@ import pytest
 from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS
 from tests.support.gateway_runs import get, record, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -58,7 +58,8 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
         script.write_text(program)
         names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-        command = [*COMMAND, "runner", "--app", "desk", "--url", server.url, *options, "--"]
+        # The recorded agent has plain tools.
+        command = [*COMMAND, "runner", "--app", "desk", "--url", server.url, *ALLOW_TOOLS, *options, "--"]
         with (tmp_path / f"runner{len(runners)}.log").open("w") as log:
             process = subprocess.Popen(
                 [*command, sys.executable, str(script), *arguments], env=environment, stderr=log, text=True

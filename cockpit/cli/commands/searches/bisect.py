@@ -36,6 +36,7 @@ def request_body(
     policy: str | None,
     samples: int | None,
     engine: str | None,
+    allow_tools: list[str] | None,
     max_calls: int | None,
     max_cost: float | None,
 ) -> dict[str, Any]:
@@ -48,6 +49,8 @@ def request_body(
         request |= {"samples": samples, "reproduce": samples, "confirm": max(samples, 5)}
     if engine is not None:
         request["engine"] = engine
+    if allow_tools:
+        request["allow_tools"] = allow_tools
     if first is not None:
         request["first_step"] = int(first) if first.isdecimal() else first
     return request
@@ -151,11 +154,13 @@ def _document(path: Path) -> Any:
 
 def _show_plan(plan: dict[str, Any]) -> None:
     numbers = [str(fork["sequence_no"]) for fork in plan["forks"]]
+    starts = f"about {plan['agent_starts']}, at most {plan['most_agent_starts']}"
     output.facts(
         output.people(),
         [
             ("forks at", f"{len(numbers)} steps: {', '.join(numbers[:12])}{' …' if len(numbers) > 12 else ''}"),
             ("replays", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
+            *([("agent starts", starts)] if plan["most_agent_starts"] else []),
             ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
             ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
         ],

@@ -19,7 +19,9 @@ _POLL_S: Final = 0.2
 _JUDGED_S: Final = 120.0  # timeout of the checks after the last row
 
 
-def request_body(matrix: Path, *, fork_step: str | None, samples: int | None, engine: str | None) -> dict[str, Any]:
+def request_body(
+    matrix: Path, *, fork_step: str | None, samples: int | None, engine: str | None, allow_tools: list[str] | None
+) -> dict[str, Any]:
     """Load the request from a file, as in the REST API without the run. Options take precedence."""
     try:
         matrix_json = duplicate_keys.loads(matrix.read_bytes())
@@ -30,7 +32,7 @@ def request_body(matrix: Path, *, fork_step: str | None, samples: int | None, en
     if not isinstance(matrix_json, dict):
         raise Failure(f"{matrix} does not contain an object with `axes` and `checks`", exit=Exit.BAD_INPUT)
     fork = int(fork_step) if fork_step and fork_step.isdecimal() else fork_step
-    options = {"fork_step": fork, "samples": samples, "engine": engine}
+    options = {"fork_step": fork, "samples": samples, "engine": engine, "allow_tools": allow_tools or None}
     return {**matrix_json, **{name: value for name, value in options.items() if value is not None}}
 
 
@@ -101,7 +103,13 @@ def _show_plan(plan: dict[str, Any]) -> None:
     console = output.people()
     counts = f"{plan['rows']} of {len(plan['cells'])} combinations"
     output.facts(
-        console, [("rows", counts), ("live calls", plan["live_calls"]), ("cost", output.money(plan["cost_usd"]))]
+        console,
+        [
+            ("rows", counts),
+            *([("agent starts", plan["agent_starts"])] if plan["agent_starts"] else []),
+            ("live calls", plan["live_calls"]),
+            ("cost", output.money(plan["cost_usd"])),
+        ],
     )
     for warning in plan["warnings"]:
         output.note(f"warning: {warning}")

@@ -47,6 +47,7 @@ def request_body(
     probes: int,
     repeats: int,
     engine: str | None,
+    allow_tools: list[str] | None,
     policy: str | None,
     parts: bool,
     mediators: bool,
@@ -62,6 +63,7 @@ def request_body(
         "mediators": mediators,
         "policy": fork["policy"],
         **({} if engine is None else {"engine": engine}),
+        **({"allow_tools": allow_tools} if allow_tools else {}),
     }
 
 

@@ -25,6 +25,14 @@ export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement 
       <dd>
         about {count(plan.probes)}, max. {count(plan.most_probes)}
       </dd>
+      {plan.most_agent_starts > 0 && (
+        <>
+          <dt>Starts of the agent</dt>
+          <dd>
+            about {count(plan.agent_starts)}, max. {count(plan.most_agent_starts)}
+          </dd>
+        </>
+      )}
       <dt>Live calls</dt>
       <dd>
         about {count(plan.live_calls)}, max. {count(plan.most_live_calls)}

@@ -135,6 +135,12 @@ function PlanSummary({ plan }: { plan: ExperimentPlan }): ReactElement {
       <dl className={classes.facts}>
         <dt>Replays</dt>
         <dd>{count(plan.rows)}</dd>
+        {plan.agent_starts > 0 && (
+          <>
+            <dt>Starts of the agent</dt>
+            <dd>{count(plan.agent_starts)}</dd>
+          </>
+        )}
         <dt>Live calls (about)</dt>
         <dd>{count(plan.live_calls)}</dd>
         <dt>Tokens (about)</dt>

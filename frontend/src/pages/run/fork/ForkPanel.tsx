@@ -14,6 +14,7 @@ import classes from "./Fork.module.css";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { VariableFields } from "./engine/VariableFields";
+import { ToolConsent } from "@/features/runners/engine/ToolConsent";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
@@ -113,6 +114,9 @@ export function ForkPanel({
       </div>
       {hasFrame && (
         <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine}>
+          {plan?.engine === "agent" && (
+            <ToolConsent tools={plan.unintercepted_tools} allowed={fork.allowedTools} onChange={fork.allowTools} />
+          )}
           <VariableFields runners={runners ?? []} variables={fork.variables} onChange={fork.changeVariables} />
         </EngineChoice>
       )}
@@ -151,7 +155,10 @@ export function ForkPanel({
 
 /** Why the replay cannot start. */
 function blockerOf({ plan, error, engine }: Fork, runnerCount: number | undefined): string | null {
-  if (error !== null || (plan?.refusals.length ?? 0) > 0) return "The plan rejects these changes.";
+  const refusals = plan?.refusals ?? [];
+  if (error === null && refusals.length > 0 && refusals.every(({ code }) => code === "consent_required"))
+    return "Tools of the agent need your consent.";
+  if (error !== null || refusals.length > 0) return "The plan rejects these changes.";
   return engine === "agent" && runnerCount === 0 ? "No runner is online." : null;
 }
 

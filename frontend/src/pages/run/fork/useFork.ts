@@ -18,6 +18,9 @@ export interface Fork {
   changeEngine: (engine: Engine) => void;
   variables: Variables;
   changeVariables: (variables: Variables) => void;
+  /** Tools of the agent that nothing intercepts, and that the user lets run. */
+  allowedTools: string[];
+  allowTools: (tools: string[]) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
   /** The displayed plan belongs to an earlier edit. */
@@ -44,11 +47,16 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: {},
     getInitialValueInEffect: false,
   });
+  const [allowedTools, allowTools] = useSessionStorage<string[]>({
+    key: `fork-tools:${run}`,
+    defaultValue: [],
+    getInitialValueInEffect: false,
+  });
   const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
   const query = useQuery({
-    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine: choice }),
+    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine: choice, allow_tools: allowedTools }),
     enabled: fork !== null,
   });
   const plan = fork === null ? undefined : query.data;
@@ -59,7 +67,12 @@ export function useFork(run: string, fork: number | null): Fork {
       const agentVariables = engine === "agent" ? valuesOf(variables) : {};
       // The plan of an earlier edit may have another engine. Only an agent has variables.
       const launchEngine = Object.keys(agentVariables).length > 0 ? "agent" : stale || !engine ? choice : engine;
-      const request = { ...toRequest(run, fork ?? 1, draft), engine: launchEngine, variables: agentVariables };
+      const request = {
+        ...toRequest(run, fork ?? 1, draft),
+        engine: launchEngine,
+        variables: agentVariables,
+        allow_tools: allowedTools,
+      };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
@@ -76,6 +89,8 @@ export function useFork(run: string, fork: number | null): Fork {
     changeEngine,
     variables,
     changeVariables,
+    allowedTools,
+    allowTools,
     plan,
     stepPlans: stepPlans ?? null,
     stale,
