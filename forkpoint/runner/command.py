@@ -33,6 +33,8 @@ _MOST_PAUSE_S: Final = 10.0
 _REFUSALS: Final = {4400, 4401, 4409}
 _LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 _PING_S: Final = 10.0
+# As the server accepts.
+_MOST_AT_ONCE: Final = 100
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -99,22 +101,25 @@ class Runner:
 
     def _reconnect(self) -> int:
         """Connect again whenever the connection is lost. Agents go on for as long as the server waits for them."""
-        pause_s, lost_at = 0.5, time.monotonic()
+        pause_s, lost_at, is_noted = 0.5, time.monotonic(), False
         while not self._stop_event.is_set():
             try:
                 with self._connect() as connection:
                     self._connection = connection
                     # A signal that came while it was opened has found nothing to close.
                     if not self._stop_event.is_set():
-                        pause_s = 0.5
+                        pause_s, is_noted = 0.5, False
                         self._talk(connection)
             except self._errors.ConnectionClosed as closing:
                 if closing.rcvd is not None and closing.rcvd.code in _REFUSALS:
                     raise CannotRun(f"{self._server.url}: {closing.rcvd.reason}", UNAVAILABLE) from closing
             except (self._errors.InvalidStatus, self._errors.InvalidURI) as error:
                 raise CannotRun(f"{self._server.url} has no runners: {error}", UNAVAILABLE) from error
-            except (OSError, TimeoutError, self._errors.WebSocketException):
-                pass
+            except (OSError, TimeoutError, self._errors.WebSocketException) as error:
+                # Once until there is a connection again: attempts follow each other for as long as it takes.
+                if not is_noted and self._connection is None and not self._stop_event.is_set():
+                    is_noted = True
+                    self._note(f"cannot reach {self._server.url}: {error or type(error).__name__}; trying again")
             if self._connection is not None:
                 self._connection, lost_at = None, time.monotonic()
                 self._note(f"connection to {self._server.url} lost" if not self._stop_event.is_set() else "stopped")
@@ -278,6 +283,13 @@ def _variable(text: str) -> str:
     return text
 
 
+def _capacity(text: str) -> int:
+    """Return how many agents may run at once; raise `ArgumentTypeError`."""
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_AT_ONCE):
+        raise argparse.ArgumentTypeError(f"“{text}” is not a number from 1 to {_MOST_AT_ONCE}")
+    return int(text)
+
+
 def option_parser() -> argparse.ArgumentParser:
     """Return the parser of the command's options."""
     parser = argparse.ArgumentParser(
@@ -307,6 +319,6 @@ def option_parser() -> argparse.ArgumentParser:
         metavar="VAR",
         help="Variable that the server may set for the agent. Repeatable.",
     )
-    parser.add_argument("--parallel", type=int, default=1, metavar="N", help="Agents at once. [1]")
+    parser.add_argument("--parallel", type=_capacity, default=1, metavar="N", help="Agents at once, up to 100. [1]")
     add_agent_options(parser)
     return parser

@@ -60,3 +60,21 @@ def test_variables_of_the_runner_itself_cannot_be_allowed(name: str, capsys: pyt
     with pytest.raises(SystemExit):
         option_parser().parse_args(["--app", "desk", "--env-allow", name])
     assert "--env-allow" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "101", "two", "1.5", ""])
+def test_number_of_agents_at_once_is_checked_before_the_server_is_asked(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit:
+        option_parser().parse_args(["--app", "desk", f"--parallel={text}"])
+    assert exit.value.code == 2
+    assert "is not a number from 1 to 100" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("tools", ["send", [1], None])
+def test_tools_that_really_run_are_a_list_of_names(tools: Any) -> None:
+    start = Start.parse({**MESSAGE, "rerun": {**RERUN, "real_tools": ["send"]}}, [])
+    assert start.rerun["real_tools"] == ["send"]
+    with pytest.raises(Unacceptable):
+        Start.parse({**MESSAGE, "rerun": {**RERUN, "real_tools": tools}}, [])
