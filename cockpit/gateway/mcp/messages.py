@@ -135,14 +135,16 @@ def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
     return {"status": "success", "result": text if _is_one_text(result) else result}
 
 
-def recorded_response(id: JSONValue, output: JSONValue, error: str) -> JSONObject:
-    """Return the response that gives a recorded outcome."""
+def recorded_response(id: JSONValue, output: JSONValue, error: str, *, is_tool_call: bool) -> JSONObject:
+    """Return the response that gives a recorded outcome: only the result of a tool can report an error."""
     content = as_object(output)
     recorded_error = as_object(content.get("error"))
     if is_integer(recorded_error.get("code")):
         return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": recorded_error}
     if content:
         return {"jsonrpc": "2.0", MESSAGE_ID: id, "result": content}
+    if error and not is_tool_call:
+        return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": {"code": _SERVER_ERROR, "message": error}}
     text = error if error else output if isinstance(output, str) else orjson.dumps(output).decode()
     result: JSONObject = {"content": [{"type": "text", "text": text}], "isError": bool(error)}
     return {"jsonrpc": "2.0", MESSAGE_ID: id, "result": result}

@@ -40,11 +40,20 @@ def test_another_version_of_the_client_is_the_same_handshake() -> None:
 def test_recorded_response_says_what_the_server_said(response: Any) -> None:
     message: Any = {"jsonrpc": "2.0", "id": 3, **response}
     fields = messages.result_fields(message, "")
-    again: Any = messages.recorded_response(3, fields.get("result"), str(fields.get("error", "")))
+    again: Any = messages.recorded_response(3, fields.get("result"), str(fields.get("error", "")), is_tool_call=True)
     # A missing `isError` is false.
     again.get("result", {}).setdefault("isError", False)
     message.get("result", {}).setdefault("isError", False)
     assert again == message
+
+
+def test_recorded_failure_has_the_form_of_its_method() -> None:
+    """Only a tool's result can report an error: a client reads any other one as what it asked for, and fails."""
+    fields = messages.result_fields(None, "connection refused")
+    read: Any = messages.recorded_response(3, None, str(fields["error"]), is_tool_call=False)
+    assert (read["error"]["message"], "result" in read) == ("connection refused", False)
+    call: Any = messages.recorded_response(3, None, str(fields["error"]), is_tool_call=True)
+    assert (call["result"]["isError"], call["result"]["content"][0]["text"]) == (True, "connection refused")
 
 
 def test_output_of_one_text_is_the_text() -> None:
