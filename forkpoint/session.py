@@ -21,6 +21,7 @@ from forkpoint.encoding import encode, without_long_integers
 REFUSAL: Final = 5
 UNAVAILABLE: Final = 6
 _TIMEOUT_S: Final = 60.0
+_NOTE_TIMEOUT_S: Final = 2.0
 # How long an agent waits for an operator, and how long for a server that is away meanwhile.
 _OPERATOR_S: Final = 3600.0
 _OUTAGE_S: Final = 120.0
@@ -96,14 +97,19 @@ class ReplaySession:
         except Exception as error:  # noqa: BLE001 - as above
             end_process(f"rerun {self.id} did not take a report of the agent: {_reason(error)}", UNAVAILABLE)
 
-    def _post(self, path: str, body: bytes, media_type: str) -> Any:
+    def note_host(self, host: str) -> None:
+        """Tell the server which host the agent asked for. Nothing depends on it, so a failure changes nothing."""
+        with suppress(Exception):
+            self._post("hosts", encode({"host": host}).encode("utf-8", "replace"), "application/json", _NOTE_TIMEOUT_S)
+
+    def _post(self, path: str, body: bytes, media_type: str, timeout_s: float = _TIMEOUT_S) -> Any:
         # Loaded at the first question: urllib takes longer to import than a start may.
         http = importlib.import_module("forkpoint.transport.http")
         headers = {"Content-Type": media_type}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         request = http.Request(f"{self._address}/{path}", data=body, headers=headers, method="POST")
-        with http.open_request(request, timeout_s=_TIMEOUT_S) as response:
+        with http.open_request(request, timeout_s=timeout_s) as response:
             return json.loads(response.read())
 
 

@@ -17,6 +17,7 @@ from cockpit.gateway.schemas import (
     GatewaySessionEnd,
     GatewaySessionRequest,
     RerunEnd,
+    RerunHost,
     RerunQuestions,
     RerunRequest,
     RerunSession,
@@ -159,6 +160,15 @@ class RerunEventsView(APIView):
         body = read_body(request._request)
         with slot():
             return Response(reports.store(rerun.id, body, attempt=attempt))
+
+
+class RerunHostsView(APIView):
+    @extend_schema(operation_id="note_rerun_host", request=RerunHost, responses={200: RerunHost, **PROBLEMS})
+    def post(self, request: Request, id: str) -> Response:
+        """Note a host outside the gateway that the agent asked for."""
+        host = parse_body(RerunHost, request.data)
+        services.note_host(queries.find(id.partition(".")[0]), host.host)
+        return Response(host)
 
 
 class RerunEndView(APIView):

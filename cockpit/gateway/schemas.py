@@ -48,6 +48,12 @@ class RerunEnd(GatewaySessionEnd):
     write_run: bool = False
 
 
+class RerunHost(Schema):
+    """A host that the agent asked for, with its port if that is known."""
+
+    host: Annotated[str, Field(min_length=1, max_length=300)]
+
+
 class RerunRequest(Schema):
     """The run whose recording answers: its id, a unique beginning of it, or its external id.
 

@@ -12,6 +12,7 @@ urlpatterns = [
     path("reruns/<str:id>/tools", api.RerunToolsView.as_view()),
     path("reruns/<str:id>/questions", api.RerunQuestionsView.as_view()),
     path("reruns/<str:id>/events", api.RerunEventsView.as_view()),
+    path("reruns/<str:id>/hosts", api.RerunHostsView.as_view()),
     path("reruns/<str:id>/end", api.RerunEndView.as_view()),
     path("gateway/sessions/<str:session>/end", api.GatewaySessionEndView.as_view()),
 ]

@@ -8,7 +8,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -35,11 +35,17 @@ class Host(NamedTuple):
 
 
 class NetworkGuard:
-    """Refuses connections to hosts that are not listed, and explains each on standard error, once."""
+    """Refuses connections to hosts that are not listed, and explains each on standard error, once.
 
-    def __init__(self, hosts: Iterable[Host]) -> None:
-        self._hosts = frozenset(hosts)
-        self._refusals: set[tuple[str, Any]] = set()
+    `note` gets each host that the program asks for, but for the first of the list: that is the server.
+    """
+
+    def __init__(self, hosts: Iterable[Host], note: Callable[[str], None]) -> None:
+        self._server, *others = hosts
+        self._hosts = frozenset([self._server, *others])
+        self._others = {host.name for host in others}
+        self._note = note
+        self._noted_places: set[str] = set()
 
     def install(self) -> None:
         sys.addaudithook(self._check)
@@ -60,13 +66,19 @@ class NetworkGuard:
         # An IPv4 address on an IPv6 socket.
         name = host.lower().removeprefix("::ffff:")
         ports = {item.port for item in self._hosts if item.name == name}
-        if None in ports or port in ports or self._is_of_listed_name(name, port):
+        if None in ports or port in ports:
+            if Host(name, port) != self._server:
+                self._note_other(name)
+            return
+        if self._is_of_listed_name(name, port):
             return
         self._refuse(host, port)
 
     def _check_name(self, host: Any) -> None:
         name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
         is_listed = any(item.name == name.lower() for item in self._hosts)
+        if name.lower() != self._server.name:
+            self._note_other(name.lower())
         if name.lower() not in _LOCAL and not is_listed and not _is_address(name):
             self._refuse(name, None)
 
@@ -86,16 +98,26 @@ class NetworkGuard:
     def _refuse(self, host: str, port: Any) -> None:
         place = host if port is None else f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         reason = f"a rerun may not connect to {place}: allow it with --allow-host {place}, or all with --network open"
-        if (host, port) not in self._refusals:
-            self._refusals.add((host, port))
+        if place not in self._noted_places:
+            self._noted_places.add(place)
             # Clients often hide the reason of a failed connection.
             os.write(2, f"forkpoint: {reason}\n".encode("utf-8", "replace"))
+            self._note(place)
         raise PermissionError(errno.EACCES, reason)
 
+    def _note_other(self, name: str) -> None:
+        """Note a listed host once, unless it is the server."""
+        if name in self._others and name not in self._noted_places:
+            self._noted_places.add(name)
+            self._note(name)
 
-def guard_network(text: str) -> None:
-    """Refuse connections of this process to all hosts but these, which are separated by commas."""
-    NetworkGuard(Host.parse(item) for item in text.split(",")).install()
+
+def guard_network(text: str, note: Callable[[str], None]) -> None:
+    """Refuse connections of this process to all hosts but these, which are separated by commas.
+
+    The first is the server; `note` gets the others that the program asks for.
+    """
+    NetworkGuard([Host.parse(item) for item in text.split(",")], note).install()
 
 
 def _is_address(name: str) -> bool:

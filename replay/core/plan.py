@@ -97,5 +97,7 @@ class Plan(Schema):
     ignore_list: int = 0
     # Of an agent that runs; also where the recording is followed because one of them lacks consent.
     unintercepted_tools: list[UninterceptedTool] = []
+    # Outside the gateway, that the agent asked for in earlier starts.
+    hosts: list[str] = []
     refusals: list[PlanRefusal]
     warnings: list[str]

@@ -52,6 +52,7 @@ def view(rerun: Rerun) -> RerunView:
         unused_steps=[no for no in _model_steps(rerun) if no not in numbers],
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
+        hosts=rerun.hosts,
     )
 
 

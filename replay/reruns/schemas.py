@@ -116,3 +116,5 @@ class RerunView(Schema):
     unused_steps: list[int]
     names: list[RerunName]
     tools: list[RerunTool]
+    # Outside the gateway, that the agent asked for.
+    hosts: list[str]

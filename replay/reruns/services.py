@@ -24,6 +24,7 @@ from traces.core.vocabulary import RunStatus
 from traces.runs import queries as runs
 
 logger = structlog.get_logger("replay")
+_MOST_HOSTS: Final = 100
 _NO_LIMITS: Final = RerunBudget()
 
 
@@ -121,6 +122,15 @@ def resume(rerun: Rerun) -> Rerun:
             raise SessionConflict("its agent has ended successfully")
         begin_again(rerun)
     return rerun
+
+
+def note_host(rerun: Rerun, host: str) -> None:
+    """Store that the agent asked for a host outside the gateway."""
+    with transaction.atomic():
+        rerun = Rerun.objects.select_for_update().get(id=rerun.id)
+        if host not in rerun.hosts and len(rerun.hosts) < _MOST_HOSTS:
+            rerun.hosts.append(host)
+            rerun.save(update_fields=["hosts"])
 
 
 def begin_again(rerun: Rerun) -> None:

@@ -32,10 +32,15 @@ def agent_plan(
     own_warnings = [_AGENT_DECIDES, *warnings(tools)]
     if not queries.online(run.app).exists():
         own_warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
+    if hosts := queries.hosts(run.app):
+        own_warnings.append(
+            f"Earlier starts of the agent asked for hosts outside the gateway: {consents.shown(hosts)}."
+        )
     consent_refusal = consents.refusal(tools)
     changes = {
         "engine": Engine.AGENT,
         "unintercepted_tools": [*tools],
+        "hosts": hosts,
         "refusals": [*refusals(overrides, types), *([] if consent_refusal is None else [consent_refusal])],
         "warnings": [*own_warnings, *plan.warnings],
     }

@@ -8,13 +8,14 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.db.models.functions import Now
 
 from replay.core.vocabulary import Engine, SessionStatus
-from replay.models import ReplaySession, Runner, RunnerOutput
+from replay.models import ReplaySession, Rerun, Runner, RunnerOutput
 from replay.runners.errors import NoRunner, ToolRefusal, VariableRefusal
 from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
 
 # Seconds between two beats of a connection. One that misses three is lost.
 BEAT_S: Final = 5.0
 _MOST: Final = 200
+_LAST_RERUNS: Final = 50
 
 
 def runners(app: str | None) -> RunnerList:
@@ -76,6 +77,13 @@ def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
         except (NoRunner, VariableRefusal, ToolRefusal) as refusal:
             return refusal.detail
     return ""
+
+
+def hosts(app: str) -> list[str]:
+    """Return the hosts outside the gateway that the agents of an app asked for in their last reruns."""
+    reruns = Rerun.objects.filter(source_run__app=app).exclude(hosts=[]).order_by("-created_at")
+    names = reruns.values_list("hosts", flat=True)[:_LAST_RERUNS]
+    return [*dict.fromkeys(host for hosts in names for host in hosts)]
 
 
 def output(session: ReplaySession) -> OutputView:

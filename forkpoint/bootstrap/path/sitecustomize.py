@@ -30,7 +30,10 @@ def start() -> None:
             # Also for an agent none of whose libraries the SDK knows.
             importlib.import_module("forkpoint.capture.process_run").process_run()
         if text := os.environ.get("FORKPOINT_HOSTS"):
-            importlib.import_module("forkpoint.confinement.network").guard_network(text)
+            session = importlib.import_module("forkpoint.session").ReplaySession.from_environment()
+            # None outside of reruns.
+            note = session.note_host if session is not None else str
+            importlib.import_module("forkpoint.confinement.network").guard_network(text, note)
         if text := os.environ.get("FORKPOINT_FREEZE"):
             importlib.import_module("forkpoint.bootstrap.clock").freeze(text)
 

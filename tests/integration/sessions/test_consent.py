@@ -182,3 +182,16 @@ def test_offered_tool_counts_as_the_tools_that_were_called() -> None:
     calls = dict.fromkeys(TOOLS[:2], INTERCEPTED)
     assert recorded_tools.unintercepted(store(calls), is_open=True) == []
     assert recorded_tools.unintercepted(store({"get_order": INTERCEPTED}), is_open=True) == TOOLS[1:]
+
+
+def test_plan_lists_the_hosts_that_the_agent_asked_for(client: Client) -> None:
+    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    add_runner(run.app)
+    rerun = post(client, "/reruns", {"run": str(run.id)}).json()
+    for host in ("mail.example:25", "api.example", "api.example"):
+        assert post(client, f"/reruns/{rerun['id']}.1/hosts", {"host": host}).status_code == 200
+    hosts = ["mail.example:25", "api.example"]
+    assert client.get(f"/api/v1/reruns/{rerun['id']}").json()["hosts"] == hosts
+    plan = post(client, "/replays/preview", fork(run)).json()
+    assert plan["hosts"] == hosts
+    assert any("mail.example:25, api.example" in warning for warning in plan["warnings"])

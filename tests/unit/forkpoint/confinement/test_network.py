@@ -5,8 +5,10 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from typing import Any
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import pytest
 
@@ -51,9 +53,38 @@ print(json.dumps([values, now.isoformat(), abs(time.time() - now.timestamp()) < 
 
 
 def run(code: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-    environment = child_environment({**os.environ, **variables, "FORKPOINT_URL": "http://127.0.0.1:9"}, rerun="r1")
+    variables = {"FORKPOINT_URL": "http://127.0.0.1:9", **variables}
+    environment = child_environment({**os.environ, **variables}, rerun="r1")
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+class NoteTaker(BaseHTTPRequestHandler):
+    """Stands for the server that is told about hosts."""
+
+    notes: ClassVar[list[tuple[str, str]]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.notes.append((self.path, json.loads(body)["host"]))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_server_learns_which_other_hosts_the_program_asks_for() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), NoteTaker) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        places = [["127.0.0.1", server.server_port], ["forkpoint.invalid", 80], ["127.0.0.2", 1], ["127.0.0.3", 1]]
+        hosts = f"{address},127.0.0.2"
+        run(CONNECT, json.dumps(2 * places), FORKPOINT_URL=f"http://{address}", FORKPOINT_HOSTS=hosts)
+        server.shutdown()
+    assert {path for path, _ in NoteTaker.notes} == {"/api/v1/reruns/r1/hosts"}
+    assert sorted(host for _, host in NoteTaker.notes) == ["127.0.0.2", "127.0.0.3:1", "forkpoint.invalid"]
 
 
 @pytest.fixture
@@ -64,7 +95,8 @@ def ports() -> Iterator[tuple[int, int]]:
 
 def test_program_connects_only_to_listed_hosts(ports: tuple[int, int]) -> None:
     places = json.dumps([["127.0.0.1", ports[0]], ["forkpoint.invalid", 80], ["127.0.0.1", ports[1]]])
-    guarded = run(CONNECT, places, FORKPOINT_HOSTS=f"127.0.0.1:{ports[0]}")
+    # The server comes first; here it cannot be told about them.
+    guarded = run(CONNECT, places, FORKPOINT_HOSTS=f"127.0.0.1:9,127.0.0.1:{ports[0]}")
     assert json.loads(guarded.stdout) == ["open", "PermissionError", "PermissionError", "PermissionError"]
     assert guarded.stderr.count("forkpoint: a rerun may not connect to") == 2
     assert f"127.0.0.1:{ports[1]}: allow it with --allow-host 127.0.0.1:{ports[1]}" in guarded.stderr
