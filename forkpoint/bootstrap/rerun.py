@@ -25,6 +25,7 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
+from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
 from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.left_processes import MARK, end_left_processes
 from forkpoint.confinement.limits import Confinement
@@ -34,7 +35,6 @@ from forkpoint.gateway_run import VARIABLE
 # The agent does not do what its recording says.
 _CHANGE: Final = 5
 INPUT: Final = "{input}"
-_LONGEST_VALUE: Final = 300
 # A recording that has just ended is complete a moment later.
 _COMPLETION_S: Final = 60.0
 _PAUSE_S: Final = 0.5
@@ -70,7 +70,8 @@ def _is_as_expected(report: Any) -> bool:
     """Return whether every call got an answer and, unless the rerun is a fork, all were those of the recording."""
     if report["misses"] or any(tool["refusal"] for tool in report["tools"]):
         return False
-    return bool(report["is_fork"]) or not (report["divergence"] or report["unused_steps"])
+    is_same = not (report["divergence"] or report["unused_steps"] or report["from_other_runs"])
+    return bool(report["is_fork"]) or is_same
 
 
 def _run(
@@ -180,12 +181,6 @@ def run_agent(
     return server.open(f"/reruns/{session['id']}/end", end, timeout_s=_COMPARISON_S), code
 
 
-def real_tools_text(session: Any) -> list[str]:
-    """Return the line that names the tools which the agent of an open rerun really runs; none if there are none."""
-    tools = session.get("real_tools")
-    return [f"Nothing intercepts these tools, so the agent really runs them: {', '.join(tools)}"] if tools else []
-
-
 def _host(text: str) -> str:
     """Return a host as it is written; raise `ArgumentTypeError`."""
     try:
@@ -263,60 +258,12 @@ def open_rerun(server: Server, request: Mapping[str, Any]) -> Any:
         time.sleep(_PAUSE_S)
 
 
-def report_text(report: Any) -> str:
-    """Return what the agent did, in a few lines."""
-    calls = "call" if report["exact"] == 1 else "calls"
-    lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} {calls} exact"]
-    if report["cached"]:
-        names = ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5])
-        lines[0] += f", {report['cached']} cached"
-        if names:
-            lines.append(f"  volatile values: {names}")
-        elif not report["is_fork"]:
-            # A fork's cached answers may be those of other runs.
-            lines.append("  only durations, ignored fields or the order of members differ")
-    for name in ("live", "overridden"):
-        if report[name]:
-            lines[0] += f", {report[name]} {name}"
-    if report["misses"]:
-        lines[0] += f", {report['misses']} without an answer"
-    lines += _budget_text(report)
-    lines += [_tool_text(tool) for tool in report["tools"]]
-    if report["divergence"]:
-        difference = report["divergence"]
-        lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
-        lines += [f"    {side} {_value(difference[name])}" for side, name in (("-", "old"), ("+", "new"))]
-    elif report["refusal"] and not report["block"]:
-        lines.append(f"  no answer: {report['refusal']}")
-    if report["unused_steps"]:
-        lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
-    return "\n".join(lines)
-
-
-def _budget_text(report: Any) -> list[str]:
-    """Return what the live calls cost, and why the budget blocked one."""
-    cost = [f"  live calls of all starts: {report['live_calls']}, ${report['cost_usd']:.4f}"]
-    block = [f"  blocked: {report['block']}"]
-    return (cost if report["live_calls"] else []) + (block if report["block"] else [])
-
-
 def _links(server: Server, report: Any) -> str:
     """Return where the run of a fork and its comparison are."""
     if not report["fork"]:
         return "Nothing was recorded: no model call of the program got an answer."
     lines = [f"Fork: {server.url}/runs/{report['fork']}"]
     return "\n".join(lines + ([f"Diff: {server.url}/diffs/{report['diff']}"] if report["diff"] else []))
-
-
-def _tool_text(tool: Any) -> str:
-    counts = {name: tool[name] for name in ("exact", "cached", "overridden")}
-    counts |= {"not recorded, so run": tool["run"], "refused": tool["refusal"]}
-    return f"  {tool['name']}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-
-
-def _value(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
 
 
 def option_parser() -> argparse.ArgumentParser:

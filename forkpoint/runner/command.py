@@ -18,7 +18,8 @@ from uuid import uuid4
 
 from forkpoint.bootstrap import clients
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program
-from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables, real_tools_text
+from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
+from forkpoint.bootstrap.rerun_report import real_tools_text
 from forkpoint.confinement.left_processes import start_guardian
 from forkpoint.confinement.limits import Confinement
 from forkpoint.runner import inputs

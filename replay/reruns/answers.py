@@ -29,6 +29,7 @@ from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
+from traces.models import Step
 from traces.signatures.call_signatures import signature
 from traces.signatures.ignore_rules import IgnoreRules
 
@@ -176,7 +177,10 @@ class _Resolver:
         if request.tool_api and (answer := self._same_answer(request)):
             return answer
         if not is_forked:
-            return _Answer(refusal=self._explanation(result))
+            # Before the change of a fork, and in a comparison, only the recording itself answers.
+            may_look_elsewhere = self._fork is None and not request.tool_api
+            answer = self._cached_answer(request, elsewhere_only=True) if may_look_elsewhere else None
+            return answer or _Answer(refusal=self._explanation(result))
         if edited_request.body is not None:
             request = request.with_body(edited_request.body)
         known_answer = self._repeated_answer(request) or self._known_answer(request)
@@ -271,11 +275,13 @@ class _Resolver:
         reason = Reason.CACHE_SIGNATURE if answer.is_exact else Reason.CACHE_NORMALISED
         return _Answer(label=Label.CACHED, reason=reason, response=answer.response, detail=answer.detail)
 
-    def _cached_answer(self, request: AgentRequest) -> _Answer | None:
-        """Give the recorded answer of the same call in another run of the app."""
+    def _cached_answer(self, request: AgentRequest, *, elsewhere_only: bool = False) -> _Answer | None:
+        """Give the recorded answer of the same call in another run of the app, and else in this one."""
         input, _ = self._comparable(request, has_headers=False)
         key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
-        if (hit := call_cache.lookup(self._app, key)) is None:
+        own_steps = Step.objects.filter(run_id=self._rerun.source_run_id, type=StepType.MODEL)
+        exclude = [*own_steps.values_list("id", flat=True)] if elsewhere_only else []
+        if (hit := call_cache.lookup(self._app, key, exclude=exclude)) is None:
             return None
         run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
         if not recordings.has_headers(recordings.load_attributes(run_id, no), request.headers):

@@ -6,9 +6,9 @@ from typing import Final
 from django.db.models import QuerySet
 
 from replay.core.vocabulary import RerunDecision
-from replay.models import Rerun, RerunToolCall
+from replay.models import Rerun, RerunCall, RerunToolCall
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
-from traces.core.json_access import as_text
+from traces.core.json_access import as_object, as_text
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
@@ -44,6 +44,7 @@ def view(rerun: Rerun) -> RerunView:
         cost_usd=float(rerun.cost_usd),
         block=next((str(call.detail["block"]) for call in calls if "block" in call.detail), ""),
         misses=labels[""],
+        from_other_runs=sum(_is_from_other_run(rerun, call) for call in calls),
         refusal=refusal,
         is_fork=rerun.profile_id is not None and not rerun.is_comparison,
         fork=rerun.run_id,
@@ -54,6 +55,11 @@ def view(rerun: Rerun) -> RerunView:
         tools=_tools(rerun),
         hosts=rerun.hosts,
     )
+
+
+def _is_from_other_run(rerun: Rerun, call: RerunCall) -> bool:
+    match = as_object(call.detail.get("matched"))
+    return call.sequence_no is None and bool(match) and match.get("run") != str(rerun.source_run_id)
 
 
 def is_as_recorded(rerun: Rerun) -> bool:

@@ -108,6 +108,8 @@ class RerunView(Schema):
     cost_usd: float
     block: str
     misses: int
+    # Of `cached`: answered from another run, because the recording does not have the call.
+    from_other_runs: int
     refusal: str
     is_fork: bool
     fork: UUID | None

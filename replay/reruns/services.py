@@ -48,7 +48,8 @@ def start(
     run = runs.find_run(ref)
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
-    consents.require(run, is_open=False, allowed=[*tools_to_run, *tools_with_hook])
+    # Another run of the app may answer where the recording does not, but not in a comparison.
+    consents.require(run, is_open=not is_comparison, allowed=[*tools_to_run, *tools_with_hook])
     rerun = Rerun(
         source_run=run,
         tools_to_run=[*tools_to_run],
@@ -100,7 +101,8 @@ def start_fork(
 def real_tools(rerun: Rerun) -> list[str]:
     """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
     has_overrides = rerun.profile is not None and bool(rerun.profile.profile["overrides"])
-    names = recorded_tools.unintercepted(rerun.source_run, is_open=rerun.is_live or has_overrides)
+    is_open = rerun.profile is None or rerun.is_live or has_overrides
+    names = recorded_tools.unintercepted(rerun.source_run, is_open=is_open)
     return [name for name in names if name not in rerun.tools_with_hook]
 
 

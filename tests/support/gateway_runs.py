@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from tests.support.gateway_agents import ALLOW_TOOLS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
+_SDK_IMPORT = re.compile(r"\b(import|from)\b.*\bforkpoint\b")
 Python = Sequence[str]
 PYTHON: Python = (sys.executable,)
 # Type, label and reason of a step in a fork.
@@ -73,7 +75,7 @@ def rerun(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program again, with consent to the tools of `AGENTS` unless the SDK intercepts them."""
     GatewaySession(server, "", run).summary()
-    consent = () if "forkpoint" in program else ALLOW_TOOLS
+    consent = () if _SDK_IMPORT.search(program) else ALLOW_TOOLS
     return run_agent(server, ["rerun", run, *consent, *options], program, *arguments, python=python)
 
 

@@ -13,13 +13,13 @@ from django.db import connection
 from replay.core.errors import SessionConflict
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
-from replay.reruns import answers
+from replay.reruns import answers, queries, services
 from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request
 from tests.support.lost_artifacts import lose
-from tests.support.replay_runs import order_desk
+from tests.support.replay_runs import Reply, order_desk
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, StepType
 from traces.models import Run
@@ -29,6 +29,7 @@ from traces.runs.services import record
 pytestmark = [pytest.mark.django_db(transaction=True)]
 
 MaxQueries = Callable[[int], AbstractContextManager[object]]
+TOOLS = ["get_order", "search_policy", "send_email"]
 # The digest of the bytes of each request of `recorded_bytes`.
 SENT = ("first", "second", "second")
 # An id in each answer.
@@ -163,3 +164,17 @@ def test_requests_recorded_as_other_bytes_too_are_read(recorded_bytes: Run) -> N
     rerun = Rerun.objects.create(source_run=run)
     request = replace(first_request(run), digest="indented")
     assert text(answers.resolve(rerun.id, request)) == "compact"
+
+
+def test_call_that_only_another_run_has_is_answered_from_there_but_not_in_a_comparison() -> None:
+    run = Run.objects.get(id=record(order_desk()).run_id)
+    conversation = (("Where is my parcel?", (Reply("Lost."),)),)
+    other = Run.objects.get(id=record(replace(order_desk(conversation), external_id="other")).run_id)
+    rerun = services.start(str(run.id), tools_to_run=TOOLS, caller="me")
+    assert answers.resolve(rerun.id, first_request(other)).response is not None
+    report = queries.view(rerun)
+    assert (report.cached, report.misses, report.from_other_runs) == (1, 0, 1)
+    assert report.divergence is not None
+    comparison = services.start(str(run.id), tools_to_run=TOOLS, is_comparison=True, caller="me")
+    with pytest.raises(CallRefusal, match="is not in the recording"):
+        answers.resolve(comparison.id, first_request(other))

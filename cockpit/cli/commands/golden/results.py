@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from forkpoint.bootstrap.rerun import report_text
+from forkpoint.bootstrap.rerun_report import report_text
 
 # Control characters that XML cannot contain.
 _CONTROLS: Final = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}

@@ -15,7 +15,8 @@ from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.text import count_noun
 from forkpoint.bootstrap.gateway import CannotRun
-from forkpoint.bootstrap.rerun import open_rerun, report_text, run_agent
+from forkpoint.bootstrap.rerun import open_rerun, run_agent
+from forkpoint.bootstrap.rerun_report import report_text
 
 _STANDARD_ERROR: Final = 2
 

@@ -1,0 +1,71 @@
+"""What `forkpoint rerun` prints: what the agent really runs, before it starts, and what it did."""
+
+import json
+from typing import Any, Final
+
+_LONGEST_VALUE: Final = 300
+
+
+def real_tools_text(session: Any) -> list[str]:
+    """Return the line that names the tools which the agent of an open rerun really runs; none if there are none."""
+    tools = session.get("real_tools")
+    return [f"Nothing intercepts these tools, so the agent really runs them: {', '.join(tools)}"] if tools else []
+
+
+def report_text(report: Any) -> str:
+    """Return what the agent did, in a few lines."""
+    calls = "call" if report["exact"] == 1 else "calls"
+    lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} {calls} exact"]
+    if report["cached"]:
+        lines[0] += _cached_text(report)
+        lines += _names_text(report)
+    for name in ("live", "overridden"):
+        if report[name]:
+            lines[0] += f", {report[name]} {name}"
+    if report["misses"]:
+        lines[0] += f", {report['misses']} without an answer"
+    lines += _budget_text(report)
+    lines += [_tool_text(tool) for tool in report["tools"]]
+    if report["divergence"]:
+        difference = report["divergence"]
+        lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
+        lines += [f"    {side} {_value(difference[name])}" for side, name in (("-", "old"), ("+", "new"))]
+    elif report["refusal"] and not report["block"]:
+        lines.append(f"  no answer: {report['refusal']}")
+    if report["unused_steps"]:
+        lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
+    return "\n".join(lines)
+
+
+def _budget_text(report: Any) -> list[str]:
+    """Return what the live calls cost, and why the budget blocked one."""
+    cost = [f"  live calls of all starts: {report['live_calls']}, ${report['cost_usd']:.4f}"]
+    block = [f"  blocked: {report['block']}"]
+    return (cost if report["live_calls"] else []) + (block if report["block"] else [])
+
+
+def _tool_text(tool: Any) -> str:
+    counts = {name: tool[name] for name in ("exact", "cached", "overridden")}
+    counts |= {"not recorded, so run": tool["run"], "refused": tool["refusal"]}
+    return f"  {tool['name']}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
+
+
+def _cached_text(report: Any) -> str:
+    """Return how many calls were answered after volatile values were renamed, or from another run."""
+    others = report["from_other_runs"]
+    source = f" ({others} from other runs of the app)" if others and not report["is_fork"] else ""
+    return f", {report['cached']} cached{source}"
+
+
+def _names_text(report: Any) -> list[str]:
+    """Return in which values cached calls differ from the recorded ones."""
+    if names := ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5]):
+        return [f"  volatile values: {names}"]
+    # Cached answers may be those of other runs.
+    is_same_call = not report["is_fork"] and report["cached"] > report["from_other_runs"]
+    return ["  only durations, ignored fields or the order of members differ"] if is_same_call else []
