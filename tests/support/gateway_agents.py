@@ -98,7 +98,8 @@ def ask_anthropic(path, body):
 """
 
 # Nothing intercepts the tools of `AGENTS`: their calls are made up in the loop.
-ALLOW_TOOLS: Final = ("--allow-tool", "get_weather", "--allow-tool", "get_time")
+PLAIN_TOOLS: Final = ["get_weather", "get_time"]
+ALLOW_TOOLS: Final = tuple(word for name in PLAIN_TOOLS for word in ("--allow-tool", name))
 
 AGENTS: Final = {
     "chat": REQUESTS

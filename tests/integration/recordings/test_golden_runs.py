@@ -13,7 +13,7 @@ import pytest
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import AGENTS
+from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS
 from tests.support.gateway_runs import record, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -67,7 +67,7 @@ def forkpoint(*words: str, agent: str, **variables: str) -> "subprocess.Complete
     environment = {name: value for name, value in os.environ.items() if not name.startswith(NAMES)}
     program = [sys.executable, "-c", agent, "plain", "{input}"]
     return subprocess.run(
-        [*COMMAND, *words, "--", *program],
+        [*COMMAND, *words, *ALLOW_TOOLS, "--", *program],
         env={**environment, "NO_PROXY": "127.0.0.1", **variables},
         capture_output=True,
         text=True,

@@ -54,7 +54,7 @@ def rerun(server: Server) -> str:
     session.post("/openai/v1/chat/completions", {"model": "m1", "messages": messages}).raise_for_status()
     post(server, f"/gateway/sessions/{opened['session']}/end", {"exit_code": 0})
     wait_until(lambda: session.summary()["sealed"], 30)
-    return str(post(server, "/reruns", {"run": opened["run"], "ask_tools": ["Shell"]})["id"])
+    return str(post(server, "/reruns", {"run": opened["run"], "ask_tools": ["Shell"], "hook_tools": [*CALLS]})["id"])
 
 
 def ask(server: Server, rerun: str, call: Any, *options: str) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, SEARCH_AGENT
+from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, PLAIN_TOOLS, SEARCH_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
     CACHED,
@@ -156,7 +156,7 @@ def test_budget_ends_live_calls(server: Server, models: ModelServer, run: str) -
 
 def blocks(server: Server, run: str, model: str, budget: Any) -> list[str]:
     """Return why each of two live calls is blocked; empty if it is not."""
-    session = post(server, "/api/v1/reruns", {"run": run, "live": True, "budget": budget})
+    session = post(server, "/api/v1/reruns", {"run": run, "live": True, "budget": budget, "allow_tools": PLAIN_TOOLS})
     problems = []
     for text in ("Time?", "Date?"):
         body = {"model": model, "messages": [{"role": "user", "content": text}]}
@@ -218,7 +218,7 @@ def test_agent_that_was_killed_gets_the_same_answers_again(
 
 def test_agent_killed_during_a_live_call_gets_its_answer(server: Server, models: ModelServer, run: str) -> None:
     changes = {"overrides": {"overrides": [{"match": {"type": "model"}, "model": {"model": "m3"}}]}, "live": True}
-    session = post(server, "/api/v1/reruns", {"run": run, **changes})
+    session = post(server, "/api/v1/reruns", {"run": run, "allow_tools": PLAIN_TOOLS, **changes})
     path = f"{session['path']}/openai/v1/chat/completions"
     first, second = ({"model": "m1", "messages": [{"role": "user", "content": text}]} for text in ("Time?", "Date?"))
     before = len(models.requests)

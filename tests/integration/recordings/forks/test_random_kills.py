@@ -20,6 +20,7 @@ from forkpoint.bootstrap.rerun import Agent, agent_variables
 from forkpoint.confinement.limits import Confinement
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
+from tests.support.gateway_agents import PLAIN_TOOLS
 from tests.support.gateway_runs import LIVE, GatewaySession, get, labels, post
 from tests.support.http import HTTP
 from tests.support.patience import patience_s
@@ -58,6 +59,7 @@ while True:
     messages += [{"role": "tool", "tool_call_id": call["id"], "content": "fine"} for call in message["tool_calls"]]
 print(message["content"], flush=True)
 """
+LIMITS: dict[str, Any] = {"live": True, "ask_tools": ["send_*"], "allow_tools": PLAIN_TOOLS}
 # Of a start that is not killed: two of the model call, and one or two of the letter in each of three turns.
 _MOST_LINES = 12
 
@@ -67,7 +69,7 @@ def test_nothing_is_repeated_after_kills_at_random_moments(
 ) -> None:
     chance = random.Random(20)
     changes = {"overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Be killed."}}]}}
-    session = post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"], **changes})
+    session = post(server, "/api/v1/reruns", {"run": run, **LIMITS, **changes})
     letters, before = tmp_path / "letters", len(models.requests)
     with operator(server, session["id"]):
         for _ in range(_KILLS):
@@ -91,7 +93,7 @@ def test_nothing_is_repeated_after_kills_at_random_moments(
 
 
 def test_late_requests_of_a_killed_agent_do_not_count(server: Server, models: ModelServer, run: str) -> None:
-    first = post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"]})
+    first = post(server, "/api/v1/reruns", {"run": run, **LIMITS})
     second = post(server, f"/api/v1/reruns/{first['id']}/resume", {})
     before = len(models.requests)
     question = {"type": "tool", "name": "send_letter", "arguments": {"text": "letter 1"}, "call": "late"}
