@@ -6,6 +6,7 @@ from typing import Any
 
 from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
+from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
 from forkpoint.vocabulary import INTERCEPTED, HookEvent, StepStatus, StepType
 
@@ -117,7 +118,7 @@ class ToolStep(StepScope):
 
     def end_event(self) -> Event:
         new_args = {} if self.input is self._original_input else {"args": self.input}
-        return "tool_result", {"tool_name": self.name, "result": self.output, **new_args}
+        return "tool_result", {"tool_name": self.name, "result": self.output, **new_args, **self._form(form_of)}
 
     def _begin(self) -> None:
         super()._begin()
@@ -171,7 +172,7 @@ class RetrievalStep(StepScope):
         documents = list(output or [])
         request = self.input if isinstance(self.input, dict) else {"query": self.input}
         result = {"retriever_id": self.name, "candidate_count": len(documents), "candidate_list": documents}
-        return "retrieval_executed", {**request, **result}
+        return "retrieval_executed", {**request, **result, **self._form(form_of_documents)}
 
 
 class PromptStep(StepScope):

@@ -16,7 +16,7 @@ from forkpoint.arguments import Arguments, Rearrange, WrongArguments, arguments_
 from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
 from forkpoint.hooks import Decision, Hooks
-from forkpoint.vocabulary import RERUN_CALL, HookEvent, RunStatus
+from forkpoint.vocabulary import OUTPUT_FORM, RERUN_CALL, HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -92,6 +92,8 @@ class Scope(AbstractContextManager["Scope"]):
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
         self.output: Any = None
+        # A generator yielded more than its output contains.
+        self._is_cut = False
         self.error = ""
         self.status = ""
 
@@ -186,6 +188,8 @@ class Scope(AbstractContextManager["Scope"]):
         with self._recorder.suppress_errors():
             if len(self.output) < MAX_ITEMS:
                 self.output.append(item)
+            else:
+                self._is_cut = True
 
     def set_arguments(self, arguments: dict[str, Any]) -> None:
         """Use the arguments of a decorated function as the input, unless one is set."""
@@ -377,6 +381,11 @@ class StepScope(Scope):
         name, payload = self.end_event()
         # Steps without a start event keep the number of their beginning, and state its time.
         self.run.emit(name, self, {**payload, **self._outcome()}, self._number if self._started_at else None)
+
+    def _form(self, form_of: Callable[[Any], dict[str, Any] | None]) -> dict[str, Any]:
+        """Return the field that states what the JSON of the output loses, if it loses anything."""
+        form = {"type": "opaque"} if self._is_cut else form_of(self.output)
+        return {} if form is None else {OUTPUT_FORM: form}
 
     def _outcome(self) -> dict[str, Any]:
         """Return the fields that all end events share, without empty ones."""

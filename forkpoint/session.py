@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from forkpoint.answers import Answer, Reply
 from forkpoint.encoding import encode, without_long_integers
+from forkpoint.outputs.restoring import restore
 
 # Exit codes, as those of `forkpoint rerun`.
 REFUSAL: Final = 5
@@ -61,13 +62,24 @@ class ReplaySession:
             return Reply(arguments=reply["arguments"], call=id)
         if decision == "refusal":
             self.refuse(reply["reason"])
-        answer = Answer(output=reply["output"], error=reply["error"], is_text=reply["is_text"])
+        output = restore(reply["output"], reply.get("output_form"))
+        if not output.is_faithful:
+            self._report_stand_in(question)
+        answer = Answer(output=output.value, error=reply["error"], is_text=reply["is_text"])
         return Reply(answer=answer, call=id)
 
     def refuse(self, reason: str) -> NoReturn:
         """End the process because of a call that may not be made."""
         importlib.import_module("forkpoint.transport.writer").finish_writers()
         end_process(f"rerun {self.id}: {reason}", REFUSAL)
+
+    def _report_stand_in(self, question: dict[str, Any]) -> None:
+        """Report that a call gets less than it returned when recorded, so that it is not labelled as exact."""
+        try:
+            self._ask({**question, "has_stand_in": True})
+        except Exception as error:  # noqa: BLE001 - as for an answer
+            name = question["name"]
+            end_process(f"rerun {self.id} did not take a report about {name}: {_reason(error)}", UNAVAILABLE)
 
     def _ask(self, question: dict[str, Any]) -> Any:
         body = without_long_integers(encode(question)).encode("utf-8", "replace")

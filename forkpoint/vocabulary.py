@@ -62,6 +62,9 @@ INTERCEPTED: Final = "intercepted"
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"
 
+# The attribute of a step, and the field of its event, with what the JSON of its output loses.
+OUTPUT_FORM: Final = "output_form"
+
 
 class ValueTool(StrEnum):
     """The tool steps of `forkpoint.now()`, `.random()` and `.uuid()`. They change nothing."""

@@ -1,9 +1,11 @@
 """smolagents: its agents and tools. Model calls are recorded by the clients below."""
 
+import copy
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.steps import iterate, record_calls, step_around
@@ -14,7 +16,23 @@ _SANITIZE: Final = "sanitize_inputs_outputs"
 
 
 def patch_tools(module: ModuleType) -> None:
-    wrap(module.Tool, "__call__", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
+    wrap(
+        module.Tool,
+        "__call__",
+        lambda call: record_calls(call, _describe_tool, _read_output, _answer_tool, _rearrange),
+    )
+
+
+def _read_output(result: Any) -> Any:
+    """Return the text in the object that smolagents makes of one."""
+    return str(result) if isinstance(result, str) else result
+
+
+def _answer_tool(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Call a copy of the tool that returns the recorded output, of which smolagents makes its own object."""
+    tool = copy.copy(args[0])
+    tool.forward = lambda *_, **__: answer.result()
+    return call(tool, *args[1:], **kwargs)
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

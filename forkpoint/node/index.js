@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { flush, report } from "./events.js";
+import { formOf, restore } from "./forms.js";
 import { ask, isReplay } from "./session.js";
 
 export { flush, isReplay };
@@ -14,8 +15,9 @@ export function tool(name, call, options = {}) {
     const end = report(name, args, answer?.call);
     try {
       const makesCall = answer === null || answer.decision === "run";
-      const result = makesCall ? await call(answer?.arguments ?? args) : outcome(answer, options);
-      end({ result: result ?? null, status: "success" });
+      const result = makesCall ? await call(answer?.arguments ?? args) : await outcome(answer, options);
+      const form = formOf(result);
+      end({ result: result ?? null, status: "success", ...(form && { output_form: form }) });
       return result;
     } catch (error) {
       end({ result: null, status: "error", error: describe(error) });
@@ -38,9 +40,12 @@ export const now = async () => new Date(await readClock({}));
 const drawNumber = tool("forkpoint.random", () => Math.random());
 const drawId = tool("forkpoint.uuid", () => randomUUID());
 
-function outcome(answer, options) {
+async function outcome(answer, options) {
   if (answer.error) throw recordedError(answer.error);
-  return answer.is_text && !options.returnsText ? parse(answer.output) : answer.output;
+  if (answer.is_text) return options.returnsText ? answer.output : parse(answer.output);
+  const { value, isFaithful } = restore(answer.output, answer.output_form);
+  if (!isFaithful) await answer.reportStandIn();
+  return value;
 }
 
 function parse(text) {

@@ -30,7 +30,16 @@ export async function ask(type, name, args) {
     endProcess(`rerun ${id} gave no answer about ${name}: ${error.message}`, UNAVAILABLE);
   }
   if (answer.decision === "refusal") endProcess(`rerun ${id}: ${answer.reason}`, REFUSAL);
-  return { ...answer, call };
+  return { ...answer, call, reportStandIn: () => reportStandIn(path, question) };
+}
+
+/** Report that a call gets less than it returned when recorded, so that it is not labelled as exact. */
+async function reportStandIn(path, question) {
+  try {
+    await post(path, JSON.stringify({ ...question, has_stand_in: true }));
+  } catch (error) {
+    endProcess(`the rerun did not take a report about ${question.name}: ${error.message}`, UNAVAILABLE);
+  }
 }
 
 /** Ask again until an operator has answered. The server may be away meanwhile, for as long as a restart takes. */

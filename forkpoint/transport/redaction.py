@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from forkpoint.encoding import encode
+from forkpoint.vocabulary import OUTPUT_FORM
 
 _log = logging.getLogger("forkpoint")
 # Payload fields without content of the agent: they stay when a payload is blocked.
 _STRUCTURE: Final = frozenset(
     {"type", "app_id", "provider", "model_id", "api", "tool_name", "call_id", "status", "latency_ms", "dropped_events"}
 )
+
+_OUTPUTS: Final = ("result", "candidate_list", OUTPUT_FORM)
 
 
 def redact_line(line: str, redact: Callable[[dict[str, Any]], dict[str, Any]]) -> str:
@@ -28,4 +31,7 @@ def redact_line(line: str, redact: Callable[[dict[str, Any]], dict[str, Any]]) -
         return encode({**event, "redaction_status": "blocked", "payload": structure})
     if redacted_payload == payload:
         return line
+    if OUTPUT_FORM in payload and any(redacted_payload.get(name) != payload.get(name) for name in _OUTPUTS):
+        # It may contain the text of an object that the function redacted: a rerun must know that it is incomplete.
+        redacted_payload[OUTPUT_FORM] = {"type": "opaque"}
     return encode({**event, "redaction_status": "redacted", "payload": redacted_payload})

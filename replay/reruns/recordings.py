@@ -12,6 +12,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
+from forkpoint.vocabulary import OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -83,9 +84,13 @@ class Recording:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RecordedOutcome:
-    """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known."""
+    """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known.
+
+    `form` is what the JSON of the output lost.
+    """
 
     output: JSONValue = None
+    form: JSONValue = None
     error: str = ""
     is_text: bool = False
 
@@ -193,12 +198,14 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     if is_lost or [*kinds([output, step.error])]:
         return None
     error = "" if step.status == StepStatus.OK else step.error or "Exception"
-    if step.type == StepType.RETRIEVAL:
-        return RecordedOutcome(output=as_object(output).get("documents"), error=error)
     attributes = load_attributes(run_id, no)
+    form = attributes.get(OUTPUT_FORM)
+    if step.type == StepType.RETRIEVAL:
+        return RecordedOutcome(output=as_object(output).get("documents"), form=form, error=error)
     is_text = load(run_id).has_headers and SDK_REPORT not in attributes
     text = as_text(attributes.get(MODEL_TEXT)) or _model_text(run_id, step)
-    return RecordedOutcome(output=_in_order(output, text), error=error, is_text=is_text)
+    output = _in_order(output, text) if form is None else output
+    return RecordedOutcome(output=output, form=form, error=error, is_text=is_text)
 
 
 def _model_text(run_id: UUID, step: Step) -> str:

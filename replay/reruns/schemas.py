@@ -35,7 +35,8 @@ class ToolQuestion(Schema):
 
     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
-    it waits no longer, so that a call without an answer is refused.
+    it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
+    but the agent's process cannot restore all of the recorded output.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
@@ -44,19 +45,22 @@ class ToolQuestion(Schema):
     arguments: JSONValue = None
     call: Annotated[str, Field(max_length=64)] = ""
     is_last: bool = False
+    has_stand_in: bool = False
 
 
 class ToolAnswer(Schema):
     """What becomes of a call.
 
     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
-    those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-    the recorded call. `reason` says why a call is refused, or what the operator is asked. `arguments` are those of an
-    override, with which a call runs; null: with its own.
+    those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
+    says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
+    why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
+    null: with its own.
     """
 
     decision: RerunDecision
     output: JSONValue = None
+    output_form: JSONValue = None
     error: str = ""
     is_text: bool = False
     step: int | None = None

@@ -6,7 +6,7 @@ const { baseUrl, isReplay, now, random, tool, uuid } = await import(process.argv
 const functions = {
   get_weather: tool("get_weather", ({ city }) => {
     appendFileSync(process.argv[2], "get_weather\n");
-    return { city, degrees: 21 };
+    return { degrees: 21, city, at: new Date(0), notes: [undefined, -0] };
   }),
   get_time: tool("get_time", async ({ city }) => {
     appendFileSync(process.argv[2], "get_time\n");
@@ -34,7 +34,8 @@ for (;;) {
     const args = JSON.parse(call.function.arguments);
     let content;
     try {
-      content = JSON.stringify(await functions[call.function.name](city ? { city } : args));
+      const result = await functions[call.function.name](city ? { city } : args);
+      content = `${JSON.stringify(result)} ${result.at.getTime()} ${Object.is(result.notes[1], -0)} ${result.notes[0]}`;
     } catch (error) {
       content = `${error instanceof RangeError}: ${error.message}`;
     }

@@ -13,6 +13,7 @@ from traces.ingest.redaction import REDACTION, redaction_note, with_note
 from traces.payloads import step_summaries
 from traces.payloads.missing_parts import Readable
 from traces.payloads.splitter import Splitter
+from traces.redaction.output_forms import check_form
 from traces.redaction.raw_responses import RAW_RESPONSE, drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 
@@ -101,6 +102,10 @@ def _step(
     attributes = payloads.get("attributes_ref")
     if isinstance(attributes, dict) and RAW_RESPONSE in attributes and _is_changed(line, changes, payloads, source):
         payloads["attributes_ref"] = drop_raw_response(attributes)
+    if isinstance(attributes := payloads.get("attributes_ref"), dict):
+        source_attributes = as_object(source.values[line.attributes_ref])
+        is_output_redacted = "output_ref" in payloads and payloads["output_ref"] != source.values[line.output_ref]
+        payloads["attributes_ref"] = check_form(attributes, source_attributes, is_output_redacted=is_output_redacted)
     for column, value in payloads.items():
         changes[column] = splitter.split(value)
         values[changes[column]] = value

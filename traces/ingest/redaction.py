@@ -7,6 +7,7 @@ from typing import Any, Final
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.redaction.output_forms import check_form
 from traces.redaction.raw_responses import RAW_RESPONSE, drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 
@@ -98,6 +99,10 @@ def _step(step: RecordedStep, number: int, redactor: Redactor) -> RecordedStep:
         changes["error"] = str(redactor.field(step.type, "error", error, f"{place}, error"))
     if changes and RAW_RESPONSE in step.attributes:
         changes["attributes"] = drop_raw_response(changes.get("attributes", step.attributes))
+    if changes:
+        attributes = changes.get("attributes", step.attributes)
+        attributes = check_form(attributes, step.attributes, is_output_redacted="output" in changes)
+        changes |= {} if attributes is step.attributes else {"attributes": attributes}
     return replace(step, **changes) if changes else step
 
 

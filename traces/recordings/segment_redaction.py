@@ -24,6 +24,7 @@ from traces.importers.otlp.batches import is_json, read_spans
 from traces.importers.otlp.envelopes import record_ends
 from traces.importers.otlp.raw_spans import Signal
 from traces.redaction.markers import FAILURE_MARKER, MARKER_BYTES
+from traces.redaction.output_forms import check_form
 from traces.redaction.raw_responses import drop_raw_response
 from traces.redaction.redactor import Redaction, Redactor
 from traces.redaction.repeats import new_content
@@ -32,6 +33,8 @@ from traces.redaction.secret_rules import NAMES
 # Shorter data is looked at as a whole.
 _LONG: Final = 64 * 1024
 _MARK: Final = b"[redacted:"
+# Of the events of calls.
+_OUTPUTS: Final = ("result", "candidate_list")
 # Escapes of JSON for characters that need none: they may hide a value from the first look. The ids of spans are random
 # bytes, which have text around such a slash once in a million spans.
 _NEEDLESS_ESCAPES: Final = r"[ -~]{2}\\/[ -~]{2}|\\u00[2-7]"
@@ -109,7 +112,9 @@ def _line(line: bytes, redactor: Redactor) -> bytes:
     if result == value:
         return line
     if isinstance(result, dict) and isinstance(payload := result.get("payload"), dict):
-        result["payload"] = drop_raw_response(payload)
+        source = as_object(as_object(value)["payload"])
+        is_output_redacted = any(payload.get(name) != source.get(name) for name in _OUTPUTS)
+        result["payload"] = check_form(drop_raw_response(payload), source, is_output_redacted=is_output_redacted)
     return orjson.dumps(result) + (b"\n" if line.endswith(b"\n") else b"")
 
 

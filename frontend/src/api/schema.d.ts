@@ -8784,14 +8784,17 @@ export interface components {
          * @description What becomes of a call.
          *
          *     A call that is `exact` or `cached` has the recorded `output`, or raised the `error`; one that is `overridden` has
-         *     those of an override. `is_text` says that the output is the text that the model got, which may be JSON. `step` is
-         *     the recorded call. `reason` says why a call is refused, or what the operator is asked. `arguments` are those of an
-         *     override, with which a call runs; null: with its own.
+         *     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
+         *     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
+         *     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
+         *     null: with its own.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
             /** @default null */
             output: components["schemas"]["JSONValue"];
+            /** @default null */
+            output_form: components["schemas"]["JSONValue"];
             /**
              * Error
              * @default
@@ -8898,7 +8901,8 @@ export interface components {
          *
          *     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
          *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
-         *     it waits no longer, so that a call without an answer is refused.
+         *     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
+         *     but the agent's process cannot restore all of the recorded output.
          */
         ToolQuestion: {
             /**
@@ -8925,6 +8929,11 @@ export interface components {
              * @default false
              */
             is_last: boolean;
+            /**
+             * Has Stand In
+             * @default false
+             */
+            has_stand_in: boolean;
         };
         /**
          * ToolRules

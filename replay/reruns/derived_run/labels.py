@@ -98,7 +98,7 @@ class Labels:
         if decision == RerunDecision.CACHED and answer.is_elsewhere:
             return self._with_label(row, source, Label.CACHED, Reason.CACHE_SIGNATURE, answer.detail)
         if decision == RerunDecision.CACHED and source is not None:
-            return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED)
+            return self._with_label(row, source, Label.CACHED, Reason.CACHE_NORMALISED, answer.detail)
         if decision == RerunDecision.EXACT and source is not None:
             # It was not run, and the conversation contains only a text of what it returned.
             self._reused_numbers[row.sequence_no] = source.sequence_no

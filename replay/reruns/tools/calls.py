@@ -30,6 +30,7 @@ from traces.core.vocabulary import StepType
 from traces.signatures.call_signatures import signature
 
 _VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
+_STAND_IN: Final[JSONObject] = {"stand_in": True}
 # Characters of a value in a reason.
 _SHORT: Final = 100
 
@@ -48,6 +49,8 @@ def answer(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) 
         if rerun.ended_at is not None:
             raise SessionConflict(f"rerun {rerun.id} has ended")
         starts.require(rerun, attempt)
+        if question.has_stand_in:
+            return _note_stand_in(rerun, question)
         if question.call and (earlier_question := questions.find(rerun, question.call)):
             return operator.poll(rerun, question, earlier_question)
         numbers = rerun.tool_calls.filter(attempt=rerun.attempt).values_list("sequence_no", flat=True)
@@ -157,10 +160,18 @@ def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnsw
     return ToolAnswer(
         decision=RerunDecision.EXACT if match.is_exact else RerunDecision.CACHED,
         output=rename(outcome.output, renaming),
+        output_form=rename(outcome.form, renaming),
         error=renaming.rewrite(outcome.error),
         is_text=outcome.is_text,
         step=match.call.no,
     )
+
+
+def _note_stand_in(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
+    """Take back that an answered call is exact: the agent got less than the call returned when recorded."""
+    call = rerun.tool_calls.filter(attempt=rerun.attempt, call=question.call, decision=RerunDecision.EXACT)
+    call.update(decision=RerunDecision.CACHED, detail=_STAND_IN)
+    return ToolAnswer(decision=RerunDecision.CACHED)
 
 
 def _cached_answer(run_id: UUID, no: int, renaming: Renaming) -> Resolution | None:
@@ -171,6 +182,7 @@ def _cached_answer(run_id: UUID, no: int, renaming: Renaming) -> Resolution | No
     answer = ToolAnswer(
         decision=RerunDecision.CACHED,
         output=rename(outcome.output, renaming),
+        output_form=rename(outcome.form, renaming),
         error=renaming.rewrite(outcome.error),
         is_text=outcome.is_text,
     )

@@ -113,6 +113,23 @@ def test_redaction_runs_before_events_leave(tmp_path: Path) -> None:
     assert (statuses["tool_called"], statuses["tool_result"]) == ("redacted", "not_required")
 
 
+def test_text_of_a_redacted_object_does_not_leave(tmp_path: Path) -> None:
+    def redact(payload: dict[str, Any]) -> dict[str, Any]:
+        if "result" in payload:
+            payload["result"] = "[redacted]"
+        return payload
+
+    class Card:
+        def __str__(self) -> str:
+            return "card 4242"
+
+    forkpoint.init(sink=tmp_path, redact=redact, instrument=False)
+    with forkpoint.recorder.run("pay"), forkpoint.recorder.tool("read_card", {}) as step:
+        step.output = Card()
+    [result] = [event["payload"] for event in events(tmp_path) if event["event_type"] == "tool_result"]
+    assert (result["result"], result["output_form"]) == ("[redacted]", {"type": "opaque"})
+
+
 @pytest.mark.parametrize("answer", [None, "text", ValueError])
 def test_failing_redaction_blocks_payload(tmp_path: Path, answer: Any) -> None:
     def redact(payload: dict[str, Any]) -> Any:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.support.recordings import order_run, tool_step
 from tests.support.redactions import redaction, secrets
@@ -95,3 +96,19 @@ def test_failure_that_the_source_states_stays() -> None:
     run = redact(replace(run_with_secret(), metadata=metadata), redaction())
     assert block_reason(run.metadata) == "blocked"
     assert orjson.dumps(run.metadata)
+
+
+@pytest.mark.parametrize(
+    ("output", "text", "is_hidden"),
+    [
+        ({"total": 1}, "Order(total=1)", False),
+        ({"password": PASSWORD}, f"Login({PASSWORD})", True),
+        ({"total": 1}, f"Order(total=1, key={SECRET})", True),
+    ],
+)
+def test_form_of_a_redacted_output_is_not_stored(output: JSONObject, text: str, is_hidden: bool) -> None:
+    form: JSONObject = {"type": "opaque", "str": text}
+    step = tool_step("login", "call-1", f"input {SECRET}", output)
+    run = order_run()
+    run = redact(replace(run, steps=(*run.steps, replace(step, attributes={"output_form": form}))), redaction())
+    assert run.steps[-1].attributes["output_form"] == ({"type": "opaque"} if is_hidden else form)

@@ -1,0 +1,62 @@
+"""Stand-ins for objects that cannot be restored: their JSON, with the text that the object had."""
+
+from typing import Any
+
+
+class StandInObject(dict[str, Any]):
+    """The fields of an object, by item or by attribute."""
+
+    text = ""
+    literal = ""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __str__(self) -> str:
+        return self.text or super().__str__()
+
+    def __repr__(self) -> str:
+        return self.literal or super().__repr__()
+
+
+class StandInList(list[Any]):
+    """The items of an object that was iterated over."""
+
+    text = ""
+    literal = ""
+
+    def __str__(self) -> str:
+        return self.text or super().__str__()
+
+    def __repr__(self) -> str:
+        return self.literal or super().__repr__()
+
+
+class StandInText(str):
+    """The JSON text of an object."""
+
+    text = ""
+    literal = ""
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
+
+    def __str__(self) -> str:
+        return self.text or super().__str__()
+
+    def __repr__(self) -> str:
+        return self.literal or super().__repr__()
+
+
+def stand_in(plain: Any, text: str, literal: str) -> Any:
+    """Return the JSON value of an object, with the object's `str` and `repr`."""
+    kinds: dict[type, Any] = {dict: StandInObject, list: StandInList, str: StandInText}
+    if not text or type(plain) not in kinds:
+        return plain
+    value = kinds[type(plain)](plain)
+    # Past `__setattr__`, so that the texts are no items.
+    vars(value).update(text=text, literal=literal)
+    return value

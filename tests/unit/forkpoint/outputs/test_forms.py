@@ -1,0 +1,193 @@
+"""Outputs, and what a rerun makes of their recorded JSON and their form."""
+
+import collections
+import dataclasses
+import datetime
+import enum
+import json
+import sys
+import uuid
+from decimal import Decimal
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+from forkpoint.encoding import encode, without_long_integers
+from forkpoint.outputs.forms import form_of, form_of_documents
+from forkpoint.outputs.restoring import Output, restore
+from traces.core.canonical import canonical_bytes
+
+
+@dataclasses.dataclass
+class Weather:
+    degrees: float
+    city: str
+    days: tuple[Any, ...] = ()
+    secret: str = dataclasses.field(default="", repr=False)
+
+
+class Order(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    id: str
+    total: Decimal
+    note: str | None = None
+    weather: Weather | None = None
+
+
+class Counting(BaseModel):
+    count: int
+    _calls: int = PrivateAttr(default=3)
+
+
+class Point(NamedTuple):
+    lon: float
+    lat: float
+
+
+class Sky(enum.StrEnum):
+    CLEAR = "clear"
+
+
+class Name(str):
+    """A text with more than its characters."""
+
+
+class Sensor:
+    def __str__(self) -> str:
+        return "sensor A"
+
+
+TEXTS = st.text(max_size=8)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | TEXTS
+    | st.binary(max_size=8)
+    | st.dates()
+    | st.datetimes(timezones=st.just(datetime.UTC) | st.none())
+    | st.timedeltas()
+    | st.decimals()
+    | st.fractions()
+    | st.uuids()
+    | st.just(Sky.CLEAR)
+)
+KEYS = TEXTS | st.integers() | st.booleans() | st.none() | st.dates() | st.floats(allow_nan=False)
+VALUES = st.recursive(
+    SCALARS,
+    lambda items: (
+        st.lists(items, max_size=4)
+        | st.dictionaries(KEYS, items, max_size=4)
+        | st.tuples(items, items)
+        | st.builds(Weather, items, TEXTS, st.tuples(items))
+        | st.builds(Point, items, items)
+        | st.builds(collections.OrderedDict, st.dictionaries(TEXTS, items, max_size=3))
+        | st.frozensets(TEXTS, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+def stored(value: Any) -> Any:
+    """Return a value as the server stores it and gives it back."""
+    return json.loads(canonical_bytes(json.loads(without_long_integers(encode(value)))))
+
+
+def recorded(value: Any) -> Output:
+    form = form_of(value)
+    return restore(stored(value), None if form is None else stored(form))
+
+
+def texts(value: Any) -> tuple[type, str, str]:
+    return type(value), str(value), repr(value)
+
+
+@given(VALUES)
+def test_faithful_values_cannot_be_told_apart(value: Any) -> None:
+    result = recorded(value)
+    if result.is_faithful:
+        assert texts(result.value) == texts(value)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | TEXTS, lambda items: st.lists(items)))
+def test_json_values_are_always_faithful(value: Any) -> None:
+    assert recorded(value).is_faithful
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        42.0,
+        {"b": 1.0, "a": [{"y": 1, "x": 2}] * 3},
+        {2: "b", 1: "a"},
+        {True: 1, None: -0.0},
+        (1, 2.0, ()),
+        Weather(21.0, "Zürich", (datetime.date(2026, 11, 28),), secret="s"),
+        Order(id="A-1", total=Decimal("9.50"), weather=Weather(1, "Bern"), rush=True),
+        [Order(id="A-1", total=Decimal(9))],
+        Point(8.5, 47.0),
+        Sky.CLEAR,
+        uuid.UUID(int=7),
+        PurePosixPath("/a"),
+        datetime.timedelta(days=-1, microseconds=3),
+        10**30,
+    ],
+    ids=repr,
+)
+def test_objects_of_data_are_faithful(value: Any) -> None:
+    result = recorded(value)
+    assert (result.is_faithful, texts(result.value)) == (True, texts(value))
+    assert result.value == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Sensor(), Name("Ada"), collections.Counter("aab"), {1: 1, "1": 2}, {(1, 2): 3}, Counting(count=1)],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_objects_have_their_texts_and_are_not_faithful(value: Any) -> None:
+    result = recorded(value)
+    assert not result.is_faithful
+    assert (str(result.value), repr(result.value), f"{result.value}") == (str(value), repr(value), f"{value}")
+
+
+def test_fields_of_a_stand_in_are_attributes() -> None:
+    value = recorded(Counting(count=1)).value
+    assert (value.count, value["count"], json.dumps(value)) == (1, 1, '{"count": 1}')
+
+
+def test_class_with_other_fields_is_not_faithful(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, form = stored(Weather(1.0, "Bern")), stored(form_of(Weather(1.0, "Bern")))
+
+    @dataclasses.dataclass
+    class Other:
+        degrees: float
+
+    monkeypatch.setattr(sys.modules[__name__], "Weather", Other)
+    result = restore(plain, form)
+    assert (result.is_faithful, result.value["city"]) == (False, "Bern")
+
+
+@pytest.mark.parametrize("name", ["os:system", "subprocess:Popen", "no_such_module:Thing", "builtins:dict", "x"])
+def test_only_loaded_classes_of_data_are_made(name: str) -> None:
+    form = {"type": "object", "class": name, "names": ["a"], "fields": [None]}
+    result = restore({"a": "true"}, form)
+    assert (result.is_faithful, result.value) == (False, {"a": "true"})
+
+
+@given(st.recursive(st.none() | TEXTS | st.integers(), lambda items: st.lists(items) | st.dictionaries(TEXTS, items)))
+def test_broken_forms_are_not_faithful(form: Any) -> None:
+    result = restore({"a": 1}, form)
+    assert result.value == {"a": 1}
+    assert result.is_faithful == (form is None)
+
+
+def test_texts_among_documents_stay_texts() -> None:
+    documents = ["a text", {"id": "d1", "content": "x", "score": 1.0}]
+    recorded_documents = [{"content": "a text"}, {"id": "d1", "content": "x", "score": 1}]
+    assert restore(recorded_documents, stored(form_of_documents(documents))) == Output(documents)
