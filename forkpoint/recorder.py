@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from forkpoint.encoding import Late, encode
+from forkpoint.entropy import random_bytes
 from forkpoint.gateway_run import GatewayRun
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
@@ -271,7 +272,7 @@ class Recorder:
         if (
             self._sample >= 1
             or self._gateway_run is not None
-            or int.from_bytes(os.urandom(4), "big") < self._sample * 2**32
+            or int.from_bytes(random_bytes(4), "big") < self._sample * 2**32
         ):
             return True
         self._unsampled_runs += 1

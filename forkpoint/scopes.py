@@ -5,7 +5,6 @@ import itertools
 import os
 import threading
 import time
-import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from forkpoint.answers import MAX_ITEMS, Answer, Reply
 from forkpoint.arguments import Arguments, Rearrange, WrongArguments, arguments_of
 from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
+from forkpoint.entropy import new_uuid
 from forkpoint.hooks import Decision, Hooks
 from forkpoint.vocabulary import OUTPUT_FORM, RERUN_CALL, HookEvent, RunStatus
 
@@ -228,7 +228,7 @@ class RunScope(Scope):
     ) -> None:
         super().__init__(recorder, make, name, input)
         self.run = self
-        self.id = str(uuid.uuid4())
+        self.id = str(new_uuid())
         self.process_id = os.getpid()
         self._is_sampled = True
         # Made for a single call; the steps of other threads do not belong to it.

@@ -200,6 +200,7 @@ def rerun_session(rerun: Rerun) -> RerunSession:
         id=str(rerun.id),
         attempt=rerun.attempt,
         run=str(rerun.source_run_id),
+        seed=rerun.source_run.external_id,
         started_at=rerun.source_run.started_at or rerun.source_run.created_at,
         opened_at=rerun.created_at if rerun.profile_id is not None else None,
         answered_at=datetime.now(UTC),

@@ -90,14 +90,15 @@ class RerunSession(Schema):
 
     `attempt` is the start of its agent, from 1: the agent's own requests name `ID.ATTEMPT`.
 
-    `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
-    `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
-    `real_tools` really run in each start of the agent, because nothing intercepts them.
+    `started_at` is the start of the recording, `seed` that of its random numbers, and `input` what its agent was
+    started with, if that is known. `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at`
+    is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them.
     """
 
     id: str
     attempt: int
     run: str
+    seed: str
     started_at: datetime
     opened_at: datetime | None
     answered_at: datetime

@@ -8,12 +8,16 @@ from typing import Final
 _FOLDER: Final = Path(__file__).parent / "path"
 
 
-def child_environment(environment: Mapping[str, str], *, rerun: str = "") -> dict[str, str]:
-    """Return the environment of a program to record or of a rerun, in which Python loads our `sitecustomize`."""
+def child_environment(environment: Mapping[str, str], *, rerun: str = "", mark: str = "") -> dict[str, str]:
+    """Return the environment of a program to record or of a rerun, in which Python loads our `sitecustomize`.
+
+    It then makes the file `mark`.
+    """
     places = [str(_FOLDER), environment.get("PYTHONPATH", "")]
     return {
         **environment,
         "FORKPOINT_RECORD": "" if rerun else "1",
+        "FORKPOINT_MARK": mark,
         "FORKPOINT_RERUN": rerun,
         "PYTHONPATH": os.pathsep.join(place for place in places if place),
     }

@@ -22,6 +22,11 @@ def freeze(text: str) -> None:
         end_process(reason, _BAD_INPUT)
     # It goes on from there, because a program may wait for a time.
     time_machine.travel(datetime.fromisoformat(start), tick=True).start()
+    seed_draws(seed)
+
+
+def seed_draws(seed: str) -> None:
+    """Draw random numbers and ids from a seed, also while a program is recorded: a rerun with it draws the same."""
     _Entropy(seed).install()
 
 

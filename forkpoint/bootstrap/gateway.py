@@ -15,11 +15,13 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from forkpoint.bootstrap import child_environment, clients
+from forkpoint.bootstrap.languages import is_other_language
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
 
 BAD_INPUT: Final = 2
 UNAVAILABLE: Final = 6
+SEED: Final = "FORKPOINT_SEED"
 # As `timeout` of the shells.
 _TIMEOUT: Final = 124
 _TIMEOUT_S: Final = 10.0
@@ -90,8 +92,11 @@ def _explanation(body: bytes) -> tuple[str, str]:
     return body.decode("utf-8", "replace")[:500], ""
 
 
-def record(words: Sequence[str], environment: Mapping[str, str], client: str = "") -> int:
-    """Run a program with its model calls through the gateway, and return its exit code."""
+def record(words: Sequence[str], environment: Mapping[str, str], client: str = "", *, is_seeded: bool = False) -> int:
+    """Run a program with its model calls through the gateway, and return its exit code.
+
+    `is_seeded`: the random numbers and ids of a Python program come from the id of the run.
+    """
     server = Server.from_environment(environment)
     try:
         opened_at = time.time()
@@ -99,7 +104,10 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
         start = _local_start(session, opened_at, time.time())
         # A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
         keys = placeholders(environment, session["placeholder_key"], session["keys"])
-        variables = child_environment({**environment, **keys, VARIABLE: f"{session['run']} {start}"})
+        seed = {SEED: session["run"]} if is_seeded else {}
+        if is_seeded and is_other_language(words):
+            print(f"warning: --freeze does not reach the random numbers of {words[0]}", file=sys.stderr)
+        variables = child_environment({**environment, **keys, **seed, VARIABLE: f"{session['run']} {start}"})
         code = run_client(words, variables, server.url + session["path"], client)
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)

@@ -4,14 +4,20 @@ import argparse
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from forkpoint.bootstrap import child_environment
-from forkpoint.bootstrap.clients import CLIENT_HELP, CLIENTS
+from forkpoint.bootstrap.clients import ADDRESSES, CLIENT_HELP, CLIENTS
+from forkpoint.bootstrap.languages import is_other_language
 
 _BAD_INPUT: Final = 2
+_NOT_LOADED: Final = (
+    "Nothing was recorded: the program started no Python process that loads the recorder. Record programs in other "
+    "languages with --gateway (and --url, the server)."
+)
 
 
 def record(arguments: Sequence[str]) -> int:
@@ -21,20 +27,36 @@ def record(arguments: Sequence[str]) -> int:
     if not words:
         option_parser().error("name a program to run: forkpoint record -- python agent.py")
     environment = {**os.environ, **_settings(options)}
-    if options.gateway:
+    if options.freeze and not options.gateway:
+        option_parser().error("--freeze needs --gateway: the run that it begins names the seed")
+    if options.gateway or _needs_gateway(words, environment):
         from forkpoint.bootstrap import gateway  # noqa: PLC0415 - urllib takes longer to import than a start may
 
-        return gateway.record(words, environment, options.client)
-    try:
-        process = subprocess.run(words, env=child_environment(environment), check=False)
-    except OSError as error:
-        print(f"error: cannot run {words[0]}: {error.strerror}", file=sys.stderr)
-        return _BAD_INPUT
-    if not environment.get("FORKPOINT_URL") or environment.get("FORKPOINT_TRACES"):
+        return gateway.record(words, environment, options.client, is_seeded=options.freeze)
+    with TemporaryDirectory(prefix="forkpoint-") as folder:
+        mark = Path(folder) / "loaded"
+        try:
+            process = subprocess.run(words, env=child_environment(environment, mark=str(mark)), check=False)
+        except OSError as error:
+            print(f"error: cannot run {words[0]}: {error.strerror}", file=sys.stderr)
+            return _BAD_INPUT
+        is_loaded = mark.exists()
+    if not is_loaded:
+        print(_NOT_LOADED, file=sys.stderr)
+    elif not environment.get("FORKPOINT_URL") or environment.get("FORKPOINT_TRACES"):
         folder = environment.get("FORKPOINT_TRACES") or "forkpoint-runs"
         print(f"Recorded to {folder}. Import it: forkpoint import {folder}", file=sys.stderr)
     # A program that a signal ended has a negative code; shells show 128 and the signal.
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def _needs_gateway(words: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Return whether only the gateway can record a program, and may: its own addresses and files come first."""
+    has_server = environment.get("FORKPOINT_URL") and not environment.get("FORKPOINT_TRACES")
+    if not has_server or not is_other_language(words) or any(environment.get(name) for name in ADDRESSES):
+        return False
+    print(f"{words[0]} runs no Python: its model calls are recorded through the gateway.", file=sys.stderr)
+    return True
 
 
 def option_parser() -> argparse.ArgumentParser:
@@ -54,6 +76,11 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")
     parser.add_argument(
         "--gateway", action="store_true", help="Record the model calls through the server's gateway, in any language."
+    )
+    parser.add_argument(
+        "--freeze",
+        action="store_true",
+        help="With --gateway: seed a Python program's random numbers and ids, so that `rerun --freeze` draws the same.",
     )
     parser.add_argument("--client", choices=CLIENTS, default="", help=f"With --gateway: {CLIENT_HELP}")
     parser.add_argument(

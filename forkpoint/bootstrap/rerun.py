@@ -25,6 +25,7 @@ from forkpoint.bootstrap.gateway import (
     refuse_addresses,
     run_client,
 )
+from forkpoint.bootstrap.native_clock import native_clock
 from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
 from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.left_processes import MARK, end_left_processes
@@ -141,6 +142,7 @@ def agent_variables(server: Server, session: Any, agent: Agent, confinement: Con
         VARIABLE: _gateway_run(session),
         **placeholders(agent.environment, session["placeholder_key"]),
         **confinement.variables(server.url, session),
+        **(native_clock(agent.words, agent.environment, session["started_at"]) if confinement.is_frozen else {}),
     }
 
 

@@ -1,10 +1,10 @@
 """Values that differ each time, recorded as tool steps: a rerun gives the recorded ones."""
 
-import os
 from datetime import UTC, datetime
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from forkpoint.capture.process_run import process_run
+from forkpoint.entropy import new_uuid, random_bytes
 from forkpoint.recorder import recorder
 from forkpoint.vocabulary import ValueTool
 
@@ -37,12 +37,12 @@ def _read_clock() -> str:
 
 @recorder.tool(ValueTool.RANDOM)
 def _draw_number() -> float:
-    return (int.from_bytes(os.urandom(8), "big") >> (64 - _BITS)) * 2.0**-_BITS
+    return (int.from_bytes(random_bytes(8), "big") >> (64 - _BITS)) * 2.0**-_BITS
 
 
 @recorder.tool(ValueTool.UUID)
 def _draw_id() -> str:
-    return str(uuid4())
+    return str(new_uuid())
 
 
 def _begin_run() -> None:

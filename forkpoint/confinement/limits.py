@@ -24,7 +24,7 @@ class Confinement:
         if self.hosts is not None:
             variables["FORKPOINT_HOSTS"] = ",".join(self._all_hosts(server))
         if self.is_frozen:
-            variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['run']}"
+            variables["FORKPOINT_FREEZE"] = f"{session['started_at']} {session['seed']}"
         return variables
 
     def limited_command(self, words: list[str], server: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from forkpoint.bootstrap import clients
-from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program
+from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program, refuse_addresses
 from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
 from forkpoint.bootstrap.rerun_report import real_tools_text
 from forkpoint.confinement.left_processes import start_guardian
@@ -36,6 +36,10 @@ _LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 _PING_S: Final = 10.0
 # As the server accepts.
 _MOST_AT_ONCE: Final = 100
+# They decide what an interpreter loads: the SDK, and with it the limits of the network.
+_LOADERS: Final = frozenset(
+    {"BASH_ENV", "LD_PRELOAD", "NODE_OPTIONS", "PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP"}
+)
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -66,6 +70,8 @@ class Runner:
         self._server = Server.from_environment(agent.environment)
         if not self._server.url:
             raise CannotRun("a runner needs a server: name it with --url or FORKPOINT_URL", BAD_INPUT)
+        # With a live policy, the agent's key would go to the server's provider.
+        refuse_addresses(agent.environment)
         self._input = options.input or ("argument" if any(INPUT in word for word in agent.words) else "stdin")
         self._confinement = Confinement(
             hosts=options.allow_host if options.network == "listed" else None, is_frozen=options.freeze
@@ -278,8 +284,8 @@ def _variable(text: str) -> str:
     """Return the name of a variable that a server may set; raise `ArgumentTypeError`."""
     if not _VARIABLE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"“{text}” is not the name of a variable")
-    # They limit the agent, and say where its calls go.
-    if text.startswith("FORKPOINT_") or text in clients.ADDRESSES:
+    # They limit the agent, load the SDK into it, and say where its calls go.
+    if text.startswith("FORKPOINT_") or text in {*clients.ADDRESSES, *_LOADERS}:
         raise argparse.ArgumentTypeError(f"{text} is set by the runner itself")
     return text
 

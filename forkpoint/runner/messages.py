@@ -14,6 +14,7 @@ _RERUN_FIELDS: Final = {
     "id",
     "attempt",
     "run",
+    "seed",
     "started_at",
     "opened_at",
     "answered_at",
@@ -52,7 +53,7 @@ class Start:
         texts = [message.get("session"), rerun.get("id"), rerun.get("run")]
         if not all(isinstance(text, str) and _NAME.fullmatch(text) for text in texts):
             raise Unacceptable("it sent an id that is none")
-        values = [rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
+        values = [rerun.get("seed"), rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
         if not all(isinstance(value, str) and "\0" not in value for value in values):
             raise Unacceptable("it sent a value that is no text")
         tools = rerun.get("real_tools", [])

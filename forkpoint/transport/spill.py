@@ -3,9 +3,10 @@
 import logging
 import os
 import time
-import uuid
 from pathlib import Path
 from typing import Final
+
+from forkpoint.entropy import new_uuid
 
 _log = logging.getLogger("forkpoint")
 # An hour of a busy agent. More is dropped and counted, so that an outage cannot fill the disk.
@@ -94,7 +95,7 @@ class SpillFolder:
 
     def _write(self, body: bytes, suffix: str) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = f"{time.time_ns()}-{uuid.uuid4().hex[:8]}"
+        name = f"{time.time_ns()}-{new_uuid().hex[:8]}"
         path = self.path / f"{name}.new"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(body)

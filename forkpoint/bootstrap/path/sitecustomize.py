@@ -1,5 +1,6 @@
 """Start the SDK before the program's first line. Python loads this by its name, from its folder on PYTHONPATH."""
 
+import contextlib
 import importlib
 import importlib.machinery
 import importlib.util
@@ -26,6 +27,10 @@ def start() -> None:
         forkpoint = sys.modules["forkpoint"] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(forkpoint)
         forkpoint.init()
+        if mark := os.environ.get("FORKPOINT_MARK"):
+            # A file that was there for the program's start only, and may be gone.
+            with contextlib.suppress(OSError):
+                os.close(os.open(mark, os.O_CREAT | os.O_WRONLY))
         if os.environ.get("FORKPOINT_GATEWAY_RUN"):
             # Also for an agent none of whose libraries the SDK knows.
             importlib.import_module("forkpoint.capture.process_run").process_run()
@@ -34,6 +39,8 @@ def start() -> None:
             # None outside of reruns.
             note = session.note_host if session is not None else str
             importlib.import_module("forkpoint.confinement.network").guard_network(text, note)
+        if text := os.environ.get("FORKPOINT_SEED"):
+            importlib.import_module("forkpoint.bootstrap.clock").seed_draws(text)
         if text := os.environ.get("FORKPOINT_FREEZE"):
             importlib.import_module("forkpoint.bootstrap.clock").freeze(text)
 

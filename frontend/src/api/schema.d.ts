@@ -6958,6 +6958,8 @@ export interface components {
             attempt: number;
             /** Run */
             run: string;
+            /** Seed */
+            seed: string;
             /**
              * Started At
              * Format: date-time

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import pytest
 
+from forkpoint.bootstrap.gateway import CannotRun
 from forkpoint.bootstrap.rerun import Agent
 from forkpoint.runner.command import Runner, option_parser
 
@@ -41,3 +42,17 @@ def test_runner_that_is_stopped_while_it_connects_ends(monkeypatch: pytest.Monke
     monkeypatch.setattr(Runner, "_connect", connect)
     options = option_parser().parse_args(["--app", "desk"])
     assert Runner(options, Agent(["true"], {"FORKPOINT_URL": "http://127.0.0.1:1"})).serve() == 0
+
+
+@pytest.mark.parametrize("name", ["FORKPOINT_HOSTS", "OPENAI_BASE_URL", "PYTHONPATH", "LD_PRELOAD", "NODE_OPTIONS"])
+def test_variables_that_limit_the_agent_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        option_parser().parse_args(["--app", "desk", "--env-allow", name])
+    assert f"{name} is set by the runner itself" in capsys.readouterr().err
+
+
+def test_runner_keeps_the_key_of_another_address() -> None:
+    options = option_parser().parse_args(["--app", "desk"])
+    environment = {"FORKPOINT_URL": "http://127.0.0.1:1", "OPENAI_BASE_URL": "http://gpu:8000/v1"}
+    with pytest.raises(CannotRun, match="OPENAI_BASE_URL is set"):
+        Runner(options, Agent(["true"], environment))

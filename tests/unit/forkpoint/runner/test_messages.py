@@ -11,6 +11,7 @@ RERUN = {
     "id": "r1",
     "attempt": 1,
     "run": "r0",
+    "seed": "external id",
     "started_at": "2026-01-01",
     "opened_at": "2026-01-02T00:00:00+00:00",
     "answered_at": None,
