@@ -60,9 +60,10 @@ class Api:
         return self._check(self._send("GET", path, params=_without_none(query))).text
 
     def download(self, path: str, body: Any, target: Path) -> None:
-        """Write the response to a file, which appears only when it is complete."""
+        """Write the response to a file, which appears only when it is complete, in a folder that may be new."""
         part = target.with_name(f"{target.name}.part")
         try:
+            target.parent.mkdir(parents=True, exist_ok=True)
             with self._stream("POST", path, json=body) as response, part.open("wb") as file:
                 for chunk in response.iter_bytes():
                     file.write(chunk)

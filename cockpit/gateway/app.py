@@ -7,6 +7,7 @@ paid for, and what it says is recorded. The journal does its work on a thread of
 import asyncio
 import functools
 import time
+from collections.abc import Sequence
 from typing import Final
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from cockpit.gateway import events, playback, sessions, upstreams
 from cockpit.gateway.live_calls import LiveCalls
 from cockpit.gateway.mcp.proxy import Proxy
-from cockpit.gateway.refusals import Refusal, model_list
+from cockpit.gateway.refusals import Refusal, model_entry, model_list
 from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route
 from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Send, read_body, respond
@@ -76,14 +77,23 @@ class Gateway:
             if scope["method"] == "HEAD":
                 await respond(send, 200, JSON, b"")
             elif scope["method"] == "GET" and route.lists_models:
-                await respond(send, 200, JSON, model_list(route.protocol, self._upstream(route.provider).models))
+                await respond(send, 200, JSON, await self._models(route, session))
             elif scope["method"] == "POST" and route.operation is not None:
                 request = _Request(scope, route, session, route.operation)
                 await (self._play if session.is_rerun else self._forward)(request, receive, send)
             else:
-                raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{scope['path'][-200:]}”")
+                raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
         except Refusal as refusal:
             await respond(send, refusal.status, refusal.headers(), refusal.body(route.protocol if route else ""))
+
+    async def _models(self, route: Route, session: sessions.Session) -> bytes:
+        """Return the models that the server has for a provider or, in a rerun, that its recording used."""
+        names: Sequence[str] = self._upstream(route.provider).models
+        if session.is_rerun and not names:
+            names = await asyncio.to_thread(playback.recorded_models, session.run_id)
+        if route.model:
+            return model_entry(route.protocol, route.model, names)
+        return model_list(route.protocol, names)
 
     async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
         """Answer a request from a recording, or live where a fork allows it."""

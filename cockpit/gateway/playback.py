@@ -16,7 +16,7 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
-from replay.reruns import answers, exchanges, sources
+from replay.reruns import answers, exchanges, queries, sources
 from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from traces.core.json_access import as_text
@@ -102,6 +102,12 @@ def store_answered(call: Call, outcome: Outcome, call_id: int, *, limit: int, is
     )
     with connection():
         exchanges.store_answered(call_id, lines, app=sources.source_of(UUID(call.run_id)).app)
+
+
+def recorded_models(rerun_id: str) -> list[str]:
+    """Return the names of the models that the recording of a rerun used."""
+    with connection():
+        return queries.recorded_models(rerun_id)
 
 
 def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:

@@ -34,7 +34,20 @@ class Refusal(Exception):
 
 def model_list(protocol: str, names: Sequence[str]) -> bytes:
     """Return the list of models in the format of a provider."""
+    models = [_model(protocol, name) for name in names]
     if protocol == "gemini":
-        return orjson.dumps({"models": [{"name": f"models/{name}"} for name in names]})
-    models = [{"id": name, "object": "model", "type": "model"} for name in names]
+        return orjson.dumps({"models": models})
     return orjson.dumps({"object": "list", "data": models, "has_more": False})
+
+
+def model_entry(protocol: str, name: str, names: Sequence[str]) -> bytes:
+    """Return one of these models in the format of a provider; raise `Refusal`. Without names, any may exist."""
+    if names and name not in names:
+        raise Refusal(status=404, reason=f"the model “{name[:100]}” is not known; known are {', '.join(names)}")
+    return orjson.dumps(_model(protocol, name))
+
+
+def _model(protocol: str, name: str) -> JSONObject:
+    if protocol == "gemini":
+        return {"name": f"models/{name}"}
+    return {"id": name, "object": "model", "type": "model"}

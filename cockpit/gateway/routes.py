@@ -13,7 +13,7 @@ _MCP_ADDRESS: Final = re.compile(
 )
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
-_MODELS: Final = re.compile(r"/models/?")
+_MODELS: Final = re.compile(r"/models(?:/(?P<model>[^/]+))?")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +35,11 @@ class Route:
     # That of the provider which is named so.
     protocol: str
     operation: Operation | None
+    # Below the provider, without its version.
+    path: str = ""
     lists_models: bool = False
+    # The model that is asked about instead of the list.
+    model: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,12 +84,16 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     if not protocol:
         return None
     version, rest = _split_version(match["path"])
+    rest = rest.rstrip("/") or "/"
+    models = _MODELS.fullmatch(rest)
     return Route(
         session=match["session"],
         provider=provider,
         protocol=protocol,
         operation=_gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest),
-        lists_models=_MODELS.fullmatch(rest) is not None,
+        path=rest,
+        lists_models=models is not None,
+        model=(models["model"] or "").removeprefix("models/") if models else "",
     )
 
 

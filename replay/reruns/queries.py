@@ -22,6 +22,12 @@ def find(id: str) -> Rerun:
     return by_id(Rerun.objects.all(), id, "rerun")
 
 
+def recorded_models(id: str) -> list[str]:
+    """Return the names of the models that the recording of a rerun used."""
+    steps = Step.objects.filter(run__reruns=id, type=StepType.MODEL).exclude(model="")
+    return [*steps.order_by("model").values_list("model", flat=True).distinct()]
+
+
 def view(rerun: Rerun) -> RerunView:
     """Return what the agent asked for so far, and how it was answered."""
     calls = [*rerun.calls.filter(attempt=rerun.attempt).defer("exchange").order_by("id")]

@@ -32,7 +32,6 @@ def test_malformed_json_is_rejected(forkpoint: WarmShell, value: str) -> None:
     "command",
     [
         ("diff", "last", "last", "-o"),
-        ("bundle", "export", "last", "-o"),
         ("diff", "last", "last", "--format", "html", "-o"),
     ],
 )
@@ -41,6 +40,14 @@ def test_unwritable_output_is_rejected(forkpoint: WarmShell, tmp_path: Path, com
     assert result.code == 2
     assert "No such file" in result.json["error"]["detail"]
     assert not list(tmp_path.iterdir())
+
+
+def test_bundle_makes_its_folder(forkpoint: WarmShell, tmp_path: Path) -> None:
+    bundle = tmp_path / "runs" / "golden" / "refund.zip"
+    assert forkpoint("bundle", "export", "last", "-o", bundle).code == 0
+    assert [path.name for path in bundle.parent.iterdir()] == ["refund.zip"]
+    result = forkpoint("bundle", "export", "last", "-o", bundle / "other.zip", "--json")
+    assert (result.code, "cannot write" in result.json["error"]["detail"]) == (2, True)
 
 
 def test_report_is_written_to_file(forkpoint: WarmShell, tmp_path: Path) -> None:

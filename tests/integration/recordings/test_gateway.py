@@ -321,6 +321,20 @@ def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
     assert (foreign.status_code, foreign.json()["type"]) == (401, "error")
 
 
+def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelServer) -> None:
+    run = run_of(record(server, AGENTS["chat"], "plain"))
+    GatewaySession(server, "", run).summary()
+    access = post(server, "/reruns", {"run": run})
+    base = f"{server.url}{access['path']}/openai/v1/models"
+    for path in ("", "/"):
+        assert [model["id"] for model in HTTP.get(base + path).json()["data"]] == ["m1"]
+    assert HTTP.get(f"{base}/m1").json()["id"] == "m1"
+    unknown = HTTP.get(f"{base}/m2")
+    assert (unknown.status_code, "known are m1" in unknown.json()["error"]["message"]) == (404, True)
+    other = HTTP.get(f"{server.url}{access['path']}/openai/v1/files").json()["error"]["message"]
+    assert other == "Forkpoint's gateway: there is no endpoint GET “/files”"
+
+
 def test_websockets_are_refused_at_once(session: GatewaySession) -> None:
     with pytest.raises(InvalidStatus) as refusal:
         connect(f"{session.url.replace('http', 'ws', 1)}/openai/v1/responses", proxy=None)

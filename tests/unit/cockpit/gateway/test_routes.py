@@ -50,5 +50,13 @@ def test_other_operations_are_not_served(address: str) -> None:
 def test_model_list_and_unknown_provider() -> None:
     route = find_route("/gateway/s/openai/v1/models", _protocol)
     assert route is not None
-    assert route.lists_models
+    assert (route.lists_models, route.model) == (True, "")
+    for path, model in (
+        ("openai/v1/models/", ""),
+        ("openai/v1/models/ft:m1", "ft:m1"),
+        ("gemini/v1beta/models/m1/", "m1"),
+    ):
+        slashed_route = find_route(f"/gateway/s/{path}", _protocol)
+        assert slashed_route is not None
+        assert slashed_route.model == model
     assert find_route("/gateway/s/else/v1/models", _protocol) is None
