@@ -137,6 +137,14 @@ def team_message(number: int) -> bytes:
     return b'{"role":"assistant","name":"%s","content":"%d"}' % ((b"Ann", b"Bob", b"Cid")[number % 3], number)
 
 
+def sharegpt_turn(number: int, speakers: tuple[str, ...]) -> bytes:
+    return json.dumps({"from": speakers[number % len(speakers)], "value": str(number)}).encode()
+
+
+def metagpt_message(number: int) -> bytes:
+    return b'{"content":"%d","role":"Ann","cause_by":"a.Act"}' % number
+
+
 def chat_line(number: int) -> bytes:
     return b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"y"}]}' % number
 
@@ -190,6 +198,9 @@ FILES: Final[Files] = {
     "short chats in gzip": lambda: gzip.compress(b"\n".join(chat_line(n) for n in range(400_000)), 9)[:LIMIT],
     "chat of 50,000 messages": lambda: repeat_part(b'{"messages":[', message, b"]}"),
     "team of 40,000 messages": lambda: repeat_part(b'{"messages":[', team_message, b"]}"),
+    "chat without a user": lambda: repeat_part(b'{"messages":[', lambda n: message(2 * n + 1), b"]}"),
+    "ShareGPT without a user": lambda: repeat_part(b'{"conversations":[', lambda n: sharegpt_turn(n, ("gpt",)), b"]}"),
+    "MetaGPT without a user": lambda: repeat_part(b"[", metagpt_message, b"]"),
     "calls without results": lambda: repeat_part(b'{"messages":[', calls_without_results, b"]}"),
     "ChatGPT, nodes without parents": lambda: chatgpt(chain=False),
     "ChatGPT, a chain of nodes": lambda: chatgpt(chain=True),
@@ -197,9 +208,7 @@ FILES: Final[Files] = {
     "who&when, long": lambda: repeat_part(
         b'{"is_correct":false,"question":"q","mistake_agent":"Ann","mistake_step":"1","history":[', team_message, b"]}"
     ),
-    "ShareGPT, long": lambda: repeat_part(
-        b'{"conversations":[', lambda n: json.dumps({"from": ("human", "gpt")[n % 2], "value": str(n)}).encode(), b"]}"
-    ),
+    "ShareGPT, long": lambda: repeat_part(b'{"conversations":[', lambda n: sharegpt_turn(n, ("human", "gpt")), b"]}"),
     "bundle of values": bundle_of_values,
     "bundle of padding": bundle_of_padding,
 }

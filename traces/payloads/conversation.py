@@ -65,3 +65,25 @@ class Messages(Sequence[JSONValue]):
 
     def __repr__(self) -> str:
         return f"Messages({list(self)!r})"
+
+
+class MessageCursor:
+    """Reads the messages of successive requests, and each message of a growing conversation once.
+
+    It compares conversations by identity, so the requests must outlive it.
+    """
+
+    def __init__(self) -> None:
+        # The latest request of each conversation, by the identity of the conversation or of its first message.
+        self._latest: dict[int, Sequence[JSONValue]] = {}
+
+    def unread(self, messages: Sequence[JSONValue]) -> Sequence[JSONValue]:
+        """Return the messages of a request that follow those of the previous request of its conversation."""
+        if not messages:
+            return messages
+        key = id(messages.conversation if isinstance(messages, Messages) else messages[0])
+        previous = self._latest.get(key, ())
+        self._latest[key] = messages
+        length = len(previous)
+        is_continued = 0 < length <= len(messages) and messages[length - 1] is previous[-1]
+        return messages[length:] if is_continued else messages

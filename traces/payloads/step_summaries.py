@@ -6,6 +6,7 @@ from typing import Final
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
+from traces.payloads.conversation import MessageCursor
 from traces.payloads.messages import Documents, Message, ModelAnswer, ModelRequest
 
 MAX_SUMMARY: Final = 200
@@ -37,8 +38,7 @@ def is_request(summary: str) -> bool:
 def search_text(run: RecordedRun) -> str:
     """Return the lower-case text that run searches match."""
     models = dict.fromkeys(step.model for step in run.steps if step.model)
-    first = next((text for step in run.steps if (text := _request_text(step.input))), "")
-    words = [run.name, run.external_id, run.app, run.environment, *models, *run.tags, first]
+    words = [run.name, run.external_id, run.app, run.environment, *models, *run.tags, _first_request(run)]
     return one_line(" ".join(word for word in words if word), MAX_SEARCH).lower()
 
 
@@ -64,9 +64,15 @@ def text_of(value: JSONValue) -> str:
     return ""
 
 
-def _request_text(input: JSONValue) -> str:
-    """Return the first user message of a run's input, else the input's text."""
-    for message in ModelRequest(input).messages:
+def _first_request(run: RecordedRun) -> str:
+    """Return the first user message of a run, else the text of its first input that is no conversation."""
+    cursor = MessageCursor()
+    return next((text for step in run.steps if (text := _request_text(step.input, cursor))), "")
+
+
+def _request_text(input: JSONValue, cursor: MessageCursor) -> str:
+    """Return the first unread user message of an input, else the input's text."""
+    for message in cursor.unread(ModelRequest(input).messages):
         if Message(message).role == "user":
             return text_of(message)
     return "" if isinstance(input, dict) and "messages" in input else text_of(input)

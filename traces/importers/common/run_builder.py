@@ -15,6 +15,7 @@ from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepTyp
 from traces.importers.common.messages import first_request
 from traces.importers.common.streamed_calls import restore_streamed_calls
 from traces.importers.files.errors import BadFile
+from traces.payloads.conversation import MessageCursor
 from traces.payloads.messages import ModelAnswer, ModelRequest
 
 MOST_STEPS: Final = 500_000
@@ -133,21 +134,12 @@ def merge_records(older: JSONObject, newer: JSONObject) -> JSONObject:
 
 def run_name(steps: Sequence[RecordedStep], default: str) -> str:
     """Return the user's first request in one line, else the first task in a step's input, else `default`."""
-    previous: Sequence[JSONValue] = []
+    cursor = MessageCursor()
     for step in steps:
-        messages = ModelRequest(step.input).messages
-        # The messages of the previous call contain no request, so only later ones are searched.
-        if request := first_request(messages[_shared_prefix(previous, messages) :]):
+        if request := first_request(cursor.unread(ModelRequest(step.input).messages)):
             return _line(request, _NAME_LENGTH)
-        previous = messages or previous
     task = next((request for step in steps if (request := _task_text(step.input))), "")
     return _line(task or default, _NAME_LENGTH)
-
-
-def _shared_prefix(previous: Sequence[JSONValue], messages: Sequence[JSONValue]) -> int:
-    """Return the length of `previous` if `messages` continues it, else 0."""
-    length = len(previous)
-    return length if 0 < length <= len(messages) and messages[length - 1] is previous[-1] else 0
 
 
 def container_type(name: str) -> StepType:

@@ -2,19 +2,25 @@
 
 import json
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.redactions import redaction
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.run_builder import run_name
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.ingest.prepare import prepare
-from traces.payloads.conversation import Conversation
+from traces.payloads.conversation import Conversation, MessageCursor
 from traces.payloads.conversation_state import begins_with
 from traces.payloads.splitter import Splitter
+from traces.payloads.step_summaries import search_text
 from traces.provenance.edges import Provenance
 
 
@@ -87,3 +93,55 @@ def test_histories_compare_up_to_divergence() -> None:
 
     assert not begins_with(CountingDigests(["a", "b", "c", "d"]), ["a", "x", "c"])
     assert looks == [0, 1]
+
+
+def test_cursor_returns_messages_once() -> None:
+    conversation, other = Conversation(["one"]), Conversation(["one"])
+    cursor = MessageCursor()
+    assert list(cursor.unread(conversation.snapshot)) == ["one"]
+    conversation.append("two")
+    assert list(cursor.unread(other.snapshot)) == ["one"]
+    assert list(cursor.unread(conversation.snapshot)) == ["two"]
+    assert list(cursor.unread(conversation.snapshot)) == []
+
+
+def test_cursor_rereads_lists_that_are_not_continued() -> None:
+    system: JSONValue = {"role": "system"}
+    first: JSONValue = {"role": "user"}
+    second: JSONValue = {"role": "user"}
+    cursor = MessageCursor()
+    cursor.unread([system, first])
+    assert cursor.unread([system, first, second]) == [second]
+    # A summary replaced the first message.
+    assert cursor.unread([system, second, first, first]) == [system, second, first, first]
+    assert cursor.unread([]) == []
+
+
+class _CountedMessage(dict[str, JSONValue]):
+    """A message that counts how often its role is read."""
+
+    reads = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        _CountedMessage.reads += key == "role"
+        return super().get(key, default)
+
+
+def _agents_without_user(answers: int) -> RecordedRun:
+    """Two agents in turn, with a conversation each, that only they speak in."""
+    conversations = (Conversation(), Conversation())
+    steps = []
+    for number in range(answers):
+        conversation = conversations[number % 2]
+        input: JSONObject = {"messages": cast(JSONValue, conversation.snapshot)}
+        steps.append(RecordedStep(key=f"msg-{number}", type=StepType.MODEL, name="model", input=input))
+        conversation.append(_CountedMessage(role="assistant", content=f"answer {number}"))
+    return RecordedRun(external_id="team-1", name="team", app="desk", format="test", steps=tuple(steps))
+
+
+@pytest.mark.parametrize("read", [search_text, lambda run: run_name(run.steps, "unnamed")], ids=["search", "name"])
+def test_search_for_a_user_reads_each_message_once(read: Callable[[RecordedRun], str]) -> None:
+    run = _agents_without_user(400)
+    _CountedMessage.reads = 0
+    read(run)
+    assert _CountedMessage.reads <= 400
