@@ -1,11 +1,12 @@
 """Rewards, termination reasons and failure annotations that benchmarks store beside a transcript."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedJudgement
-from traces.core.vocabulary import JudgementKind
+from traces.core.recorded_run import RecordedJudgement, RecordedStep
+from traces.core.vocabulary import JudgementKind, StepStatus
 from traces.importers.common.judgements import judgement, termination
 from traces.ingest.outcome_rules import TERMINATION
 
@@ -21,6 +22,20 @@ def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     scores += [judgement(f"reward.{name}", value) for name, value in as_object(parts).items() if _is_score(name, value)]
     reason = as_text(body.get(TERMINATION) or as_object(body.get("run_info")).get(TERMINATION))
     return [*scores, *([termination(reason)] if reason else []), *_annotations(as_object(body.get("annotation")))]
+
+
+def termination_reason(body: JSONObject) -> str:
+    """Return why a benchmark ended a trial; empty if its record has no reason."""
+    return as_text(first_member(body, "error", TERMINATION) or as_object(body.get("run_info")).get(TERMINATION))
+
+
+def fail_without_turns(steps: list[RecordedStep], reason: str) -> list[RecordedStep]:
+    """Fail the agent of a trial that ended before its first turn; other trials stay unchanged."""
+    if len(steps) > 1 or steps[0].error:
+        return steps
+    moment = "its first turn" if "unread_messages" in steps[0].attributes else "any message"
+    error = f"the trial ended before {moment}{': ' if reason else ''}{reason}"
+    return [replace(steps[0], status=StepStatus.ERROR, error=error)]
 
 
 def _is_score(name: str, value: JSONValue) -> bool:

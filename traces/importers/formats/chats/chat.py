@@ -6,13 +6,12 @@ conversation so far. Every tool message becomes the result of the call that it n
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepStatus
+from traces.core.recorded_run import RecordedRun
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.messages import is_message, normalize_tools
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
@@ -124,19 +123,9 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
         TranscriptMessage(value=message, location=f"{transcript.location}/response") for message in transcript.extra
     ]
     steps = transcripts.build_steps(messages, setting)
-    if not messages and not _TRIAL.isdisjoint(body):
-        steps = [_failed_trial(steps[0], body)]
+    if not _TRIAL.isdisjoint(body):
+        steps = benchmark_scores.fail_without_turns(steps, benchmark_scores.termination_reason(body))
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
-
-
-def _failed_trial(agent: RecordedStep, body: JSONObject) -> RecordedStep:
-    """Return the failed agent step of a trial that ended before its first message."""
-    reason = as_text(
-        first_member(body, "error", "termination_reason")
-        or first_member(as_object(body.get("run_info")), "termination_reason")
-    )
-    error = f"the trial ended before any message{': ' if reason else ''}{reason}"
-    return replace(agent, status=StepStatus.ERROR, error=error)
 
 
 def _model(body: JSONObject) -> str:

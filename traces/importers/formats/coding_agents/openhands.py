@@ -11,6 +11,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
@@ -39,7 +40,7 @@ class _Recording:
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains OpenHands events."""
-    if any(_is_event(body) or _event_list(body) for body in sample.objects):
+    if any(_is_event(body) or _is_row(body) for body in sample.objects):
         return 1.0
     return (
         1.0
@@ -50,7 +51,7 @@ def sniff(sample: Sample) -> float:
 
 def lines_are_runs(sample: Sample) -> bool:
     """Return True if every line is an evaluation row, not an event."""
-    return sample.is_lines and bool(sample.objects) and all(_event_list(body) for body in sample.objects)
+    return sample.is_lines and bool(sample.objects) and all(_is_row(body) for body in sample.objects)
 
 
 def keys(source: Source) -> set[str]:
@@ -83,17 +84,18 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _recordings(source: Source, folders: dict[str, list[JSONObject]]) -> Iterator[_Recording]:
     """Yield the sessions of a file; add a single event to its folder."""
     records = [(record.value, record.location) for record in source.records()]
-    if source.is_lines and records and not any(_event_list(as_object(value)) for value, _ in records):
+    if source.is_lines and records and not any(_is_row(as_object(value)) for value, _ in records):
         yield _Recording(body={}, events=[as_object(value) for value, _ in records], location="")
         return
     for value, location in records:
-        if isinstance(value, list) and not any(_event_list(as_object(item)) for item in value):
+        if isinstance(value, list) and not any(_is_row(as_object(item)) for item in value):
             yield _Recording(body={}, events=_flatten(value), location=location)
             continue
         for item in list_or_single(value):
             body = as_object(item)
-            if event_list := _event_list(body):
-                yield _Recording(body=body, events=_flatten(event_list), location=location)
+            if _is_row(body):
+                event_list = _event_list(body)
+                yield _Recording(body=body, events=_flatten(event_list) if event_list else [], location=location)
             elif _is_event(body):
                 folders.setdefault(_folder(source.name), []).append(body)
             else:
@@ -107,6 +109,12 @@ def _is_event(event: JSONObject) -> bool:
     return "source" in event and (
         (has_string(event, "action") and "args" in event) or (has_string(event, "observation") and "extras" in event)
     )
+
+
+def _is_row(body: JSONObject) -> bool:
+    """Return whether an object is the row of an evaluation: with events, or of a run that failed before any."""
+    has_failed = {"instance_id", "history", "test_result"} <= body.keys() and bool(body.get("error"))
+    return bool(_event_list(body)) or (has_failed and not body["history"])
 
 
 def _event_list(body: JSONObject) -> list[JSONValue]:
@@ -144,6 +152,8 @@ def _run(recording: _Recording) -> RecordedRun:
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
     )
     steps = transcripts.replace_output(transcripts.build_steps(messages, setting), session.output)
+    if not recording.events:
+        steps[0] = replace(steps[0], status=StepStatus.ERROR, error=as_text(recording.body.get("error")))
     if not session.has_costs:
         cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost"))
         steps[0] = replace(steps[0], cost_usd=cost)
@@ -177,8 +187,8 @@ def _with_task(messages: list[TranscriptMessage], recording: _Recording) -> list
 
 def _identity(recording: _Recording) -> str:
     """Derive an id from the first event, as no event contains the session id."""
-    first_event = recording.events[0]
-    is_unique = first_event.get("timestamp") or has_string(first_event, "id")
+    first_event = recording.events[0] if recording.events else recording.body
+    is_unique = not recording.events or first_event.get("timestamp") or has_string(first_event, "id")
     name = as_text(first_member(recording.body, "instance_id", "conversation_id", "id"))
     digest = content_id(first_event if is_unique else [*recording.events], recording.location)
     return "-".join(part for part in (name or FORMAT, digest) if part)

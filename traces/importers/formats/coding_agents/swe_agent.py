@@ -14,7 +14,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, h
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
-from traces.importers.common import transcripts
+from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.messages import message_text
@@ -66,18 +66,23 @@ class Trajectory:
 def build_trajectory_run(trajectory: Trajectory, location: str, suffix: str = "") -> RecordedRun:
     """Build the run of a trajectory: its totals go to the agent step, its submission is the output."""
     exit_status = as_text(first_member(trajectory.info, "exit_status"))
+    has_failed = bool(exit_status) and "submitted" not in exit_status.lower()
     steps = transcripts.replace_output(
         transcripts.build_steps(trajectory.messages, trajectory.setting), as_text(trajectory.info.get("submission"))
     )
     steps[0] = _with_totals(steps[0], as_object(trajectory.info.get("model_stats")), f"{location}/info/model_stats")
-    parts = (trajectory.instance or trajectory.format, content_id(trajectory.identity, location), suffix)
+    if has_failed and not steps[0].tokens_in:
+        steps = benchmark_scores.fail_without_turns(steps, exit_status)
+    # Runs without messages differ in the facts about them.
+    identity = trajectory.identity if trajectory.messages else [trajectory.identity, trajectory.info]
+    parts = (trajectory.instance or trajectory.format, content_id(identity, location), suffix)
     tags = (f"task:{trajectory.instance}" if trajectory.instance else "", f"exit:{exit_status}" if exit_status else "")
     return build_run(
         RunFacts(
             external_id="-".join(part for part in parts if part),
             app=trajectory.format,
             format=trajectory.format,
-            failed=bool(exit_status) and "submitted" not in exit_status.lower(),
+            failed=has_failed,
             tags=[tag for tag in tags if tag],
             metadata={"instance_id": trajectory.instance, **trajectory.metadata},
             judgements=_judgements(trajectory, exit_status),

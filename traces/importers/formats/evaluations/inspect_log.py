@@ -14,7 +14,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
-from traces.importers.common import transcripts
+from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import result_text
@@ -225,7 +225,11 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
     )
     steps = transcripts.build_steps(messages, setting)
     problem = as_text(as_object(body.get("error")).get("message"))
-    return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]] if problem else steps
+    if problem:
+        return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]]
+    limit = as_text(as_object(body.get("limit")).get("type"))
+    has_result = bool(limit or as_object(body.get("scores")))
+    return benchmark_scores.fail_without_turns(steps, limit and f"{limit} limit") if has_result else steps
 
 
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:

@@ -118,6 +118,9 @@ def _run(trial: _Trial) -> RecordedRun:
     steps = transcripts.build_steps(messages, trial.setting)
     if error := as_text(as_object(body.get("info")).get("error")):
         steps[0] = _with_error(steps[0], error)
+    judgements = benchmark_scores.read_judgements(body)
+    if judgements:
+        steps = benchmark_scores.fail_without_turns(steps, benchmark_scores.termination_reason(body))
     task = as_text(body.get("task_id"))
     facts: JSONObject = {"task_id": body.get("task_id"), "trial": body.get("trial")}
     return build_run(
@@ -130,7 +133,7 @@ def _run(trial: _Trial) -> RecordedRun:
             metadata={**facts, **trial.metadata},
             started_at=parse_time(body.get("start_time"), trial.location),
             ended_at=parse_time(body.get("end_time"), trial.location),
-            judgements=benchmark_scores.read_judgements(body),
+            judgements=judgements,
         ),
         steps,
         location=trial.location,

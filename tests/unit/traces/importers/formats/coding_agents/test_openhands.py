@@ -152,3 +152,15 @@ def test_bad_file_leaves_others_intact() -> None:
     good = Source(name="good.json", data=orjson.dumps(EVENTS))
     assert len(list(registry.get_importer("openhands").runs([bad, good]))) == 1
     assert [problem.problem for problem in bad.problems] == ["an event or a list of events was expected"]
+
+
+def test_evaluation_row_that_failed_before_any_event_is_a_run() -> None:
+    failed_row = {"instance_id": "shop-9", "test_result": {}, "history": [], "error": "runtime timed out"}
+    rows = [failed_row, {"instance_id": "shop-8", "test_result": {}, "history": EVENTS, "error": None}]
+    failed, completed = read(("output.json", rows))
+    assert (failed.status, failed.steps[0].error, failed.tags) == (
+        RunStatus.FAILED,
+        "runtime timed out",
+        ("task:shop-9",),
+    )
+    assert len(completed.steps) > 1

@@ -200,3 +200,15 @@ def test_long_trajectory_is_matched_in_linear_time() -> None:
     ]
     (run,) = read("swe-agent", {"history": answers, "trajectory": steps})
     assert len(fixtures.steps(run, StepType.TOOL)) == 2 * count
+
+
+def test_run_that_failed_before_any_message_is_imported() -> None:
+    info = {"exit_status": "exit_environment_error", "submission": None, "model_stats": {"tokens_sent": 0}}
+    trajectory = {"environment": "shop", "trajectory": [], "history": []}
+    (run,) = read("swe-agent", {**trajectory, "info": info})
+    assert (run.status, step_types(run)) == (RunStatus.FAILED, ["agent"])
+    assert run.steps[0].error == "the trial ended before any message: exit_environment_error"
+    (other,) = read("swe-agent", {**trajectory, "info": {**info, "exit_status": "exit_error"}})
+    assert other.external_id != run.external_id
+    (mini,) = read("mini-swe-agent", {"info": {**info, "exit_status": "RuntimeError"}, "messages": []})
+    assert mini.steps[0].error == "the trial ended before any message: RuntimeError"

@@ -132,3 +132,33 @@ def test_empty_chat_prompt_is_read() -> None:
     row = {**OUTPUT["results"]["results"][0], "prompt": {"raw": "[]"}}
     (run,), problems = read([row], "promptfoo")
     assert (run.steps[2].input, problems) == (None, [])
+
+
+def test_simulations_without_messages_failed() -> None:
+    facts = {"task_id": "4", "messages": [], "reward_info": None}
+    greeting = [{"role": "assistant", "content": "Good morning!"}]
+    simulations = [
+        {**facts, "id": "sim-a", "trial": 0, "termination_reason": "max_steps"},
+        {**facts, "id": "sim-b", "trial": 1, "termination_reason": "too_many_errors", "reward_info": {"reward": 0.0}},
+        {**facts, "id": "sim-c", "trial": 2, "termination_reason": "user_error", "messages": greeting},
+        {**facts, "id": "sim-d", "trial": 3},
+    ]
+    runs, problems = read({**SIMULATIONS, "simulations": simulations}, "tau-bench")
+    assert [(run.external_id, run.status, run.steps[0].error) for run in runs] == [
+        ("sim-a", RunStatus.FAILED, "the trial ended before any message: max_steps"),
+        ("sim-b", RunStatus.FAILED, "the trial ended before any message: too_many_errors"),
+        ("sim-c", RunStatus.FAILED, "the trial ended before its first turn: user_error"),
+    ]
+    assert runs[2].steps[0].attributes["unread_messages"] == greeting
+    assert [judgement.name for judgement in runs[1].judgements] == ["reward", "termination_reason"]
+    # Nothing states that this trial took place.
+    assert problems == ["this recording has no steps (tau-bench and tau2-bench results) (run sim-d)"]
+
+
+def test_tau_trials_without_messages_failed() -> None:
+    rows = [{"task_id": 3, "trial": trial, "reward": 0.0, "info": {}, "traj": []} for trial in (0, 1)]
+    runs, problems = read(rows, "tau-bench")
+    assert [(run.status, run.steps[0].error) for run in runs] == [
+        (RunStatus.FAILED, "the trial ended before any message")
+    ] * 2
+    assert (len({run.external_id for run in runs}), problems) == (2, [])

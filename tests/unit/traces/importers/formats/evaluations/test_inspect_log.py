@@ -174,3 +174,13 @@ def test_archive_beyond_limits_is_rejected(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("traces.importers.files.archives.MOST_BYTES", 0)
     with pytest.raises(BadFile, match="to more than 0 GiB"):
         Archive(zip_archive({"a": 1}))
+
+
+def test_sample_without_messages_failed() -> None:
+    sample = {**SAMPLE, "uuid": "s-9", "messages": [], "events": [], "output": {}, "error": None, "scores": {}}
+    (run,), problems = read(orjson.dumps({**sample, "limit": {"type": "time", "limit": 60.0}}))
+    assert (run.status, run.steps[0].error, problems) == (
+        RunStatus.FAILED,
+        "the trial ended before any message: time limit",
+        [],
+    )
