@@ -24,10 +24,10 @@ _MAPPED_ARGS: Final = frozenset({"thought", "content", "message"})
 
 @dataclass(kw_only=True)
 class _Reading:
-    """The session read so far, and the observations by cause."""
+    """The session read so far, the actions by id, and the observations by cause."""
 
     session: Session
-    # By their cause.
+    actions: dict[int | str, JSONObject]
     observations: dict[int | str, JSONObject]
     responses: set[str] = field(default_factory=set)
     total_cost: float = 0.0
@@ -40,21 +40,16 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
         for event in events
         if "observation" in event and isinstance(cause := event.get("cause"), int | str)
     }
-    reading = _Reading(session=Session(), observations=observations)
-    action_ids = {
-        event_id for event in events if "action" in event and isinstance(event_id := event.get("id"), int | str)
+    actions = {
+        event_id: event for event in events if "action" in event and isinstance(event_id := event.get("id"), int | str)
     }
+    reading = _Reading(session=Session(), actions=actions, observations=observations)
     for index, event in enumerate(events):
         event_location = f"{location}/{index}"
         if has_string(event, "action"):
             _action(reading, event, event_location)
         elif has_string(event, "observation"):
-            _observation(
-                reading,
-                event,
-                event_location,
-                has_action=isinstance(cause := event.get("cause"), int | str) and cause in action_ids,
-            )
+            _observation(reading, event, event_location)
     return reading.session
 
 
@@ -170,7 +165,9 @@ def _text_action(reading: _Reading, event: JSONObject, location: str) -> TextAct
     )
 
 
-def _observation(reading: _Reading, event: JSONObject, location: str, *, has_action: bool) -> None:
+def _observation(reading: _Reading, event: JSONObject, location: str) -> None:
+    cause = event.get("cause")
+    action = reading.actions.get(cause) if isinstance(cause, int | str) else None
     session, kind = reading.session, as_text(event.get("observation"))
     extras = as_object(event.get("extras"))
     if kind == "agent_state_changed":
@@ -178,9 +175,10 @@ def _observation(reading: _Reading, event: JSONObject, location: str, *, has_act
         session.metadata |= {"agent_state": state, **({"reason": reason} if reason else {})}
         session.failed = state in _FAILED_STATES
         return
-    if kind in {"null", "condense"} or (event.get("content") in (None, "") and not has_action):
+    if kind in {"null", "condense"} or (event.get("content") in (None, "") and action is None):
         return
-    metadata = as_object(event.get("tool_call_metadata"))
+    # Not every version repeats the metadata of a call in its result.
+    metadata = as_object(event.get("tool_call_metadata")) or as_object((action or {}).get("tool_call_metadata"))
     value: JSONObject = {"content": event.get("content"), "ts": event.get("timestamp")}
     if metadata:
         error = _error(event)

@@ -31,6 +31,8 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
     """Build the session of a list of events."""
     session = Session()
     answers: dict[str, JSONObject] = {}
+    # By the ids of their actions.
+    call_ids: dict[str, str] = {}
     for index, event in enumerate(events):
         event_location, kind = f"{location}/{index}", as_text(event.get("kind"))
         match kind:
@@ -42,6 +44,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
             case "MessageEvent":
                 _message(session, event, event_location)
             case "ActionEvent":
+                call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
                 _action(session, event, answers, event_location)
             case "Condensation":
                 offset = event.get("summary_offset")
@@ -57,7 +60,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
             case "ConversationStateUpdateEvent":
                 _state(session, event)
             case _ if kind in _RESULTS:
-                _append(session, event, _result(event), event_location)
+                _append(session, event, _result(event, call_ids), event_location)
     return session
 
 
@@ -108,8 +111,9 @@ def _call(event: JSONObject) -> JSONObject:
     }
 
 
-def _result(event: JSONObject) -> JSONObject:
-    value: JSONObject = {"role": "tool", "tool_call_id": as_text(event.get("tool_call_id"))}
+def _result(event: JSONObject, call_ids: dict[str, str]) -> JSONObject:
+    call_id = as_text(event.get("tool_call_id")) or call_ids.get(as_text(event.get("action_id")), "")
+    value: JSONObject = {"role": "tool", "tool_call_id": call_id}
     if event.get("kind") == "AgentErrorEvent":
         error = as_text(event.get("error")) or "error"
         return {**value, "content": error, "error": error}

@@ -164,3 +164,59 @@ def test_evaluation_row_that_failed_before_any_event_is_a_run() -> None:
         ("task:shop-9",),
     )
     assert len(completed.steps) > 1
+
+
+def _shell_call(number: int, call_id: str) -> Any:
+    """An action whose model response has one call of the shell."""
+    call = {"id": call_id, "type": "function", "function": {"name": "execute_bash", "arguments": '{"command":"ls"}'}}
+    response = {"id": f"r-{number}", "choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
+    metadata = {"function_name": "execute_bash", "tool_call_id": call_id, "model_response": response}
+    action = {"action": "run", "args": {"command": "ls"}, "tool_call_metadata": metadata}
+    return {"id": number, "source": "agent", **action}
+
+
+def _shell_result(number: int, cause: int, code: int) -> Any:
+    """An observation that names its action only by `cause`."""
+    extras = {"command": "ls", "metadata": {"exit_code": code}}
+    return {
+        "id": number,
+        "source": "agent",
+        "cause": cause,
+        "observation": "run",
+        "content": f"code {code}",
+        "extras": extras,
+    }
+
+
+def test_observation_with_only_its_cause_answers_the_call() -> None:
+    request = {"id": 0, "source": "user", "action": "message", "args": {"content": "Which shelves are there?"}}
+    calls = [_shell_call(1, "call_a"), _shell_result(2, 1, 2), _shell_call(3, "call_b"), _shell_result(4, 3, 0)]
+    (run,) = read(("events.json", [request, *calls]))
+    failed, succeeded = fixtures.steps(run, StepType.TOOL)
+    assert (failed.status, failed.output, failed.error) == (StepStatus.ERROR, "code 2", "exit code 2")
+    assert (succeeded.status, succeeded.output) == (StepStatus.OK, "code 0")
+    (_, second) = fixtures.steps(run, StepType.MODEL)
+    assert ModelRequest(second.input).messages[-1] == {"role": "tool", "content": "code 2", "tool_call_id": "call_a"}
+
+
+def test_sdk_result_with_only_its_action_answers_the_call() -> None:
+    events = [
+        {
+            "kind": "ActionEvent",
+            "id": "e-1",
+            "source": "agent",
+            "tool_name": "terminal",
+            "tool_call_id": "call_a",
+            "action": {"command": "ls"},
+        },
+        {
+            "kind": "ObservationEvent",
+            "id": "e-2",
+            "source": "environment",
+            "action_id": "e-1",
+            "observation": {"content": [{"type": "text", "text": "shelf"}]},
+        },
+    ]
+    (run,) = read(("events.json", events))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.status, tool.output) == (StepStatus.OK, "shelf")
