@@ -98,6 +98,10 @@ class _Dialogue:
     agent: str = ""
     speaker: str = ""
     last_utterance: Utterance | None = None
+    # Messages that are in no step and no agent's request so far.
+    unread: list[JSONValue] = field(default_factory=list)
+    # Messages without a text or a call.
+    empty: list[JSONValue] = field(default_factory=list)
 
 
 def build_steps(utterances: Sequence[Utterance], team: Team) -> list[RecordedStep]:
@@ -105,7 +109,7 @@ def build_steps(utterances: Sequence[Utterance], team: Team) -> list[RecordedSte
     dialogue = _Dialogue(team=team)
     dialogue.steps.append(RecordedStep(key=_ROOT, type=StepType.AGENT, name=team.name))
     for number, utterance in enumerate(utterances, 1):
-        _record_results(dialogue, utterance)
+        has_result = _record_results(dialogue, utterance)
         match utterance.voice:
             case Voice.USER if _has_content(utterance):
                 _add_user_turn(dialogue, utterance, number)
@@ -113,10 +117,21 @@ def build_steps(utterances: Sequence[Utterance], team: Team) -> list[RecordedSte
                 _add_execution(dialogue, utterance, number)
             case Voice.AGENT if _has_content(utterance) or utterance.calls:
                 _add_model_step(dialogue, utterance, number)
+                dialogue.unread.clear()
+            case _ if not has_result:
+                _note_message_without_step(dialogue, utterance)
         _update_histories(dialogue, utterance)
         dialogue.last_utterance = utterance
     _end_containers(dialogue, utterances)
     return dialogue.steps
+
+
+def _note_message_without_step(dialogue: _Dialogue, utterance: Utterance) -> None:
+    message: JSONObject = {"name": utterance.speaker, "content": utterance.content, **utterance.attributes}
+    if utterance.results:
+        dialogue.unread += [{**message, "content": result.content} for result in utterance.results]
+    else:
+        (dialogue.unread if _has_content(utterance) else dialogue.empty).append(message)
 
 
 def _has_content(utterance: Utterance) -> bool:
@@ -195,7 +210,9 @@ def _add_tool_step(dialogue: _Dialogue, call: JSONObject, utterance: Utterance, 
     )
 
 
-def _record_results(dialogue: _Dialogue, utterance: Utterance) -> None:
+def _record_results(dialogue: _Dialogue, utterance: Utterance) -> bool:
+    """Give the calls of a message's results their outputs; return whether there were any."""
+    has_result = False
     for result in utterance.results:
         index = dialogue.pending.pop(result.call_id, None)
         # A result without its call in the conversation is only part of the agents' input.
@@ -205,6 +222,8 @@ def _record_results(dialogue: _Dialogue, utterance: Utterance) -> None:
         dialogue.steps[index] = replace(
             dialogue.steps[index], output=result.content, error=result.error, status=status, ended_at=utterance.at
         )
+        has_result = True
+    return has_result
 
 
 def _add_execution(dialogue: _Dialogue, utterance: Utterance, number: int) -> None:
@@ -321,7 +340,11 @@ def _end_root(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> None:
     if request is None and dialogue.team.task:
         request = {"messages": [{"role": "user", "content": dialogue.team.task}]}
     start = next((utterance.at for utterance in utterances if utterance.at), None)
-    dialogue.steps[0] = replace(root, input=request, started_at=start)
+    notes: JSONObject = {
+        **({"unread_messages": dialogue.unread} if dialogue.unread else {}),
+        **({"empty_messages": dialogue.empty} if dialogue.empty else {}),
+    }
+    dialogue.steps[0] = replace(root, input=request, started_at=start, attributes={**root.attributes, **notes})
     if root.output is not None:
         end = root.ended_at
         dialogue.steps.append(

@@ -12,6 +12,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, h
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import Usage, parse_cost, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.speakers import Team, Utterance, Voice, build_steps
@@ -77,7 +78,7 @@ def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
         message_values = [message for role in roles.values() for message in _role_memory(as_object(role))]
     messages_by_id: dict[str, JSONObject] = {}
     for index, message in enumerate(as_object(item) for item in message_values):
-        messages_by_id.setdefault(as_text(message.get("id")) or f"{index}", message)
+        messages_by_id.setdefault(as_text(message.get("id")) or f"/{index}", message)
     messages = list(messages_by_id.values())
     if _have_times(messages_by_id):
         messages.sort(key=lambda message: as_text(message.get("timestamp")))
@@ -123,13 +124,23 @@ def _utterance(message: JSONObject, profiles: dict[str, str], location: str) -> 
     }
     return Utterance(
         speaker=speaker,
-        content=message.get("content"),
+        content=_content(message),
         location=location,
         voice=Voice.USER if is_request else Voice.AGENT,
         at=parse_time(message.get("timestamp"), f"{location}/timestamp"),
         audience=audience if audience and _ALL not in audience and not is_request else None,
         attributes={**other_fields, **({"action": action} if action else {})},
     )
+
+
+def _content(message: JSONObject) -> JSONValue:
+    """Return the text of a message, or its structured content as JSON, as an action without a text returns it."""
+    content = message.get("content")
+    if content not in (None, "", [], {}):
+        return content
+    structured = message.get("instruct_content")
+    value = first_member(as_object(structured), "value") or structured
+    return result_text(value) if value else content
 
 
 def _last(name: JSONValue) -> str:

@@ -135,7 +135,7 @@ def test_empty_chat_prompt_is_read() -> None:
 
 
 def test_simulations_without_messages_failed() -> None:
-    facts = {"task_id": "4", "messages": [], "reward_info": None}
+    facts: Any = {"task_id": "4", "messages": [], "reward_info": None}
     greeting = [{"role": "assistant", "content": "Good morning!"}]
     simulations = [
         {**facts, "id": "sim-a", "trial": 0, "termination_reason": "max_steps"},
@@ -156,7 +156,7 @@ def test_simulations_without_messages_failed() -> None:
 
 
 def test_tau_trials_without_messages_failed() -> None:
-    rows = [{"task_id": 3, "trial": trial, "reward": 0.0, "info": {}, "traj": []} for trial in (0, 1)]
+    rows: Any = [{"task_id": 3, "trial": trial, "reward": 0.0, "info": {}, "traj": []} for trial in (0, 1)]
     runs, problems = read(rows, "tau-bench")
     assert [(run.status, run.steps[0].error) for run in runs] == [
         (RunStatus.FAILED, "the trial ended before any message")

@@ -241,3 +241,43 @@ def test_requests_share_their_history() -> None:
     requests = [ModelRequest(step.input).messages for step in steps if step.type is StepType.MODEL]
     assert len({id(messages.conversation) for messages in requests if isinstance(messages, Messages)}) == 1
     assert [len(messages) for messages in requests] == [0, 1, 2]
+
+
+def test_structured_content_is_the_message_of_an_action_without_a_text() -> None:
+    facts: Any = {"instruct_content": None, "send_to": ["<all>"]}
+    document = {"class": "PRD", "mapping": {"Goals": "(list, ...)"}, "value": {"Goals": ["sell books"]}}
+    storage = [
+        {**facts, "id": "m1", "role": "Human", "content": "Plan a bookshop", "cause_by": "a.UserRequirement"},
+        {
+            **facts,
+            "id": "m2",
+            "role": "Product Manager",
+            "content": "",
+            "instruct_content": document,
+            "cause_by": "a.WritePRD",
+        },
+        {**facts, "id": "m3", "role": "Architect", "content": "One shelf.", "cause_by": "a.WriteDesign"},
+        {**facts, "id": "m4", "role": "Engineer", "content": "", "cause_by": "a.WriteCode"},
+    ]
+    (run,) = read("metagpt", {"storage": storage, "index": {}})
+    plan, design = fixtures.steps(run, StepType.MODEL)
+    assert plan.output == {"message": {"role": "assistant", "content": '{"Goals":["sell books"]}'}}
+    assert request_messages(design)[1] == {
+        "role": "user",
+        "content": '{"Goals":["sell books"]}',
+        "name": "Product Manager",
+    }
+    # A message without any content is still listed.
+    notes: Any = run.steps[0].attributes
+    assert [(message["name"], message["action"]) for message in notes["empty_messages"]] == [("Engineer", "WriteCode")]
+
+
+def test_messages_that_no_agent_read_are_listed() -> None:
+    utterances = [
+        Utterance(speaker="Ann", content="One.", location=""),
+        Utterance(speaker="host", content="Be brief.", location="", voice=Voice.CONTEXT),
+        Utterance(speaker="Bob", content="Two.", location=""),
+        Utterance(speaker="host", content="We close.", location="", voice=Voice.CONTEXT),
+    ]
+    root = build_steps(utterances, Team(name="team"))[0]
+    assert root.attributes == {"unread_messages": [{"name": "host", "content": "We close."}]}
