@@ -21,6 +21,10 @@ from traces.payloads.messages import ModelAnswer, ModelRequest
 MOST_STEPS: Final = 500_000
 # Attribute of a step whose parent is not in the recording: the key of the parent.
 MISSING_PARENT: Final = "missing_parent"
+# Of the steps for a conversation as a whole, which no message stands for.
+AGENT_KEY: Final = "agent"
+OUTPUT_KEY: Final = "output"
+DERIVED_KEYS: Final = frozenset({AGENT_KEY, OUTPUT_KEY})
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
@@ -93,11 +97,12 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
 
 
 def is_empty(run: RecordedRun) -> bool:
-    """Return whether a run has only agents and turns without payload, error or time."""
+    """Return whether a run has no recorded step: only agents and turns without payload, error or time.
+
+    The agent and the output of a conversation may have a payload, because they are derived from the facts about it.
+    """
     return all(
-        step.type in _BARE
-        and step.input is None
-        and step.output is None
+        (step.key in DERIVED_KEYS or (step.type in _BARE and step.input is None and step.output is None))
         and not step.error
         and step.started_at is None
         and step.ended_at is None
@@ -238,11 +243,17 @@ def _task_text(value: JSONValue) -> str:
 def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
     """Return `FAILED` if the source says so or a root step failed; the agent handles failed tools itself.
 
-    A run whose end was not recorded is `PARTIAL`.
+    A run whose end was not recorded is `PARTIAL`, and so is one of requests without any answer.
     """
     if facts.failed or any(step.status is StepStatus.ERROR for step in steps if step.parent is None):
         return RunStatus.FAILED
-    return RunStatus.COMPLETED if facts.has_ended else RunStatus.PARTIAL
+    return RunStatus.COMPLETED if facts.has_ended and not _is_unanswered(steps) else RunStatus.PARTIAL
+
+
+def _is_unanswered(steps: Sequence[RecordedStep]) -> bool:
+    """Return whether steps are requests of users, and nothing else happened."""
+    types = {step.type for step in steps}
+    return types in ({StepType.TURN}, {StepType.TURN, StepType.AGENT}) and not any(step.output for step in steps)
 
 
 def _mend_parents(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:

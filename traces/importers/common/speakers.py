@@ -17,9 +17,10 @@ from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import message_text, normalize_tool_call, result_text
 from traces.importers.common.model_calls import Usage, normalize_provider
+from traces.importers.common.run_builder import AGENT_KEY, OUTPUT_KEY
 from traces.payloads.conversation import Conversation
 
-_ROOT: Final = "agent"
+_ROOT: Final = AGENT_KEY
 _UNKNOWN: Final = Usage()
 _USER: Final = re.compile(
     r"(?:human|user|customer|admin|\w*proxy\w*|you)(?:[ _-]?(?:proxy|agent|input|simulator))*", re.I
@@ -349,7 +350,7 @@ def _end_root(dialogue: _Dialogue, utterances: Sequence[Utterance]) -> None:
         end = root.ended_at
         dialogue.steps.append(
             RecordedStep(
-                key="output",
+                key=OUTPUT_KEY,
                 type=StepType.OUTPUT,
                 name="output",
                 parent=_ROOT,

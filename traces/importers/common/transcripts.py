@@ -19,6 +19,7 @@ from traces.importers.common.model_calls import (
     parse_cost,
     parse_token_count,
 )
+from traces.importers.common.run_builder import AGENT_KEY, OUTPUT_KEY
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import (
     TIME_FIELDS,
@@ -30,7 +31,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind
 from traces.payloads.conversation import Conversation
 
-_ROOT = "agent"
+_ROOT = AGENT_KEY
 _MESSAGE_FIELDS = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
 )
@@ -90,7 +91,7 @@ def replace_output(steps: list[RecordedStep], output_text: str) -> list[Recorded
     root = replace(other_steps[0], output=output)
     end = root.ended_at
     final = RecordedStep(
-        key="output",
+        key=OUTPUT_KEY,
         type=StepType.OUTPUT,
         name="output",
         parent=root.key,
@@ -330,7 +331,7 @@ def _end_containers(state: _Progress) -> None:
     if final:
         state.steps.append(
             RecordedStep(
-                key="output",
+                key=OUTPUT_KEY,
                 type=StepType.OUTPUT,
                 name="output",
                 parent=_ROOT,
