@@ -15,7 +15,7 @@ from tests.support.command_line import COMMAND
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
-_REMOVED = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "DESK_")
+_REMOVED = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "DESK_", "XDG_")
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ class Desk:
         log = self.folder / "executions"
         log.write_text("")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_REMOVED)}
-        environment |= {"NO_PROXY": "127.0.0.1", "FORKPOINT_HOME": str(self.folder / "home"), "DESK_LOG": str(log)}
+        # CrewAI and others write into the user's home.
+        environment |= {"HOME": str(self.folder), "FORKPOINT_HOME": str(self.folder / "home")}
+        environment |= {"NO_PROXY": "127.0.0.1", "DESK_LOG": str(log)}
         before = len(self.models.requests)
         process = subprocess.Popen(
             [*COMMAND, *words, "--url", self.server.url, "--", *self.command],
