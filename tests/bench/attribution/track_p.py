@@ -18,6 +18,7 @@ from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.novel import NOVEL
+from tests.bench.attribution.programs.outposts import OUTPOSTS
 from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program, draw_case
@@ -42,6 +43,7 @@ HELD_OUT_SETS: Final = (
     "services",
     "bureaus",
     "trades",
+    "outposts",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -58,6 +60,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "services": SERVICES,
     "bureaus": BUREAUS,
     "trades": TRADES,
+    "outposts": OUTPOSTS,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
