@@ -37,9 +37,10 @@ CONTROLS: Final = {
     "bureaus": 28,
     "trades": 36,
     "outposts": 16,
+    "stations": 16,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
-STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts"}
+STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations"}
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}

@@ -22,6 +22,7 @@ from tests.bench.attribution.programs.outposts import OUTPOSTS
 from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program, draw_case
+from tests.bench.attribution.programs.stations import STATIONS
 from tests.bench.attribution.programs.trades import TRADES
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.programs.wild import WILD
@@ -44,6 +45,7 @@ HELD_OUT_SETS: Final = (
     "bureaus",
     "trades",
     "outposts",
+    "stations",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -61,6 +63,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "bureaus": BUREAUS,
     "trades": TRADES,
     "outposts": OUTPOSTS,
+    "stations": STATIONS,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
