@@ -17,6 +17,7 @@ from diffing.compare.comparison import Pair
 from diffing.sequences.recurrence import Move, Texts, differing_numbers, distinct_words, moves_alike, number_moves
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.overrides import RunPair
+from replay.proofs.changes.subjects import subject_of
 from traces.core.json_access import text_or_json
 
 
@@ -42,7 +43,7 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
             return replace(change, atom=replace(change.atom, texts=tuple(_texts(root))))
         texts = (*_texts(root), *_direct_outputs(runs, root))
         echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts)
-        return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes))
+        return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes, subject=subject_of(runs, root)))
 
     return [with_texts(root, change) for root, change in rows]
 

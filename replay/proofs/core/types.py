@@ -27,7 +27,8 @@ class Atom:
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference. `is_relay`: code composed it
     after an output differed, so it is no change of its own, but a probe can hold it to the candidate's recording.
-    `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it alone.
+    `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it alone. `subject`: the
+    words that name what it is about, as the arguments of a call whose result differs.
     """
 
     id: str
@@ -45,6 +46,7 @@ class Atom:
     has_common_origin: bool = False
     is_relay: bool = False
     texts: tuple[tuple[str, str], ...] = ()
+    subject: frozenset[str] = frozenset()
     certificate: Certificate | None = None
     base: StepRef | None = None
     candidate: StepRef | None = None

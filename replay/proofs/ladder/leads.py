@@ -53,6 +53,16 @@ def weight(space: Space, atom: Atom) -> float:
     return total + _FAILURE_WEIGHT * atom.fails + _ECHO_WEIGHT * atom.echoes
 
 
+def rests_on_code(space: Space, atom: Atom) -> bool:
+    """Return whether a replay of a change alone assumes that the agent's code does what it did in the other run."""
+    alone = frozenset({atom.id})
+    results = (
+        space.result(space.with_required(alone), "base"),
+        space.result(space.all - space.with_dependents(alone), "candidate"),
+    )
+    return any(result is not None and result.is_settled and result.derived for result in results)
+
+
 def moved_texts(space: Space, atom: Atom) -> list[tuple[str, str]]:
     """What a change alone makes of the outputs after which only code knows the next step."""
     alone = frozenset({atom.id})

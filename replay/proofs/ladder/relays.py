@@ -9,14 +9,21 @@ change of its own that is still possible, and above those that replays have refu
 refuted as well.
 
 A relay with several parts is held part by part. A part that is enough alone is decisive: a change that recurs there is
-more likely than one that recurs in the other parts only. The order is no evidence: no level of confidence rests on it.
+more likely than one that recurs in the other parts only. If nothing else tells two changes apart, one whose subject is
+named only in lines that differ is more likely than one whose subject is named only in lines that do not.
+
+Code may also have made a message of an earlier change, or a relay after it called a step more or less. So a message in
+which an earlier change recurs comes after that change, and steps of one run only and relays keep the order of the run.
+The order is no evidence: no level of confidence rests on it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
-from diffing.sequences.recurrence import Texts, recurs
+from diffing.sequences.recurrence import Texts, distinct_words, recurs
+from replay.proofs.changes.subjects import names
 from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
@@ -27,6 +34,9 @@ _MAX_PROBED: Final = 6
 _MAX_PARTS: Final = 6
 # The weight for a change that recurs in a decisive part, and against one that recurs elsewhere only.
 _RECURRENCE_WEIGHT: Final = 3.0
+# The weight for a change whose subject is named in lines that differ only, and against one named in equal lines only.
+# It breaks ties: a subject is named for many reasons.
+_SUBJECT_WEIGHT: Final = 0.25
 _OWN, _RELAY, _NO_CAUSE, _REST = range(4)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
@@ -60,21 +70,78 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
 
 def ranking(space: Space, atoms: Sequence[Atom], parts: Parts) -> list[Atom]:
     """The changes of an undecided proof, the most likely first."""
-    own = {atom.id for atom in space.atoms}
-    decisive, other = _passages(space, atoms, parts)
-
-    def weight(atom: Atom) -> float:
-        texts = (*atom.texts, *leads.moved_texts(space, atom))
-        if any(recurs(mine, theirs) for mine in texts for theirs in decisive):
-            return leads.weight(space, atom) + _RECURRENCE_WEIGHT
-        is_elsewhere = any(recurs(mine, theirs) for mine in texts for theirs in other)
-        return leads.weight(space, atom) - _RECURRENCE_WEIGHT * is_elsewhere
+    open_relays = [atom for atom in atoms if atom.is_relay and _standing(space, atom) == _RELAY]
+    passages, line_names = _passages(space, atoms, parts), _line_names(open_relays)
+    weights = {atom.id: _weight(space, atom, passages, line_names) for atom in space.atoms}
+    _put_consequences_last(space, weights)
 
     def order(atom: Atom) -> tuple[int, float]:
         standing = _standing(space, atom)
-        return standing, -weight(atom) if atom.id in own else 0
+        # Whatever differs first may have made what code composed later.
+        return standing, _place(atom) if standing == _RELAY else -weights.get(atom.id, 0)
 
     return sorted([*space.atoms, *(atom for atom in atoms if not atom.testable)], key=order)
+
+
+def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]], line_names: "_LineNames") -> float:
+    decisive, other = passages
+    weight = leads.weight(space, atom) + _SUBJECT_WEIGHT * line_names.fit(atom)
+    texts = (*atom.texts, *leads.moved_texts(space, atom))
+    if any(recurs(mine, theirs) for mine in texts for theirs in decisive):
+        return weight + _RECURRENCE_WEIGHT
+    is_elsewhere = any(recurs(mine, theirs) for mine in texts for theirs in other)
+    return weight - _RECURRENCE_WEIGHT * is_elsewhere
+
+
+def _put_consequences_last(space: Space, weights: dict[str, float]) -> None:
+    """Put a difference that code may have made of an earlier one, whose words recur in it, after that one."""
+    own = [atom for atom in space.atoms if _standing(space, atom) == _OWN]
+    for atom in own:
+        if not atom.follows or atom.category != "upstream":
+            continue
+        earlier = (
+            other for other in own if not other.follows and _place(other) < _place(atom) and _shares_words(other, atom)
+        )
+        for source in earlier:
+            weights[atom.id] = min(weights[atom.id], weights[source.id] - 1)
+
+
+def _shares_words(source: Atom, atom: Atom) -> bool:
+    """Return whether words of which only one text has a change recur in another, on either side.
+
+    On the other side: code that leaves out what a search found adds what it no longer finds.
+    """
+    own, other = _differing_words(source.texts), _differing_words(atom.texts)
+    return bool(other) and 2 * len(own & other) >= len(other)
+
+
+def _differing_words(texts: Iterable[Texts]) -> set[str]:
+    return {word for pair in texts for words in distinct_words(*pair) for word in words}
+
+
+def _place(atom: Atom) -> int:
+    """The step of the base at which a change shows, else that of the candidate."""
+    step = atom.base or atom.candidate
+    return 0 if step is None else step.sequence_no
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LineNames:
+    """The words that only differing lines of what code composed have, and those that only equal lines have."""
+
+    differing: frozenset[str]
+    equal: frozenset[str]
+
+    def fit(self, atom: Atom) -> int:
+        """1 if the subject of a change is named in differing lines only, -1 if in equal ones only."""
+        return bool(atom.subject & self.differing) - bool(atom.subject & self.equal)
+
+
+def _line_names(relays: Sequence[Atom]) -> _LineNames:
+    texts = [[{*text.splitlines()} for text in pair] for relay in relays for pair in relay.texts]
+    differing = {word for base, candidate in texts for line in base ^ candidate for word in names(line)}
+    equal = {word for base, candidate in texts for line in base & candidate for word in names(line)}
+    return _LineNames(differing=frozenset(differing - equal), equal=frozenset(equal - differing))
 
 
 def _passages(space: Space, atoms: Sequence[Atom], parts: Parts) -> tuple[list[Texts], list[Texts]]:
@@ -99,7 +166,7 @@ def _standing(space: Space, atom: Atom) -> int:
         has_no_effect = space.is_enough(space.with_required(alone)) is False and space.is_needed(alone) is False
         return _NO_CAUSE if has_no_effect else _OWN
     if not atom.is_relay:
-        return _REST
+        return _RELAY if atom.category == "structure" else _REST
     return _NO_CAUSE if atom.certificate is not None or _is_enough(space.facts, atom) is False else _RELAY
 
 

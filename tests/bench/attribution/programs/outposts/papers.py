@@ -1,7 +1,9 @@
 """Passages that are marked and ranked again with converted values, and clauses that sub-agents review."""
 
 import re
+from collections.abc import Sequence
 from datetime import date, timedelta
+from functools import partial
 from typing import Final
 
 from tests.bench.attribution.mechanisms.running import Runtime
@@ -81,7 +83,7 @@ def _almanac(runtime: Runtime) -> str:
     if settings["code.pilot.rank"] == "by mark":
         marked.sort(key=lambda pair: -pair[0])
     today = date.fromisoformat(str(fields(runtime.tool("get_day", {"port": "Kelling"})).get("day")))
-    lines = []
+    lines: list[str] = []
     for _, passage in marked:
         metres, day = _metres(passage), find(r"\((\d{4}-\d\d-\d\d)\)", passage)
         if metres is not None and day:
@@ -216,7 +218,7 @@ def _leases(runtime: Runtime) -> str:
     graded: list[tuple[str, str]] = []
     for clause in items(lease.get("clauses")):
         task = f"Topic: {clause.get('topic')}\n{clause.get('text')}"
-        answer = runtime.agent("reviewer", task, lambda task=task: _reviewed(runtime, task, tools))
+        answer = runtime.agent("reviewer", task, partial(_reviewed, runtime, task, tools))
         topic, grade = find(r"Risk of (\w+)", answer, "other"), find(r"Risk of \w+: (\w+)", answer, "none")
         graded.append((topic, grade))
     double = str(settings["code.counsel+secretary.double"])
@@ -230,7 +232,7 @@ def _leases(runtime: Runtime) -> str:
     return say(runtime, "secretary", "\n".join([*lines, f"Weight: {weight}", f"By: {due.day}/{due.month}/{due.year}"]))
 
 
-def _reviewed(runtime: Runtime, task: str, tools: list[JSONValue]) -> str:
+def _reviewed(runtime: Runtime, task: str, tools: Sequence[JSONValue]) -> str:
     return text_of(converse(runtime, "reviewer", [user_message(task)], tools)[-1])
 
 

@@ -168,6 +168,11 @@ def _customs(runtime: Runtime) -> str:
     return say(runtime, "broker", f"Code: {'.'.join(path)}\nDuty: {duty:.2f}\nlicence: {rate.get('licence', 'no')}")
 
 
+def _rate(code: str, percent: int, licence: str, chapter: str) -> dict[str, JSONValue]:
+    row: dict[str, JSONValue] = {"percent": percent, "licence": licence, "chapter": chapter}
+    return {f"row.get_rate.{code}.{name}": value for name, value in row.items()}
+
+
 _CUSTOMS: Final = Program(
     name="customs tariff",
     group="branches of a tree",
@@ -189,16 +194,11 @@ _CUSTOMS: Final = Program(
         "row.list_branches.root.edition": 2026,
         "row.list_branches.61.branches": ["6105 shirt of cotton", "6109 vest", "6117 parts of clothes"],
         "row.list_branches.84.branches": ["8413 pumps", "8466 parts of machines"],
-        **rows(
-            "get_rate",
-            **{
-                "6105": {"percent": 12, "licence": "no", "chapter": "textiles"},
-                "6117": {"percent": 6, "licence": "yes", "chapter": "textiles"},
-                "6109": {"percent": 9, "licence": "no", "chapter": "textiles"},
-                "8413": {"percent": 3, "licence": "yes", "chapter": "machines"},
-                "61": {"percent": 15, "licence": "no", "chapter": "textiles"},
-            },
-        ),
+        **_rate("6105", 12, "no", "textiles"),
+        **_rate("6117", 6, "yes", "textiles"),
+        **_rate("6109", 9, "no", "textiles"),
+        **_rate("8413", 3, "yes", "machines"),
+        **_rate("61", 15, "no", "textiles"),
         **rows("get_course", euros={"course": 0.95, "day": "May 4"}, pounds={"course": 1.1, "day": "May 4"}),
     },
     edits=(

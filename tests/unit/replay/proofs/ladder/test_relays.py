@@ -1,13 +1,19 @@
 """The order of changes while nothing is decided: own changes, what code composed, what replays refuted, chance."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
 
 from diffing.schemas.evidence import Findings, ProbeOutcome
+from diffing.schemas.terms import StepRef
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
 from tests.support.ladder_truths import QUESTION
+from traces.core.vocabulary import Label, StepStatus, StepType
 
 BASE, CANDIDATE = ProbeOutcome.BASE, ProbeOutcome.CANDIDATE
+STEP: Final = UUID(int=1)
 UNKNOWN = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="no recording shows what the code makes of it")
 
 
@@ -70,3 +76,60 @@ def test_change_that_recurs_in_the_decisive_line_comes_first() -> None:
     proof = prove(Case(question=QUESTION, atoms=[note, *changes]), lab, Budget())
     assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
     assert [atom.id for atom in proof.atoms] == ["pass", "hut", "note", "note/0", "note/1"]
+
+
+def order(lab: Replays, *changes: Atom) -> list[str]:
+    proof = prove(Case(question=QUESTION, atoms=changes), lab, Budget())
+    assert (proof.verdict, proof.confidence, proof.primary) == ("inconclusive", "low", [])
+    return [atom.id for atom in proof.atoms]
+
+
+def at(atom: Atom, step: int) -> Atom:
+    """Place a change at a step of the base."""
+    ref = StepRef(
+        id=STEP,
+        sequence_no=step,
+        type=StepType.MODEL,
+        name="step",
+        summary="",
+        status=StepStatus.OK,
+        label=Label.LIVE,
+        reason="",
+    )
+    return replace(atom, base=ref)
+
+
+def test_message_in_which_an_earlier_change_recurs_comes_after_it() -> None:
+    """Code asks a model to translate what a memory does not have. The memory lost an entry, and nothing is decided."""
+    entry = at(change("entry", ('{"de": "Das Dach"}', "{}")), 2)
+    message = at(replace(change("message", ("1. Haus", "1. Haus\n2. Das Dach")), follows=True, rank=(0,)), 3)
+    prompt = at(replace(change("prompt", ("Be kind.", "Be brief.")), rank=(1,)), 3)
+    assert order(Replays({}), replace(entry, rank=(2,)), message, prompt) == ["prompt", "entry", "message"]
+
+
+def test_message_without_trace_of_an_earlier_change_keeps_its_place() -> None:
+    entry = at(replace(change("entry", ('{"de": "Das Dach"}', "{}")), rank=(2,)), 2)
+    message = at(replace(change("message", ("1. Haus", "1. Garten")), follows=True, rank=(0,)), 3)
+    assert order(Replays({}), entry, message) == ["message", "entry"]
+
+
+def test_change_whose_subject_is_in_a_line_that_differs_comes_first() -> None:
+    """Code wrote a line for each invoice. One line differs, and both invoices changed."""
+    texts = "Matched: Roth 120\nMatched: Lang 60", "Matched: Roth 120\nOpen: Lang 30"
+    note = change("note", texts, why_not="code may derive it", is_relay=True)
+    roth = replace(change("roth", ("1 March", "9 March")), subject=frozenset({"roth"}))
+    lang = replace(change("lang", ("62", "90")), subject=frozenset({"lang"}))
+    assert order(Replays({("base", "note"): CANDIDATE}), note, roth, lang) == ["lang", "roth", "note"]
+
+
+def test_step_of_one_run_comes_before_what_code_composed_later() -> None:
+    note = at(change("note", why_not="code may derive it", is_relay=True), 7)
+    early_note = at(change("early note", why_not="code may derive it", is_relay=True), 3)
+    missing_call = at(replace(change("call", why_not="no replay removes a step"), category="structure"), 6)
+    assert order(Replays({}), CHANCE, note, missing_call, early_note, change("own")) == [
+        "own",
+        "early note",
+        "call",
+        "note",
+        "sample",
+    ]

@@ -1,0 +1,79 @@
+"""What a changed result is about: the words that name it, in its call or beside what changed. Pure.
+
+    call      get_invoice {"payer": "Lang"}                                the invoice of Lang
+    result    {"field": "ratio", "limit": 40 -> 50, "then": "refuse"}      the rule about the ratio, which refuses
+
+Code that composes a message of several results writes a line for each of them, and most lines name their subject. So a
+change of one subject hardly explains a line about another. Subjects order changes that no replay could decide between.
+They are no evidence.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from diffing.attribution.unexplained_changes import Atom as Root
+from diffing.sequences.json_diff import parse_embedded_json, value_changes
+from replay.proofs.changes.overrides import RunPair
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+
+# Shorter words and single digits name nothing.
+_NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
+# The number of changed values of a result to look at.
+_MAX_CHANGES: Final = 20
+# Longer texts are about many things.
+_MAX_CHARACTERS: Final = 100
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
+
+
+def subject_of(runs: RunPair, root: Root) -> frozenset[str]:
+    """The words that name what a result of a tool or a search is about, equal in both runs."""
+    pair = root.pair
+    if pair.sides is None or pair.step.type not in _EXTERNAL or root.facet is None or root.facet.part != "output":
+        return frozenset()
+    sides = [
+        {word for text in (*_texts(call), *_sibling_texts(*outputs)) for word in names(text)}
+        for call, outputs in zip(runs.inputs(pair), _both_ways(*runs.outputs(pair)), strict=True)
+    ]
+    return frozenset(sides[0] & sides[1])
+
+
+def names(text: str) -> set[str]:
+    """The words of a text that may name something."""
+    return {*_NAME.findall(text.casefold())}
+
+
+def _both_ways(base: JSONValue, candidate: JSONValue) -> Sequence[tuple[JSONValue, JSONValue]]:
+    base, candidate = parse_embedded_json(base), parse_embedded_json(candidate)
+    return (base, candidate), (candidate, base)
+
+
+def _sibling_texts(value: JSONValue, other: JSONValue) -> Iterator[str]:
+    """The texts beside the values that differ, in the same objects, and short texts that differ themselves."""
+    for change in value_changes(value, other, _MAX_CHANGES):
+        if isinstance(change.base, str) and len(change.base) <= _MAX_CHARACTERS:
+            yield change.base
+        parent = _at(value, change.path.split("/")[1:-1])
+        if isinstance(parent, dict):
+            yield from (item for item in parent.values() if isinstance(item, str))
+
+
+def _at(value: JSONValue, path: Sequence[str]) -> JSONValue:
+    for name in path:
+        if isinstance(value, dict):
+            value = value.get(name.replace("~1", "/").replace("~0", "~"))
+        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+            value = value[int(name)]
+        else:
+            return None
+    return value
+
+
+def _texts(value: JSONValue) -> Iterator[str]:
+    """The texts within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
