@@ -64,8 +64,10 @@ noise only.
 | patterns | six common shapes of agents | had read the method, not its failures | never |
 | novel | agents with stores, forms and conversions in code | had not looked at any failure | yes |
 | services | five kinds that the others lack, two also with noise | the method's, before a look at any failure | yes |
-| bureaus | five kinds that the others lack | the same | for one rule of 24 November, not since |
-| trades | eight kinds that the others lack, one also reworded | the method's, after the last rules below | never |
+| bureaus | five kinds that the others lack | the same | yes |
+| trades | eight kinds that the others lack, one also reworded | the method's, after the rules of that day | yes |
+| outposts | four kinds that the others lack | had not looked at the method or at any failure | for the last rule below |
+| stations | four further kinds | the same | yes, after the last rule below |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.
