@@ -1154,6 +1154,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/reruns/{id}/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Note a host outside the gateway that the agent asked for. */
+        post: operations["note_rerun_host"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/reruns/{id}/questions": {
         parameters: {
             query?: never;
@@ -5905,6 +5922,11 @@ export interface components {
              * @default []
              */
             unintercepted_tools: components["schemas"]["UninterceptedTool"][];
+            /**
+             * Hosts
+             * @default []
+             */
+            hosts: string[];
             /** Refusals */
             refusals: components["schemas"]["PlanRefusal"][];
             /** Warnings */
@@ -6864,6 +6886,14 @@ export interface components {
             write_run: boolean;
         };
         /**
+         * RerunHost
+         * @description A host that the agent asked for, with its port if that is known.
+         */
+        RerunHost: {
+            /** Host */
+            host: string;
+        };
+        /**
          * RerunName
          * @description A volatile value of the recording, and the agent's value in its place.
          */
@@ -6947,9 +6977,9 @@ export interface components {
          *
          *     `attempt` is the start of its agent, from 1: the agent's own requests name `ID.ATTEMPT`.
          *
-         *     `started_at` is the start of the recording, and `input` what its agent was started with, if that is known.
-         *     `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at` is the server's time.
-         *     `real_tools` really run in each start of the agent, because nothing intercepts them.
+         *     `started_at` is the start of the recording, `seed` that of its random numbers, and `input` what its agent was
+         *     started with, if that is known. `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at`
+         *     is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them.
          */
         RerunSession: {
             /** Id */
@@ -7049,6 +7079,8 @@ export interface components {
             block: string;
             /** Misses */
             misses: number;
+            /** From Other Runs */
+            from_other_runs: number;
             /** Refusal */
             refusal: string;
             /** Is Fork */
@@ -7064,6 +7096,8 @@ export interface components {
             names: components["schemas"]["RerunName"][];
             /** Tools */
             tools: components["schemas"]["RerunTool"][];
+            /** Hosts */
+            hosts: string[];
         };
         /**
          * RestoredRun
@@ -9661,6 +9695,7 @@ export type RerunBudget = components['schemas']['RerunBudget'];
 export type RerunDecision = components['schemas']['RerunDecision'];
 export type RerunDifference = components['schemas']['RerunDifference'];
 export type RerunEnd = components['schemas']['RerunEnd'];
+export type RerunHost = components['schemas']['RerunHost'];
 export type RerunName = components['schemas']['RerunName'];
 export type RerunQuestions = components['schemas']['RerunQuestions'];
 export type RerunRequest = components['schemas']['RerunRequest'];
@@ -12360,6 +12395,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventReceipt"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    note_rerun_host: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerunHost"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RerunHost"];
                 };
             };
             default: {
