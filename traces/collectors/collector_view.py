@@ -17,8 +17,8 @@ _JSON: Final = "application/json"
 # Agents may send the app of their runs with every request, by our header or as for Phoenix and LangSmith; it applies to
 # all protocols.
 _PROJECT_HEADERS: Final = ("x-forkpoint-app", "x-project-name", "langsmith-project")
-# What Phoenix and LangSmith call the project of who names none.
-_UNNAMED: Final = frozenset({"", "default"})
+# The project of clients of Phoenix and LangSmith that name none.
+_DEFAULT_PROJECTS: Final = frozenset({"", "default"})
 _MAX_PROJECT: Final = 120
 
 
@@ -55,4 +55,4 @@ def project_of(request: HttpRequest) -> str:
 def project_in(headers: Mapping[str, str]) -> str:
     """Return the app that the headers of a request name; their names are in lower case, or in any."""
     names = (headers.get(header, "").strip() for header in _PROJECT_HEADERS)
-    return next((name[:_MAX_PROJECT] for name in names if name not in _UNNAMED), "")
+    return next((name[:_MAX_PROJECT] for name in names if name not in _DEFAULT_PROJECTS), "")

@@ -23,20 +23,20 @@ from traces.importers.otlp import assembly
 from traces.importers.otlp.client_spans import join_client_spans
 
 
-def unite(stored: RecordedRun, new: RecordedRun) -> RecordedRun | None:
+def unite(base: RecordedRun, new: RecordedRun) -> RecordedRun | None:
     """Return the run that contains the steps of both parts; None if their parents form a cycle.
 
     Of a step in both, the one with more payloads counts. The part with the root decides how the run is described.
     """
     new_has_root = any(map(_is_root, new.steps))
-    main, other = (new, stored) if new_has_root else (stored, new)
+    main, other = (new, base) if new_has_root else (base, new)
     try:
-        steps = _joined_steps(stored, new)
+        steps = _joined_steps(base, new)
     except BadFile:
         return None
     keys = [step.key for step in steps]
-    starts = [start for part in (stored, new) if (start := part.started_at)]
-    ends = [end for part in (stored, new) if (end := part.ended_at)]
+    starts = [start for part in (base, new) if (start := part.started_at)]
+    ends = [end for part in (base, new) if (end := part.ended_at)]
     return replace(
         main,
         steps=steps,
@@ -47,7 +47,7 @@ def unite(stored: RecordedRun, new: RecordedRun) -> RecordedRun | None:
         ended_at=max(ends, default=None),
         tags=tuple(dict.fromkeys((*main.tags, *other.tags))),
         metadata=merge_records(other.metadata, main.metadata),
-        judgements=fit_judgements((*stored.judgements, *new.judgements), keys),
+        judgements=fit_judgements((*base.judgements, *new.judgements), keys),
         retractions=fit_judgements(new.retractions, keys),
     )
 
@@ -56,8 +56,8 @@ def _is_root(step: RecordedStep) -> bool:
     return step.parent is None and MISSING_PARENT not in step.attributes
 
 
-def _joined_steps(stored: RecordedRun, new: RecordedRun) -> tuple[RecordedStep, ...]:
-    by_key = {step.key: step for step in stored.steps}
+def _joined_steps(base: RecordedRun, new: RecordedRun) -> tuple[RecordedStep, ...]:
+    by_key = {step.key: step for step in base.steps}
     for step in new.steps:
         earlier = by_key.get(step.key)
         by_key[step.key] = step if earlier is None else _fuller(earlier, step)

@@ -74,9 +74,9 @@ def are_complements(existing: Iterable[StepState], new: Iterable[StepState]) -> 
     )
 
 
-def _agree(one: StepState, other: StepState) -> bool:
-    pairs = ((one.input_ref, other.input_ref), (one.output_ref, other.output_ref))
-    return one.type == other.type and all(first == second or "" in (first, second) for first, second in pairs)
+def _agree(first: StepState, second: StepState) -> bool:
+    pairs = ((first.input_ref, second.input_ref), (first.output_ref, second.output_ref))
+    return first.type == second.type and all(a == b or "" in (a, b) for a, b in pairs)
 
 
 def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bool:

@@ -82,7 +82,7 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
         return Placement(revision=number)
     for revision in revisions:
         if revision.content_digest == content_digest:
-            return replace(_stored(revision, revisions), is_equal=True)
+            return replace(_placement_of(revision, revisions), is_equal=True)
     states = states_of(rows)
     superseded_ids = {revision.supersedes for revision in revisions}
     heads = [revision for revision in revisions if revision.run_id not in superseded_ids]
@@ -91,11 +91,11 @@ def place(content_digest: str, rows: Iterable[StepRow], revisions: Sequence[Stor
             case Relation.EXTENDS:
                 return Placement(revision=number, supersedes=head.run_id)
             case Relation.PRECEDES:
-                return _stored(head, revisions)
+                return _placement_of(head, revisions)
     return Placement(revision=number, conflicts=tuple(head.run_id for head in heads))
 
 
-def _stored(revision: StoredRevision, revisions: Sequence[StoredRevision]) -> Placement:
+def _placement_of(revision: StoredRevision, revisions: Sequence[StoredRevision]) -> Placement:
     """Return the place of a stored run. One that conflicted when it was stored still does."""
     origins: dict[UUID, UUID] = {}
     for item in sorted(revisions, key=lambda item: item.revision):

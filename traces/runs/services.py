@@ -254,11 +254,11 @@ def _complete(run: PreparedRun, placements: dict[UUID, Placement]) -> PreparedRu
     is_stored = placement.stored_run is not None
     if is_stored or not placement.conflicts or (union := unions.find(recording, run.rows, placement.conflicts)) is None:
         return run
-    united = _try_prepare(union.recording, policies.RedactionByApp())
-    if isinstance(united, ProblemError):
+    whole = _try_prepare(union.recording, policies.RedactionByApp())
+    if isinstance(whole, ProblemError):
         return run
     placements[run.run_id] = Placement(revision=placement.revision, supersedes=union.supersedes)
-    return replace(united, columns=united.columns | {"id": run.run_id})
+    return replace(whole, columns=whole.columns | {"id": run.run_id})
 
 
 def _insert_new_runs(

@@ -53,11 +53,11 @@ def find(recording: RecordedRun, rows: Sequence[StepRow], candidates: Iterable[U
 
 def _union(recording: RecordedRun, run_id: UUID) -> Union | None:
     run = Run.objects.get(id=run_id)
-    if run.sealed_at is None or run.format != recording.format or (stored := _recording_of(run)) is None:
+    if run.sealed_at is None or run.format != recording.format or (base := _recording_of(run)) is None:
         return None
-    united = unite(stored, recording)
-    has_ended = stored.status is not RunStatus.PARTIAL
-    return None if united is None else Union(recording=united, supersedes=run_id, has_ended=has_ended)
+    whole = unite(base, recording)
+    has_ended = base.status is not RunStatus.PARTIAL
+    return None if whole is None else Union(recording=whole, supersedes=run_id, has_ended=has_ended)
 
 
 def _recording_of(run: Run) -> RecordedRun | None:

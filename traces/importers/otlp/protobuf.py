@@ -168,16 +168,16 @@ def span(record: bytes, resource: JSONObject, scope: JSONObject, known_copies: l
             kind=_KINDS.get(body.kind, ""),
             trace_state=text(body.trace_state),
             flags=body.flags,
-            dropped=_dropped(body),
+            drop_counts=_drop_counts(body),
             links=links,
         ),
     )
 
 
-def _dropped(body: Any) -> dict[str, int]:
+def _drop_counts(body: Any) -> dict[str, int]:
     """Return how many attributes, events and links a span lacks; most lack none."""
     counts = (body.dropped_attributes_count, body.dropped_events_count, body.dropped_links_count)
-    return dict(zip(wire.DROPPED_COUNTS, counts, strict=True)) if any(counts) else _NONE_DROPPED
+    return dict(zip(wire.DROP_COUNTS, counts, strict=True)) if any(counts) else _NONE_DROPPED
 
 
 def _link(data: bytes) -> JSONObject:

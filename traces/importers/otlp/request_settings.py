@@ -59,10 +59,10 @@ def split_settings(request: JSONObject) -> Settings:
     for name in _CONFIGURATIONS:
         fields = {**as_object(fields.pop(name, None)), **fields}
     response_format = fields.pop("response_format", None)
-    recorded: JSONObject = {key: value for key, value in fields.items() if key not in _NOT_PARAMETERS}
-    parameters = normalize_parameters(recorded)
+    settings: JSONObject = {key: value for key, value in fields.items() if key not in _NOT_PARAMETERS}
+    parameters = normalize_parameters(settings)
     other: JSONObject = {key: value for key, value in request.items() if value is not None and key in _DESCRIPTIONS}
-    if len(parameters) < len(recorded):
+    if len(parameters) < len(settings):
         # Clients fill in defaults, which are no limits.
-        other |= {key: value for key, value in recorded.items() if is_infinite(value)}
+        other |= {key: value for key, value in settings.items() if is_infinite(value)}
     return Settings(parameters=parameters, response_format=response_format, other=other)

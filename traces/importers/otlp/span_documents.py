@@ -131,7 +131,7 @@ def _span(span: JSONObject, location: str) -> WireSpan:
             kind=_KINDS.get(as_text(span.get("kind")), ""),
             trace_state=_trace_state(context),
             flags=0,
-            dropped={},
+            drop_counts={},
             links=links,
         ),
     )

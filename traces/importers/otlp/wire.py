@@ -21,7 +21,7 @@ _KINDS: Final = {**KIND_NAMES, **{f"SPAN_KIND_{name}": name for name in KIND_NAM
 # Sampled, and that it is known whether the parent is remote, as the SDK of Python states of each span.
 _USUAL_FLAGS: Final = frozenset({0, 1, 256})
 # Numbers of what a span lacks, with their other spelling.
-DROPPED_COUNTS: Final = {
+DROP_COUNTS: Final = {
     "droppedAttributesCount": "dropped_attributes_count",
     "droppedEventsCount": "dropped_events_count",
     "droppedLinksCount": "dropped_links_count",
@@ -144,9 +144,9 @@ def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: st
             kind=_KINDS.get(as_text(body.get("kind")), ""),
             trace_state=as_text(first_member(body, "traceState", "trace_state")),
             flags=as_integer(body.get("flags")) or 0,
-            dropped={
+            drop_counts={
                 name: count
-                for name, snake in DROPPED_COUNTS.items()
+                for name, snake in DROP_COUNTS.items()
                 if (count := as_integer(body.get(name, body.get(snake))))
             },
             links=links,
@@ -155,7 +155,7 @@ def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: st
 
 
 def span_fields(
-    *, kind: str, trace_state: str, flags: int, dropped: Mapping[str, int], links: Sequence[JSONObject]
+    *, kind: str, trace_state: str, flags: int, drop_counts: Mapping[str, int], links: Sequence[JSONObject]
 ) -> JSONObject:
     """Return the fields of a span that have no place of their own, by their names in OTLP; not their usual values."""
     fields: JSONObject = {"kind": kind} if kind else {}
@@ -163,7 +163,7 @@ def span_fields(
         fields["traceState"] = trace_state
     if flags not in _USUAL_FLAGS:
         fields["flags"] = flags
-    fields |= {name: count for name, count in dropped.items() if count}
+    fields |= {name: count for name, count in drop_counts.items() if count}
     if links:
         fields["links"] = [*links]
     return fields

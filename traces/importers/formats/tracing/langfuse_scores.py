@@ -15,7 +15,7 @@ from traces.importers.files.errors import BadFile
 # A field of our own: the score was deleted.
 IS_DELETED: Final = "isDeleted"
 # Fields that are columns of a judgement, name its subject, or repeat what exports of traces state elsewhere.
-_STATED: Final = frozenset(
+_COLUMN_FIELDS: Final = frozenset(
     {"id", "name", "value", "stringValue", "comment", "timestamp", "observationId", "traceId", "trace", IS_DELETED}
     | {"createdAt", "updatedAt", "projectId", "authorUserId", "environment", "dataType", "source"}
 )
@@ -70,7 +70,7 @@ def _detail(score: JSONObject) -> JSONObject:
     # Of a category, the number that its configuration gives it.
     number = score.get("value") if score.get("stringValue") and kind == "CATEGORICAL" else None
     return {
-        **{name: value for name, value in score.items() if name not in _STATED},
+        **{name: value for name, value in score.items() if name not in _COLUMN_FIELDS},
         "dataType": kind if kind != "NUMERIC" else None,
         "value": number,
         "source": score.get("source") if score.get("authorUserId") else None,

@@ -19,7 +19,7 @@ ByRun = Mapping[str, list[JSONObject]]
 # A field of our own: what changes in earlier feedback with the same id; null deletes it.
 CHANGE: Final = "feedback_change"
 # Fields that are columns of a judgement, or name its subject.
-_STATED: Final = frozenset(
+_COLUMN_FIELDS: Final = frozenset(
     {"id", "key", "score", "value", "comment", "created_at", "modified_at", "feedback_source"}
     | {"run_id", "trace_id", "session_id", "start_time"}
 )
@@ -110,7 +110,7 @@ def _detail(record: JSONObject, author: JSONValue) -> JSONObject:
         if value not in (None, "", {}) and not (name in _AUTHORS and value == author)
     }
     return {
-        **{name: value for name, value in record.items() if name not in _STATED},
+        **{name: value for name, value in record.items() if name not in _COLUMN_FIELDS},
         "value": record.get("value") if record.get("score") is not None else None,
         "feedback_source": source,
     }
