@@ -8,7 +8,7 @@ from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
 from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from forkpoint.vocabulary import INTERCEPTED, HookEvent, StepStatus, StepType
+from forkpoint.vocabulary import INTERCEPTION_MARK, HookEvent, StepStatus, StepType
 
 _log = logging.getLogger("forkpoint")
 
@@ -113,7 +113,7 @@ class ToolStep(StepScope):
 
     def start_event(self) -> Event:
         payload = {"tool_name": self.name, "tool_version": self.version, "call_id": self.call_id}
-        mark = {INTERCEPTED: True} if self.is_intercepted else {}
+        mark = {INTERCEPTION_MARK: True} if self.is_intercepted else {}
         return "tool_called", {**payload, "args": {} if self.input is None else self.input, **mark}
 
     def end_event(self) -> Event:

@@ -56,7 +56,7 @@ SDK_MARK: Final = "forkpoint_sdk"
 
 
 # The mark of a tool call that a rerun can answer instead of making it. The body of a `with` statement has none.
-INTERCEPTED: Final = "intercepted"
+INTERCEPTION_MARK: Final = "intercepted"
 
 
 # The attribute of a step in a rerun with the id under which it was asked about.

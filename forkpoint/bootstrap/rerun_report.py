@@ -57,8 +57,8 @@ def _value(value: Any) -> str:
 
 def _cached_text(report: Any) -> str:
     """Return how many calls were answered after volatile values were renamed, or from another run."""
-    others = report["from_other_runs"]
-    source = f" ({others} from other runs of the app)" if others and not report["is_fork"] else ""
+    other_count = report["from_other_runs"]
+    source = f" ({other_count} from other runs of the app)" if other_count and not report["is_fork"] else ""
     return f", {report['cached']} cached{source}"
 
 

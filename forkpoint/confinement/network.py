@@ -41,9 +41,9 @@ class NetworkGuard:
     """
 
     def __init__(self, hosts: Iterable[Host], note: Callable[[str], None]) -> None:
-        self._server, *others = hosts
-        self._hosts = frozenset([self._server, *others])
-        self._others = {host.name for host in others}
+        self._server, *other_hosts = hosts
+        self._hosts = frozenset([self._server, *other_hosts])
+        self._other_names = {host.name for host in other_hosts}
         self._note = note
         self._noted_places: set[str] = set()
 
@@ -107,7 +107,7 @@ class NetworkGuard:
 
     def _note_other(self, name: str) -> None:
         """Note a listed host once, unless it is the server."""
-        if name in self._others and name not in self._noted_places:
+        if name in self._other_names and name not in self._noted_places:
             self._noted_places.add(name)
             self._note(name)
 

@@ -111,7 +111,7 @@ def _controls(ladder: Ladder) -> int:
 def unintercepted_tools(diff: DiffReport, request: ProofRequest) -> list[UninterceptedTool]:
     """The tools that the agent of either run really runs in each of its starts."""
     runs = [run for run in (diff.base, diff.candidate) if run.sealed_at is not None]
-    tools = [tool for run in runs for tool in consents.tools_of(run, is_open=True, allowed=request.allow_tools)]
+    tools = [tool for run in runs for tool in consents.tools_of(run, is_open=True, allowed_names=request.allow_tools)]
     return [*{tool.name: tool for tool in tools}.values()]
 
 

@@ -49,7 +49,7 @@ def start(
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
     # Another run of the app may answer where the recording does not, but not in a comparison.
-    consents.require(run, is_open=not is_comparison, allowed=[*tools_to_run, *tools_with_hook])
+    consents.require(run, is_open=not is_comparison, allowed_names=[*tools_to_run, *tools_with_hook])
     rerun = Rerun(
         source_run=run,
         tools_to_run=[*tools_to_run],
@@ -83,7 +83,7 @@ def start_fork(
     forks.check(source.run.id, source.fork, request.overrides)
     is_live = "model" in request.policy.allow
     is_open = is_live or bool(request.overrides.overrides)
-    consents.require(source.run, is_open=is_open, allowed=[*tools_to_run, *tools_with_hook])
+    consents.require(source.run, is_open=is_open, allowed_names=[*tools_to_run, *tools_with_hook])
     return Rerun.objects.create(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
@@ -102,7 +102,7 @@ def real_tools(rerun: Rerun) -> list[str]:
     """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
     has_overrides = rerun.profile is not None and bool(rerun.profile.profile["overrides"])
     is_open = rerun.profile is None or rerun.is_live or has_overrides
-    names = recorded_tools.unintercepted(rerun.source_run, is_open=is_open)
+    names = recorded_tools.find_unintercepted(rerun.source_run, is_open=is_open)
     return [name for name in names if name not in rerun.tools_with_hook]
 
 

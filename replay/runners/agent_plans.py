@@ -34,7 +34,7 @@ def agent_plan(
         own_warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
     if hosts := queries.hosts(run.app):
         own_warnings.append(
-            f"Earlier starts of the agent asked for hosts outside the gateway: {consents.shown(hosts)}."
+            f"Earlier starts of the agent asked for hosts outside the gateway: {consents.shorten(hosts)}."
         )
     consent_refusal = consents.refusal(tools)
     changes = {
@@ -54,7 +54,7 @@ def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool]) -> Plan:
         return plan
     warning = (
         "Follows the recording, because the agent would really run tools that nothing intercepts and nobody allowed: "
-        f"{consents.shown(names)}."
+        f"{consents.shorten(names)}."
     )
     return plan.model_copy(update={"unintercepted_tools": [*tools], "warnings": [warning, *plan.warnings]})
 
@@ -63,7 +63,7 @@ def warnings(tools: Sequence[UninterceptedTool]) -> list[str]:
     """Return what an agent that runs again does for real, and that nobody asks hooks about it."""
     messages = []
     if tools:
-        names = consents.shown([tool.name for tool in tools])
+        names = consents.shorten([tool.name for tool in tools])
         messages.append(f"Nothing intercepts these tools: they really run, also before the fork: {names}.")
     if configuration.hooks():
         messages.append("The hooks of the server are not asked about the calls of an agent that runs.")

@@ -15,18 +15,20 @@ CONSENT_REQUIRED: Final = "consent_required"
 _LONGEST_LIST: Final = 10
 
 
-def tools_of(run: Run, *, is_open: bool, allowed: Collection[str] = ()) -> list[UninterceptedTool]:
+def tools_of(run: Run, *, is_open: bool, allowed_names: Collection[str] = ()) -> list[UninterceptedTool]:
     """Return the tools that really run if a runner starts the agent, and by what each may.
 
-    `is_open`: the model may answer differently than recorded. `allowed` are the tools that the request allows.
+    `is_open`: the model may answer differently than recorded. `allowed_names` are the tools that the request allows.
     """
-    names = recorded_tools.unintercepted(run, is_open=is_open)
+    names = recorded_tools.find_unintercepted(run, is_open=is_open)
     if not names:
         return []
     reviews = safety_by_tool()
     unsafe_names = {name for name in names if reviews.get(name) is not True}
-    runner_consents = _consents_of_runner(run.app, unsafe_names - {*allowed})
-    return [UninterceptedTool(name=name, consent=_consent(name, reviews, allowed, runner_consents)) for name in names]
+    runner_consents = _consents_of_runner(run.app, unsafe_names - {*allowed_names})
+    return [
+        UninterceptedTool(name=name, consent=_consent(name, reviews, allowed_names, runner_consents)) for name in names
+    ]
 
 
 def tools_of_runner(tools: Sequence[UninterceptedTool]) -> list[str]:
@@ -40,29 +42,29 @@ def refusal(tools: Sequence[UninterceptedTool]) -> PlanRefusal | None:
     return PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools") if names else None
 
 
-def require(run: Run, *, is_open: bool, allowed: Collection[str]) -> None:
+def require(run: Run, *, is_open: bool, allowed_names: Collection[str]) -> None:
     """Raise `ReplayRefusal` unless each tool that really runs is reviewed as safe or is allowed by its name."""
     reviews = safety_by_tool()
     names = [
         name
-        for name in recorded_tools.unintercepted(run, is_open=is_open)
-        if name not in allowed and reviews.get(name) is not True
+        for name in recorded_tools.find_unintercepted(run, is_open=is_open)
+        if name not in allowed_names and reviews.get(name) is not True
     ]
     if names:
         raise ReplayRefusal(PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools"))
 
 
-def shown(names: Sequence[str]) -> str:
+def shorten(names: Sequence[str]) -> str:
     """Return the beginning of a list of tools as text."""
     return ", ".join(names[:_LONGEST_LIST]) + ("…" if len(names) > _LONGEST_LIST else "")
 
 
 def _consent(
-    name: str, reviews: Mapping[str, bool | None], allowed: Collection[str], by_runner: Collection[str]
+    name: str, reviews: Mapping[str, bool | None], allowed_names: Collection[str], by_runner: Collection[str]
 ) -> ToolConsent | None:
     if reviews.get(name) is True:
         return "review"
-    if name in allowed:
+    if name in allowed_names:
         return "request"
     return "runner" if name in by_runner else None
 

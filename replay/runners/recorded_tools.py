@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
-from forkpoint.vocabulary import INTERCEPTED, ValueTool
+from forkpoint.vocabulary import INTERCEPTION_MARK, ValueTool
 from traces.core.json_access import as_object, as_text
 from traces.core.vocabulary import StepType
 from traces.importers.common.model_calls import PROVIDER_RAN
@@ -22,7 +22,7 @@ from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.storage import artifacts, bulk
 from traces.totals import queries as totals
 
-_MARKS: Final = frozenset({INTERCEPTED, RAW_RESPONSE, PROVIDER_RAN})
+_MARKS: Final = frozenset({INTERCEPTION_MARK, RAW_RESPONSE, PROVIDER_RAN})
 # Calls that the gateway answers, and values that the SDK gives.
 _KNOWN_NAMES: Final = TOOL_APIS | {tool.value for tool in ValueTool}
 _COLUMNS: Final = ("sequence_no", "parent_no", "type", "tool_name", "name", "attributes_ref", "input_ref", "output_ref")
@@ -35,39 +35,43 @@ _LONGEST_LINEAGE: Final = 50
 class RecordedTools:
     """The names of a run's tools: those that it called, those with a mark, and those that its models could call."""
 
-    called: tuple[str, ...]
-    marked: frozenset[str]
-    offered: tuple[str, ...]
+    called_names: tuple[str, ...]
+    marked_names: frozenset[str]
+    offered_names: tuple[str, ...]
 
 
-def unintercepted(run: Run, *, is_open: bool) -> list[str]:
+def find_unintercepted(run: Run, *, is_open: bool) -> list[str]:
     """Return the tools that really run when the agent of a sealed run starts again, in the order of their calls.
 
     `is_open`: a model may answer differently than recorded, and call a tool that was only offered to it. Such a tool
     is taken to be intercepted if all tools that the run called are, or if another run of the app shows it.
     """
     tools = _of_lineage(run)
-    names = [name for name in tools.called if not _is_known(name, tools.marked)]
-    if not is_open or (tools.called and not names):
+    names = [name for name in tools.called_names if not _is_known(name, tools.marked_names)]
+    if not is_open or (tools.called_names and not names):
         return names
-    uncalled = [name for name in tools.offered if name not in names and not _is_known(name, tools.marked)]
-    return names + [name for name in uncalled if not _is_marked_elsewhere(run.app, name)]
+    uncalled_names = [
+        name for name in tools.offered_names if name not in names and not _is_known(name, tools.marked_names)
+    ]
+    return names + [name for name in uncalled_names if not _is_marked_elsewhere(run.app, name)]
 
 
-def _is_known(name: str, marked: frozenset[str]) -> bool:
-    return bool({name, name.rpartition(_SEPARATOR)[2]} & (marked | _KNOWN_NAMES))
+def _is_known(name: str, marked_names: frozenset[str]) -> bool:
+    return bool({name, name.rpartition(_SEPARATOR)[2]} & (marked_names | _KNOWN_NAMES))
 
 
 def _of_lineage(run: Run) -> RecordedTools:
     """Return the tools of a run. A fork that followed its recording has the marks of that recording."""
     tools = _load(run.id)
-    marked, source = set(tools.marked), run.source_run
+    marked_names, source = set(tools.marked_names), run.source_run
     for _ in range(_LONGEST_LINEAGE):
         if source is None:
             break
-        marked |= _load(source.id).marked
+        marked_names |= _load(source.id).marked_names
         source = source.source_run
-    return RecordedTools(called=tools.called, marked=frozenset(marked), offered=tools.offered)
+    return RecordedTools(
+        called_names=tools.called_names, marked_names=frozenset(marked_names), offered_names=tools.offered_names
+    )
 
 
 # The steps of a sealed run never change.
@@ -79,11 +83,11 @@ def _load(run_id: UUID) -> RecordedTools:
         reader.read(chunk)
     inputs = reader.inputs[:1] + reader.inputs[-1:]
     requests = artifacts.available(inputs)
-    offered = [as_text(tool.get("name")) for ref in inputs for tool in ModelRequest(requests.get(ref)).tools]
+    offered_names = [as_text(tool.get("name")) for ref in inputs for tool in ModelRequest(requests.get(ref)).tools]
     return RecordedTools(
-        called=tuple(dict.fromkeys(name for name in reader.called if name not in reader.searches)),
-        marked=frozenset(reader.marked | reader.searches),
-        offered=tuple(dict.fromkeys(name for name in offered if name)),
+        called_names=tuple(dict.fromkeys(name for name in reader.called_names if name not in reader.searches)),
+        marked_names=frozenset(reader.marked_names | reader.searches),
+        offered_names=tuple(dict.fromkeys(name for name in offered_names if name)),
     )
 
 
@@ -91,8 +95,8 @@ class _Reader:
     """Reads the steps of a run in order."""
 
     def __init__(self) -> None:
-        self.called: list[str] = []
-        self.marked: set[str] = set()
+        self.called_names: list[str] = []
+        self.marked_names: set[str] = set()
         # Searches read only.
         self.searches: set[str] = set()
         self.inputs: list[str] = []
@@ -109,20 +113,20 @@ class _Reader:
                 self._marked_numbers.add(no)
             elif type == StepType.MODEL:
                 self.inputs += [input_ref] if input_ref else []
-                self.called += _requested(ModelAnswer(answers.get(output_ref)))
+                self.called_names += _call_names(ModelAnswer(answers.get(output_ref)))
             elif type == StepType.TOOL:
-                self.called.append(tool_name or name)
+                self.called_names.append(tool_name or name)
                 if as_object(attributes.get(attributes_ref)).keys() & _MARKS:
                     self._marked_numbers.add(no)
-                    self.marked.add(tool_name or name)
+                    self.marked_names.add(tool_name or name)
 
 
-def _requested(answer: ModelAnswer) -> Iterator[str]:
+def _call_names(answer: ModelAnswer) -> Iterator[str]:
     return (name for call in answer.calls if (name := as_text(call.get("name"))))
 
 
 def _is_marked_elsewhere(app: str, name: str) -> bool:
     """Return whether the newest run of the app that called a tool shows that it is intercepted."""
     return any(
-        name in _load(row.newest_run).marked for row in totals.tool_calls() if (row.tool, row.app) == (name, app)
+        name in _load(row.newest_run).marked_names for row in totals.tool_calls() if (row.tool, row.app) == (name, app)
     )

@@ -75,7 +75,8 @@ def rerun(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program again, with consent to the tools of `AGENTS` unless the SDK intercepts them."""
     GatewaySession(server, "", run).summary()
-    consent = () if _SDK_IMPORT.search(program) else ALLOW_TOOLS
+    is_plain = python is PYTHON and not _SDK_IMPORT.search(program)
+    consent = ALLOW_TOOLS if is_plain else ()
     return run_agent(server, ["rerun", run, *consent, *options], program, *arguments, python=python)
 
 

@@ -11,7 +11,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
-from forkpoint.vocabulary import INTERCEPTED, RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTION_MARK, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports
@@ -47,7 +47,7 @@ class Exchange:
             "tool_name": call.name,
             "args": call.arguments,
             "attributes": attributes,
-            INTERCEPTED: True,
+            INTERCEPTION_MARK: True,
         }
         result: JSONObject = {
             "tool_name": call.name,

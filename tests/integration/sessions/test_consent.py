@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from django.test import Client
 
 from diffing import services as diffing
-from forkpoint.vocabulary import INTERCEPTED
+from forkpoint.vocabulary import INTERCEPTION_MARK
 from replay.agents import dispatch
 from replay.execution import task_names
 from replay.models import ReplaySession, Runner
@@ -33,7 +33,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     capture_tasks(monkeypatch, task_names.EXECUTE, task_names.COMPARE)
 
 
-def marked(run: RecordedRun, marks: Mapping[str, str]) -> RecordedRun:
+def with_marks(run: RecordedRun, marks: Mapping[str, str]) -> RecordedRun:
     """Return the run with marks on the calls of some tools."""
     steps = tuple(
         replace(step, attributes={**step.attributes, marks[step.tool_name]: True}) if step.tool_name in marks else step
@@ -43,7 +43,7 @@ def marked(run: RecordedRun, marks: Mapping[str, str]) -> RecordedRun:
 
 
 def store(marks: Mapping[str, str] | None = None) -> Run:
-    run = replace(marked(order_desk(), marks or {}), external_id=uuid4().hex)
+    run = replace(with_marks(order_desk(), marks or {}), external_id=uuid4().hex)
     return Run.objects.get(id=record(run).run_id)
 
 
@@ -140,7 +140,7 @@ def test_searches_need_consent(client: Client) -> None:
 
 
 def test_plans_of_searches_count_the_starts_of_the_agent(client: Client) -> None:
-    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    run = store(dict.fromkeys(TOOLS, INTERCEPTION_MARK))
     add_runner(run.app)
     body = {"run": str(run.id), "samples": 3}
     assert post(client, "/experiments/preview", {**body, "engine": "agent"}).json()["agent_starts"] == 3
@@ -165,27 +165,27 @@ def test_reruns_need_consent(client: Client) -> None:
 
 
 def test_forks_of_a_recording_have_its_marks(client: Client) -> None:
-    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    run = store(dict.fromkeys(TOOLS, INTERCEPTION_MARK))
     derived = store()
     derived.source_run = run
-    assert recorded_tools.unintercepted(derived, is_open=True) == []
+    assert recorded_tools.find_unintercepted(derived, is_open=True) == []
 
 
 def test_tool_that_an_answer_requests_counts_without_a_step() -> None:
-    desk = marked(order_desk(), {"get_order": INTERCEPTED})
+    desk = with_marks(order_desk(), {"get_order": INTERCEPTION_MARK})
     steps = tuple(step for step in desk.steps if step.tool_name != "search_policy")
     run = Run.objects.get(id=record(replace(desk, steps=steps)).run_id)
-    assert recorded_tools.unintercepted(run, is_open=False) == ["search_policy"]
+    assert recorded_tools.find_unintercepted(run, is_open=False) == ["search_policy"]
 
 
 def test_offered_tool_counts_as_the_tools_that_were_called() -> None:
-    calls = dict.fromkeys(TOOLS[:2], INTERCEPTED)
-    assert recorded_tools.unintercepted(store(calls), is_open=True) == []
-    assert recorded_tools.unintercepted(store({"get_order": INTERCEPTED}), is_open=True) == TOOLS[1:]
+    calls = dict.fromkeys(TOOLS[:2], INTERCEPTION_MARK)
+    assert recorded_tools.find_unintercepted(store(calls), is_open=True) == []
+    assert recorded_tools.find_unintercepted(store({"get_order": INTERCEPTION_MARK}), is_open=True) == TOOLS[1:]
 
 
 def test_plan_lists_the_hosts_that_the_agent_asked_for(client: Client) -> None:
-    run = store(dict.fromkeys(TOOLS, INTERCEPTED))
+    run = store(dict.fromkeys(TOOLS, INTERCEPTION_MARK))
     add_runner(run.app)
     rerun = post(client, "/reruns", {"run": str(run.id)}).json()
     for host in ("mail.example:25", "api.example", "api.example"):

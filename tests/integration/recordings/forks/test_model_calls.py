@@ -13,7 +13,7 @@ import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, GEMINI_AGENT, PLAIN_TOOLS, SEARCH_AGENT
+from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS, GEMINI_AGENT, PLAIN_TOOLS, SEARCH_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
     CACHED,
@@ -100,7 +100,8 @@ def test_known_tool_returns_an_override_where_requests_have_no_ids(
     server: Server, models: ModelServer, tmp_path: Path
 ) -> None:
     entry = {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}}
-    options = ["--override", profile(tmp_path, entry), "--live"]
+    # Whether the SDK knows it or not, it knows no other tool.
+    options = ["--override", profile(tmp_path, entry), "--live", *ALLOW_TOOLS]
     run, other_run = (run_of(record(server, GEMINI_AGENT, kind)) for kind in ("known", "unknown"))
     before = len(models.requests)
     result = rerun(server, run, GEMINI_AGENT, "known", options=options)

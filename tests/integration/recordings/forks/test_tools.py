@@ -11,7 +11,7 @@ import pytest
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import TOOL_AGENT, TOOL_CLIENT_AGENT
+from tests.support.gateway_agents import PLAIN_TOOLS, TOOL_AGENT, TOOL_CLIENT_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
     EXACT,
@@ -149,7 +149,7 @@ def test_tools_of_a_node_agent_are_recorded_and_answered(server: Server, models:
 
 
 def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server, run: str) -> None:
-    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "allow_tools": ["send_letter"]})["id"]
+    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "allow_tools": ["send_letter", *PLAIN_TOOLS]})["id"]
     question = {"type": "tool", "name": "send_letter", "arguments": {"city": "Bern"}}
     answers = [post(server, f"/api/v1/reruns/{id}/tools", question) for _ in range(2)]
     assert [answer["decision"] for answer in answers] == ["run", "run"]
@@ -160,7 +160,9 @@ def test_effects_are_not_repeated_when_the_agent_is_started_again(server: Server
 
 
 def test_operator_decides_about_calls_that_are_not_recorded(server: Server, run: str) -> None:
-    id = post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"]})["id"]
+    id = post(
+        server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["send_*"], "allow_tools": PLAIN_TOOLS}
+    )["id"]
     questions = f"/api/v1/reruns/{id}/questions"
 
     def ask(city: str, call: str) -> Any:

@@ -6,14 +6,14 @@ import classes from "./ToolConsent.module.css";
 interface Props {
   tools: readonly UninterceptedTool[];
   /** The tools that the user allows. */
-  allowed: readonly string[];
-  onChange: (allowed: string[]) => void;
+  toolNames: readonly string[];
+  onChange: (toolNames: string[]) => void;
 }
 
 /** Consent to the tools that the agent really runs in each start, because nothing intercepts them: one by one. */
-export function ToolConsent({ tools, allowed, onChange }: Props): ReactElement | null {
+export function ToolConsent({ tools, toolNames, onChange }: Props): ReactElement | null {
   if (tools.length === 0) return null;
-  const others = tools.filter(({ consent }) => consent === "review" || consent === "runner");
+  const decidedTools = tools.filter(({ consent }) => consent === "review" || consent === "runner");
   return (
     <fieldset className={classes.consent}>
       <legend>Tools that really run</legend>
@@ -22,19 +22,21 @@ export function ToolConsent({ tools, allowed, onChange }: Props): ReactElement |
         side effects. Allow each one that may run:
       </p>
       {tools
-        .filter((tool) => !others.includes(tool))
+        .filter((tool) => !decidedTools.includes(tool))
         .map(({ name }) => (
           <Checkbox
             key={name}
             size="xs"
             label={name}
-            checked={allowed.includes(name)}
+            checked={toolNames.includes(name)}
             onChange={(event) =>
-              onChange(event.currentTarget.checked ? [...allowed, name] : allowed.filter((other) => other !== name))
+              onChange(
+                event.currentTarget.checked ? [...toolNames, name] : toolNames.filter((toolName) => toolName !== name),
+              )
             }
           />
         ))}
-      {others.map(({ name, consent }) => (
+      {decidedTools.map(({ name, consent }) => (
         <p key={name}>
           <b>{name}</b>: {consent === "review" ? "reviewed as safe" : "allowed by the user of the runner"}
         </p>

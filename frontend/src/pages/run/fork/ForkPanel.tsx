@@ -115,7 +115,7 @@ export function ForkPanel({
       {hasFrame && (
         <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine}>
           {plan?.engine === "agent" && (
-            <ToolConsent tools={plan.unintercepted_tools} allowed={fork.allowedTools} onChange={fork.allowTools} />
+            <ToolConsent tools={plan.unintercepted_tools} toolNames={fork.allowedTools} onChange={fork.allowTools} />
           )}
           <VariableFields runners={runners ?? []} variables={fork.variables} onChange={fork.changeVariables} />
         </EngineChoice>

@@ -60,7 +60,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
         >
           <ToolConsent
             tools={plan?.unintercepted_tools ?? []}
-            allowed={draft.allowedTools}
+            toolNames={draft.allowedTools}
             onChange={(allowedTools) => setDraft({ ...draft, allowedTools })}
           />
         </EngineChoice>
