@@ -9,6 +9,8 @@ import pytest
 from django.db.models.functions import Now
 from django.test import Client
 
+from cockpit.demo.agent.loading import load_recording
+from cockpit.demo.agent.scenarios import SCENARIOS, Scenario
 from diffing import services as diffing
 from forkpoint.vocabulary import INTERCEPTION_MARK
 from replay.agents import dispatch
@@ -195,3 +197,10 @@ def test_plan_lists_the_hosts_that_the_agent_asked_for(client: Client) -> None:
     plan = post(client, "/replays/preview", fork(run)).json()
     assert plan["hosts"] == hosts
     assert any("mail.example:25, api.example" in warning for warning in plan["warnings"])
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.slug)
+def test_tools_of_the_demo_are_intercepted(scenario: Scenario) -> None:
+    run = Run.objects.get(id=record(load_recording(scenario.slug)).run_id)
+    called_names = recorded_tools.find_unintercepted(run, is_open=False)
+    assert called_names == []
