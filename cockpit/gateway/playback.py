@@ -107,7 +107,7 @@ def store_answered(call: Call, outcome: Outcome, call_id: int, *, limit: int, is
 def recorded_models(rerun_id: str) -> list[str]:
     """Return the names of the models that the recording of a rerun used."""
     with connection():
-        return queries.recorded_models(rerun_id)
+        return queries.recorded_models(UUID(rerun_id))
 
 
 def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int) -> None:

@@ -7,8 +7,8 @@ from typing import Final
 
 # Programs that run no Python, and those that run packages of JavaScript.
 _JAVASCRIPT: Final = frozenset({"bun", "bunx", "deno", "node", "nodejs", "npm", "npx", "pnpm", "tsx", "yarn"})
-_OTHERS: Final = _JAVASCRIPT | {"cargo", "claude", "codex", "dotnet", "elixir", "go", "java", "mix", "php", "ruby"}
-_OTHER_SUFFIXES: Final = frozenset({".cjs", ".exs", ".go", ".jar", ".js", ".mjs", ".mts", ".php", ".pl", ".rb", ".ts"})
+_NO_PYTHON: Final = _JAVASCRIPT | {"cargo", "claude", "codex", "dotnet", "elixir", "go", "java", "mix", "php", "ruby"}
+_SUFFIXES: Final = frozenset({".cjs", ".exs", ".go", ".jar", ".js", ".mjs", ".mts", ".php", ".pl", ".rb", ".ts"})
 # They run the rest of their words.
 _WRAPPERS: Final = frozenset({"env", "nice", "nohup", "stdbuf", "time", "timeout"})
 _SETTING: Final = re.compile(r"-|\w+=|[\d.]+[smhd]?$")
@@ -26,4 +26,4 @@ def is_other_language(words: Sequence[str]) -> bool:
     if not rest:
         return False
     program = PurePath(rest[0])
-    return program.name in _OTHERS or program.suffix in _OTHER_SUFFIXES
+    return program.name in _NO_PYTHON or program.suffix in _SUFFIXES

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from typing import Final
+from uuid import UUID
 
 from django.db.models import QuerySet
 
@@ -22,7 +23,7 @@ def find(id: str) -> Rerun:
     return by_id(Rerun.objects.all(), id, "rerun")
 
 
-def recorded_models(id: str) -> list[str]:
+def recorded_models(id: UUID) -> list[str]:
     """Return the names of the models that the recording of a rerun used."""
     steps = Step.objects.filter(run__reruns=id, type=StepType.MODEL).exclude(model="")
     return [*steps.order_by("model").values_list("model", flat=True).distinct()]

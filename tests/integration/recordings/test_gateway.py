@@ -323,7 +323,7 @@ def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
 
 def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelServer) -> None:
     run = run_of(record(server, AGENTS["chat"], "plain"))
-    GatewaySession(server, "", run).summary()
+    wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json()["sealed"], 30)
     access = post(server, "/reruns", {"run": run})
     base = f"{server.url}{access['path']}/openai/v1/models"
     for path in ("", "/"):
