@@ -4,7 +4,7 @@ import builtins
 import inspect
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # A generator's output is recorded up to this many items.
@@ -27,6 +27,8 @@ class Answer:
     output: Any = None
     error: str = ""
     is_text: bool = False
+    # Reports that the agent gets less than the call returned.
+    report_loss: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
     def result(self, function: Callable[..., Any] | None = None) -> Any:
         """Return what the call returned, or raise what it raised. `function` says by its annotation if that is text."""

@@ -92,6 +92,8 @@ class Scope(AbstractContextManager["Scope"]):
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
         self.output: Any = None
+        # What the JSON of the output loses, where only the library's instrumentation knows it.
+        self.form: dict[str, Any] | None = None
         # A generator yielded more than its output contains.
         self._is_cut = False
         self.error = ""
@@ -384,7 +386,7 @@ class StepScope(Scope):
 
     def _form(self, form_of: Callable[[Any], dict[str, Any] | None]) -> dict[str, Any]:
         """Return the field that states what the JSON of the output loses, if it loses anything."""
-        form = {"type": "opaque"} if self._is_cut else form_of(self.output)
+        form = {"type": "opaque"} if self._is_cut else self.form or form_of(self.output)
         return {} if form is None else {OUTPUT_FORM: form}
 
     def _outcome(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Whatever goes wrong here ends the process: an exception would reach the model as
 go on with it.
 """
 
+import functools
 import importlib
 import itertools
 import json
@@ -63,9 +64,10 @@ class ReplaySession:
         if decision == "refusal":
             self.refuse(reply["reason"])
         output = restore(reply["output"], reply.get("output_form"))
+        report_loss = functools.partial(self._report_stand_in, question)
         if not output.is_faithful:
-            self._report_stand_in(question)
-        answer = Answer(output=output.value, error=reply["error"], is_text=reply["is_text"])
+            report_loss()
+        answer = Answer(output.value, reply["error"], reply["is_text"], report_loss)
         return Reply(answer=answer, call=id)
 
     def refuse(self, reason: str) -> NoReturn:

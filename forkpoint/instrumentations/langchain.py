@@ -57,6 +57,9 @@ def _read_tool(result: Any) -> Any:
 def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
     """Run a copy of the tool that returns the recorded output: LangChain makes the message and handles an error."""
     tool = copy.copy(args[0])
+    if tool.response_format == "content_and_artifact":
+        # The artifact is for the agent's own code, and not recorded.
+        answer.report_loss()
 
     def result(*_: Any, **__: Any) -> Any:
         output = answer.result()

@@ -1,8 +1,10 @@
 """MCP client sessions: calls of a server's tools."""
 
 import importlib
+import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
@@ -57,7 +59,23 @@ def _read(result: Any) -> Any:
     """Return the text of a result, or all of it if it is more than one text. An error result fails the step."""
     content = getattr(result, "content", None)
     texts = [block.text for block in content or () if getattr(block, "type", "") == "text"]
+    is_text = content is not None and len(texts) == len(content) == 1
+    if is_text and (step := recorder.current.get()) is not None:
+        step.form = _form(result, texts[0])
     is_error = getattr(result, "is_error", None) or getattr(result, "isError", None)
     if is_error and (step := recorder.current.get()) is not None:
         step.fail("\n".join(texts) or "the server reported an error")
-    return texts[0] if content is not None and len(texts) == len(content) == 1 else result
+    return texts[0] if is_text else result
+
+
+def _form(result: Any, text: str) -> dict[str, Any] | None:
+    """Return what a result has besides its text: as a rule the same value as JSON."""
+    structured = getattr(result, "structured_content", None) or getattr(result, "structuredContent", None)
+    if not structured:
+        return None
+    if structured == {"result": text}:
+        return {"type": "mcp_result", "structured": "result"}
+    with suppress(ValueError):
+        if json.loads(text) == structured:
+            return {"type": "mcp_result", "structured": "json"}
+    return {"type": "opaque"}

@@ -1,5 +1,6 @@
 """Restore an output from its JSON and its form."""
 
+import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
@@ -70,6 +71,9 @@ class _Restorer:
             case "content":
                 # A document that was a text.
                 return plain["content"]
+            case "mcp_result":
+                structured = {"result": plain} if form["structured"] == "result" else json.loads(plain)
+                return {"content": [{"type": "text", "text": plain}], "structuredContent": structured}
             case "enum":
                 return _class(form)[form["name"]]
             case "named_tuple":

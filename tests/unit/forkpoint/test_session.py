@@ -300,3 +300,25 @@ def test_last_question_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         server.shutdown()
     assert (reply.answer, reply.arguments) == (None, {"to": "Rome"})
     assert ["is_last" in json.loads(body) for body in Replies.bodies] == [False, True]
+
+
+def test_what_cannot_be_restored_is_reported() -> None:
+    Replies.bodies = []
+    form = {"type": "opaque", "str": "sensor A"}
+    exact = {"decision": "exact", "output": "<Sensor>", "output_form": form, "error": "", "is_text": False}
+    plain = {**exact, "output": "sunny", "output_form": None}
+    Replies.replies = [exact, {"decision": "cached"}, plain, {"decision": "cached"}]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
+        sensor = session.ask("tool", "read", {}).answer
+        assert sensor is not None
+        assert str(sensor.result()) == "sensor A"
+        weather = session.ask("tool", "look", {}).answer
+        assert weather == Answer("sunny")
+        # By an instrumentation that knows that something is missing.
+        weather.report_loss()
+        server.shutdown()
+    bodies = [json.loads(body) for body in Replies.bodies]
+    assert [body.get("has_stand_in", False) for body in bodies] == [False, True, False, True]
+    assert (bodies[0]["call"], bodies[2]["call"]) == (bodies[1]["call"], bodies[3]["call"])

@@ -9,6 +9,7 @@ import sys
 import uuid
 from decimal import Decimal
 from pathlib import PurePosixPath
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -16,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
+import forkpoint
 from forkpoint.encoding import encode, without_long_integers
+from forkpoint.instrumentations.mcp import _read as read_result
 from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.outputs.restoring import Output, restore
 from traces.core.canonical import canonical_bytes
@@ -191,3 +194,27 @@ def test_texts_among_documents_stay_texts() -> None:
     documents = ["a text", {"id": "d1", "content": "x", "score": 1.0}]
     recorded_documents = [{"content": "a text"}, {"id": "d1", "content": "x", "score": 1}]
     assert restore(recorded_documents, stored(form_of_documents(documents))) == Output(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "structured", "is_faithful"),
+    [
+        ("sunny", {"result": "sunny"}, True),
+        ('{"b": 1, "a": 2.5}', {"b": 1, "a": 2.5}, True),
+        ("It is sunny", {"weather": "sunny"}, False),
+    ],
+)
+def test_results_of_mcp_servers_have_their_structured_content(text: str, structured: Any, is_faithful: bool) -> None:
+    block = SimpleNamespace(type="text", text=text)
+    with forkpoint.recorder.tool("get_weather", {}) as step:
+        output = read_result(SimpleNamespace(content=[block], structuredContent=structured))
+    result = restore(output, step.form)
+    assert (output, result.is_faithful) == (text, is_faithful)
+    if is_faithful:
+        assert result.value == {"content": [{"type": "text", "text": text}], "structuredContent": structured}
+
+
+def test_text_alone_is_a_whole_result_of_an_mcp_server() -> None:
+    with forkpoint.recorder.tool("get_weather", {}) as step:
+        assert read_result(SimpleNamespace(content=[SimpleNamespace(type="text", text="sunny")])) == "sunny"
+    assert step.form is None
