@@ -70,12 +70,12 @@ def _read(result: Any) -> Any:
 
 def _form(result: Any, text: str) -> dict[str, Any] | None:
     """Return what a result has besides its text: as a rule the same value as JSON."""
-    structured = getattr(result, "structured_content", None) or getattr(result, "structuredContent", None)
-    if not structured:
+    value = getattr(result, "structured_content", None) or getattr(result, "structuredContent", None)
+    if not value:
         return None
-    if structured == {"result": text}:
-        return {"type": "mcp_result", "structured": "result"}
+    if value == {"result": text}:
+        return {"type": "mcp_result", "content": "result"}
     with suppress(ValueError):
-        if json.loads(text) == structured:
-            return {"type": "mcp_result", "structured": "json"}
+        if json.loads(text) == value:
+            return {"type": "mcp_result", "content": "json"}
     return {"type": "opaque"}

@@ -10,7 +10,7 @@ fields. A form names these, without repeating the values:
 import json
 import math
 from collections import OrderedDict
-from contextlib import suppress
+from collections.abc import Iterable
 from typing import Any, Final
 
 from forkpoint.encoding import encode, without_long_integers
@@ -23,7 +23,7 @@ _LONGEST_TEXT: Final = 200_000
 _EXACT_INTEGERS: Final = 2**53
 _COLLECTIONS: Final[dict[type, str]] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DICTS: Final[dict[type, str]] = {dict: "dict", OrderedDict: "ordered_dict"}
-_LOSSLESS: Final = (str, bool, type(None))
+_LOSSLESS: Final = frozenset({str, bool, type(None)})
 
 Form = dict[str, Any]
 
@@ -57,28 +57,32 @@ def _describe(value: Any, plain: Any) -> Form | None:
         return None if type(plain) is int else {"type": "int"}
     if kind is list:
         return _with_items({"type": "list"}, _item_forms(value, plain))
-    with suppress(Exception):
+    try:
         form = _dict_form(value, plain) if kind in _DICTS else _object_form(value, plain)
-        if kind is dict or _is_same(restore_strictly(plain, form), value):
-            return form
-    # An object that cannot be restored, for whatever reason.
-    return _opaque_form(value, plain)
+        is_restorable = kind is dict or _is_same(restore_strictly(plain, form), value)
+    except Exception:  # noqa: BLE001 - the code of a class runs here, and may raise anything
+        is_restorable = False
+    return form if is_restorable else _opaque_form(value, plain)
 
 
 def _float_form(value: float) -> Form | None:
-    if not math.isfinite(value) or abs(value) >= _EXACT_INTEGERS or str(value) == "-0.0":
+    if math.isfinite(value) and not value.is_integer():
+        return None
+    if not abs(value) < _EXACT_INTEGERS or (value == 0 and math.copysign(1, value) < 0):
         return {"type": "float", "text": str(value)}
-    return {"type": "float"} if value.is_integer() else None
+    return {"type": "float"}
 
 
 def _dict_form(value: dict[Any, Any], plain: dict[str, Any]) -> Form | None:
+    names = [*plain]
     # Two keys may have the same text, which raises.
-    pairs = zip(value.values(), plain.items(), strict=True)
-    forms = {name: _describe(item, item_plain) for item, (name, item_plain) in pairs}
-    items = {name: item for name, item in forms.items() if item is not None}
-    keys = [_key(key, name) for key, name in zip(value, plain, strict=True)]
+    forms = zip(names, _item_forms(value.values(), plain.values()), strict=True)
+    items = {name: form for name, form in forms if form is not None}
     form: Form = {"type": _DICTS[type(value)]}
-    if keys != sorted(plain) or not all(map(str.isascii, plain)):
+    keys = [*value]
+    if {*map(type, keys)} - {str}:
+        keys = [_key(key, name) for key, name in zip(keys, names, strict=True)]
+    if keys != sorted(names) or not "".join(names).isascii():
         form["keys"] = keys
     if items:
         form["items"] = items
@@ -95,8 +99,12 @@ def _key(key: Any, name: str) -> Any:
     return {"type": kind, "name": name}
 
 
-def _item_forms(values: Any, plain: list[Any]) -> list[Form | None]:
-    return [_describe(item, item_plain) for item, item_plain in zip(values, plain, strict=True)]
+def _item_forms(values: Any, plain: Iterable[Any]) -> list[Form | None]:
+    # Most are text, for which a call would cost most of the time.
+    return [
+        None if type(item) in _LOSSLESS else _describe(item, item_plain)
+        for item, item_plain in zip(values, plain, strict=True)
+    ]
 
 
 def _with_items(form: Form, items: list[Form | None]) -> Form | None:

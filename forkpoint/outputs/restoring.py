@@ -72,8 +72,8 @@ class _Restorer:
                 # A document that was a text.
                 return plain["content"]
             case "mcp_result":
-                structured = {"result": plain} if form["structured"] == "result" else json.loads(plain)
-                return {"content": [{"type": "text", "text": plain}], "structuredContent": structured}
+                content = {"result": plain} if form["content"] == "result" else json.loads(plain)
+                return {"content": [{"type": "text", "text": plain}], "structuredContent": content}
             case "enum":
                 return _class(form)[form["name"]]
             case "named_tuple":
