@@ -10,15 +10,19 @@ An echo orders changes that no replay could decide between. It is no evidence: t
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
 from diffing.sequences.recurrence import Move, Texts, differing_numbers, distinct_words, moves_alike, number_moves
+from diffing.sequences.subjects import subject
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.overrides import RunPair
-from replay.proofs.changes.subjects import subject_of
 from traces.core.json_access import text_or_json
+from traces.core.vocabulary import StepType
+
+_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
 def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[Change]:
@@ -43,9 +47,17 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
             return replace(change, atom=replace(change.atom, texts=tuple(_texts(root))))
         texts = (*_texts(root), *_direct_outputs(runs, root))
         echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts)
-        return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes, subject=subject_of(runs, root)))
+        return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes, subject=_subject(runs, root)))
 
     return [with_texts(root, change) for root, change in rows]
+
+
+def _subject(runs: RunPair, root: Root) -> frozenset[str]:
+    """The words that name what a changed result of a tool or a search is about."""
+    is_result = root.facet is not None and root.facet.part == "output"
+    if root.pair.sides is None or not is_result or root.pair.step.type not in _EXTERNAL:
+        return frozenset()
+    return subject(runs.inputs(root.pair), runs.outputs(root.pair))
 
 
 def _has_words_of(answers: Texts, texts: Iterable[Texts]) -> bool:

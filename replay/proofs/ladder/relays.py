@@ -23,7 +23,7 @@ from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
 from diffing.sequences.recurrence import Texts, distinct_words, recurs
-from replay.proofs.changes.subjects import names
+from diffing.sequences.subjects import names
 from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space

@@ -66,7 +66,7 @@ noise only.
 | services | five kinds that the others lack, two also with noise | the method's, before a look at any failure | yes |
 | bureaus | five kinds that the others lack | the same | yes |
 | trades | eight kinds that the others lack, one also reworded | the method's, after the rules of that day | yes |
-| outposts | four kinds that the others lack | had not looked at the method or at any failure | for the last rule below |
+| outposts | four kinds that the others lack | had not looked at any failure or at the method | for one rule |
 | stations | four further kinds | the same | yes, after the last rule below |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two

@@ -12,11 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.sequences.json_diff import parse_embedded_json, value_changes
-from replay.proofs.changes.overrides import RunPair
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
 
 # Shorter words and single digits name nothing.
 _NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
@@ -24,17 +21,14 @@ _NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
 _MAX_CHANGES: Final = 20
 # Longer texts are about many things.
 _MAX_CHARACTERS: Final = 100
-_EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
-def subject_of(runs: RunPair, root: Root) -> frozenset[str]:
-    """The words that name what a result of a tool or a search is about, equal in both runs."""
-    pair = root.pair
-    if pair.sides is None or pair.step.type not in _EXTERNAL or root.facet is None or root.facet.part != "output":
-        return frozenset()
+def subject(calls: tuple[JSONValue, JSONValue], results: tuple[JSONValue, JSONValue]) -> frozenset[str]:
+    """The words that name what differs between two results, equal in both runs."""
+    base, candidate = map(parse_embedded_json, results)
     sides = [
-        {word for text in (*_texts(call), *_sibling_texts(*outputs)) for word in names(text)}
-        for call, outputs in zip(runs.inputs(pair), _both_ways(*runs.outputs(pair)), strict=True)
+        {word for text in (*_texts(call), *_sibling_texts(*own)) for word in names(text)}
+        for call, own in zip(calls, ((base, candidate), (candidate, base)), strict=True)
     ]
     return frozenset(sides[0] & sides[1])
 
@@ -42,11 +36,6 @@ def subject_of(runs: RunPair, root: Root) -> frozenset[str]:
 def names(text: str) -> set[str]:
     """The words of a text that may name something."""
     return {*_NAME.findall(text.casefold())}
-
-
-def _both_ways(base: JSONValue, candidate: JSONValue) -> Sequence[tuple[JSONValue, JSONValue]]:
-    base, candidate = parse_embedded_json(base), parse_embedded_json(candidate)
-    return (base, candidate), (candidate, base)
 
 
 def _sibling_texts(value: JSONValue, other: JSONValue) -> Iterator[str]:
