@@ -20,7 +20,7 @@ from traces.core.json_types import JSONValue
 
 # Enough to cover every combination of size and cause; the benchmark measures two such rounds.
 CASES: Final = 16
-SAMPLES: Final = 40
+SAMPLES: Final = 30
 # Cases without a cause in each set: a quarter of its cases, and more where models answer by chance.
 CONTROLS: Final = {
     "held out": 40,
