@@ -190,7 +190,13 @@ def test_run_is_started_once() -> None:
 )
 def test_event_without_what_its_type_needs_is_rejected(type: str, field: str) -> None:
     whole = {**event("a", 1, type, "s1"), "payload": {field: "x"}}
-    for damage in ({"payload": {}}, {"timestamp_utc": None}, {"sequence_no": 2**63}, {"run_id": "r" * 201}):
+    damages: list[dict[str, Any]] = [
+        {"payload": {}},
+        {"timestamp_utc": None},
+        {"sequence_no": 2**63},
+        {"run_id": "r" * 201},
+    ]
+    for damage in damages:
         receipt = _post(lines([whole | damage]))[1]
         assert (receipt["accepted"], len(receipt["rejected"])) == (0, 1)
     assert f"needs `{field}`" in _reasons(_post(lines([{**whole, "payload": {}}]))[1])[0][1]
