@@ -51,8 +51,8 @@ def assemble_job(job: Job, rows: Sequence[SegmentRow]) -> None:
         job.run = _as_recorded(run, job)
     elif run is not None and late_judgements.add_to_stored(run) is None:
         job.note_problems(["its steps have not arrived"])
-    # Judgements alone wait for their run.
-    if job.run is None and (run is None or not (run.judgements or run.retractions)):
+    # Without any problem, the rest of it may arrive later, or never existed.
+    if job.run is None and (job.is_salvaged or assembly.problems):
         job.run = stand_in(job, rows[0].format if rows else "")
     if job.is_due_to_seal:
         job.branches = [_as_recorded(run, job) for run in assembly.branches if run.steps]

@@ -252,6 +252,12 @@ def test_run_without_steps_shows_its_output() -> None:
     assert _run().revision == 2
 
 
+def test_run_that_did_nothing_is_not_shown() -> None:
+    _send([beginning(RUN)[0], event(RUN, 1, "run_completed")], has_ended=True)
+    let_pass(10)
+    assert not Run.objects.exists()
+
+
 def test_recording_of_which_nothing_is_readable_is_shown_at_its_end() -> None:
     arrivals.accept([NewSegment(external_id=RUN, format="otlp", data=b"{}", has_ended=True)])
     let_pass(1)

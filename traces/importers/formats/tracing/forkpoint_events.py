@@ -240,16 +240,17 @@ def _steps(events: list[Event]) -> list[_StepEvents]:
 
 
 def _run_without_steps(facts: RunFacts, end_event: Event | None) -> RecordedRun:
-    """Return a run of which no step has arrived. If it has ended, its output is its only step."""
-    if end_event is None:
+    """Return a run of which no step has arrived. If it has ended with an output, that is its only step."""
+    end: JSONObject = end_event.payload if end_event else {}
+    if end.get("output") is None and not end.get("error"):
         return RecordedRun(external_id=facts.external_id, name=facts.external_id, app=FORMAT, format=FORMAT, steps=())
     output = RecordedStep(
         key="output",
         type=StepType.OUTPUT,
         name="final output",
         status=StepStatus.ERROR if facts.failed else StepStatus.OK,
-        output={"text": result} if isinstance(result := end_event.payload.get("output"), str) else result,
-        error=as_text(end_event.payload.get("error")),
+        output={"text": result} if isinstance(result := end.get("output"), str) else result,
+        error=as_text(end.get("error")),
     )
     return build_run(facts, [output])
 
