@@ -29,20 +29,20 @@ _INDEX: Final = "traces_search_words"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewDocument:
-    """The words of a section of a run, each with its positions."""
+    """A section of a run: its words, and its words each with their positions, as texts."""
 
     run_id: UUID
     first_step: int
-    positions: Mapping[str, Sequence[int]]
+    words: str
+    text: str
 
-    @property
-    def text(self) -> str:
-        return " ".join(
-            [
-                f"{word}:{places[0]}" if len(places) == 1 else f"{word}:{','.join(map(str, places))}"
-                for word, places in self.positions.items()
-            ]
-        )
+    @classmethod
+    def of_positions(cls, run_id: UUID, first_step: int, positions: Mapping[str, Sequence[int]]) -> "NewDocument":
+        entries = [
+            f"{word}:{places[0]}" if len(places) == 1 else f"{word}:{','.join(map(str, places))}"
+            for word, places in positions.items()
+        ]
+        return cls(run_id=run_id, first_step=first_step, words=" ".join(positions), text=" ".join(entries))
 
 
 class Match(NamedTuple):
@@ -72,7 +72,7 @@ def set_own_words(words: Mapping[UUID, AbstractSet[str]]) -> None:
         with connection.cursor() as cursor:
             for id, run_id, first_step, text in list(_texts(ids)):
                 positions = _with_own_words(text, words[run_id])
-                document = NewDocument(run_id=run_id, first_step=first_step, positions=positions)
+                document = NewDocument.of_positions(run_id, first_step, positions)
                 if connection.vendor == "sqlite":
                     _forget_fts(cursor, id, text)
                     cursor.execute(f"UPDATE {_TABLE} SET words = %s WHERE id = %s", [_encode(document), id])
@@ -159,7 +159,7 @@ def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
 
 
 def _index_fts(cursor: CursorWrapper, id: int, document: NewDocument) -> None:
-    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [id, " ".join(document.positions)])
+    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [id, document.words])
 
 
 def _forget_fts(cursor: CursorWrapper, id: int, text: str) -> None:

@@ -10,6 +10,7 @@ import orjson
 from django.db.models import Q
 
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
 from traces.models import Step
 from traces.payloads.digest_packing import part_digests
 from traces.payloads.parts import BLOCKS, LITERAL, PART
@@ -81,12 +82,18 @@ def _snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
         yield SnippetPart(text=text[end:], is_match=False)
 
 
+def _refs(step: Step) -> Sequence[str]:
+    """Return the payloads of a step; the attributes of a root may contain messages that no step contains."""
+    is_root = step.type == StepType.AGENT and step.parent_no is None
+    return step.output_ref, step.input_ref, step.attributes_ref if is_root else ""
+
+
 class _Texts:
     """The texts of some steps, loaded together: a few queries per level of their payloads."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._values: dict[str, bytes] = {}
-        self._refs = {step.id: [ref for ref in (step.output_ref, step.input_ref) if ref] for step in steps}
+        self._refs = {step.id: [ref for ref in _refs(step) if ref] for step in steps}
         for _ in range(_MAX_LEVELS):
             new_refs = {ref for refs in self._refs.values() for ref in refs if ref not in self._values}
             if not new_refs:

@@ -1,16 +1,21 @@
 """Search in the payloads of all runs."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 from django.test import Client
 
 from tests.support.recordings import assistant, model_step, order_run, user
+from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
+from traces.importers import registry
+from traces.importers.files.source import Source
 from traces.models import Run, SearchDocument, UnindexedRun
 from traces.runs import services
-from traces.search import indexer
+from traces.search import indexer, step_words
 
 pytestmark = pytest.mark.django_db
 
@@ -114,9 +119,59 @@ def test_copied_steps_are_found_in_their_source() -> None:
     assert [run["id"] for run in _search("lisbon")["runs"]] == [str(source.id)]
 
 
-def test_rest_of_a_very_long_text_is_not_indexed() -> None:
-    _record(_answering("a", "Lisbon " * 3_000 + "Porto"))
-    assert (_names("lisbon"), _names("porto")) == (["a"], [])
+def test_end_of_a_long_result_is_found() -> None:
+    text = "Lisbon lies on the Tagus. " * 40_000 + "We go to Porto-Straße"
+    run = order_run("a")
+    _record(replace(run, steps=tuple(replace(step, output=text) if step.key == "look" else step for step in run.steps)))
+    (hit,) = _search("porto straße")["hits"]
+    assert hit["step"] == next(number for number, step in enumerate(run.steps, 1) if step.key == "look")
+    assert ("Porto", True) in [(part["text"], part["is_match"]) for part in hit["snippet"]]
+    # The words are stored once, however often the text repeats them.
+    assert SearchDocument.objects.count() == 1
+
+
+def test_words_of_a_full_document_are_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer, "MAX_WORDS", 50_000)
+    words = [f"w{number:05}" for number in range(20_000)]
+    _record(_answering("a", " ".join(words), "Lisbon"))
+    assert [_search(word)["hits"][0]["step"] for word in (words[0], words[-1], "lisbon")] == [1, 1, 2]
+    assert (_names(f"{words[0]} {words[1]}"), SearchDocument.objects.count() > 5) == (["a"], True)
+
+
+def test_long_texts_of_a_run_have_an_allowance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_words, "_Reading", partial(step_words._Reading, allowance=32 * 1024))  # noqa: SLF001
+    _record(_answering("a", "Lisbon " * 20_000 + "Porto", "Faro"))
+    assert (_names("lisbon"), _names("porto"), _names("faro")) == (["a"], [], ["a"])
+
+
+def test_repeated_history_is_not_read_again() -> None:
+    texts = ["Lisbon " * 20_000 + "Porto", "Braga", "Faro"]
+    messages: list[JSONValue] = [user(text) for text in texts]
+    steps = tuple(model_step(f"m{at}", messages[: at + 1], assistant("Yes.")) for at in range(len(messages)))
+    run = services.record(replace(order_run("a"), steps=steps)).run_id
+    pieces = list(step_words.step_words([run]))
+    assert {piece.number for piece in pieces if "lisbon" in piece.words} == {1}
+    assert [piece.number for piece in pieces if piece.number > 1] == [2, 3]
+    assert sum(piece.extra for piece in pieces) < len(texts[0])
+
+
+def test_batch_ends_after_long_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexer, "_BATCH_TEXT", 10_000)
+    for name in ("a", "b"):
+        services.record(_answering(name, f"{name} " * 40_000 + f"Lisbon {name}"))
+    assert indexer.work()
+    assert _names("lisbon") == ["a"]
+    assert indexer.work()
+    assert _names("lisbon") == ["b", "a"]
+
+
+def test_messages_that_no_step_contains_are_found() -> None:
+    messages = [user("Hello"), assistant("Yes?"), {"role": "system", "content": "The shop in Lisbon closes."}]
+    source = Source(name="chat.json", data=orjson.dumps({"id": "a", "messages": messages}))
+    _record(*registry.get_importer("chat").runs([source]))
+    page = _search("lisbon")
+    assert [run["external_id"] for run in page["runs"]] == ["a"]
+    assert ("Lisbon", True) in [(part["text"], part["is_match"]) for part in page["hits"][0]["snippet"]]
 
 
 def test_crash_before_the_documents_are_stored_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,200 @@
+"""The words of each step that no earlier step of its run contains, read from stored payloads in pieces.
+
+A text is found where it first occurs, and a copied step in its source.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from traces.core.vocabulary import Label, StepType
+from traces.models import Step
+from traces.payloads.digest_packing import part_digests
+from traces.search.tokens import words_of_json, words_of_text
+from traces.storage import artifacts
+from traces.storage.artifacts import StoredBytes
+
+# Bytes of a piece. Each step may have one of new text, whatever the rest of its run contains.
+PIECE: Final = 16 * 1024
+# Bytes of new text of a run beyond the first piece of each step.
+MAX_TEXT: Final = 16 * 1024 * 1024
+# Steps whose payloads are in memory at a time.
+_STEPS: Final = 500
+# Parts that many runs share, such as system prompts.
+_CACHE: Final = 1_000
+# Before the end of a piece, in bytes: a piece ends between two words, and longer ones are encoded data.
+_LONGEST_WORD: Final = 1024
+# Members of attributes with the messages that no step contains.
+_NOTES: Final = (b'"unread_messages":', b'"empty_messages":')
+_COLUMNS: Final = (
+    *("run_id", "sequence_no", "label", "type", "parent_no", "input_ref", "output_ref", "attributes_ref"),
+    *("name", "tool_name", "model", "error"),
+)
+
+
+class StepWords(NamedTuple):
+    """New words of a step: those of its first piece, or those of `extra` further bytes."""
+
+    run_id: UUID
+    number: int
+    words: AbstractSet[str]
+    extra: int
+
+
+class _Part(NamedTuple):
+    """The words in the first piece of an artifact, the artifacts that it refers to, and its size."""
+
+    sha256: str
+    words: AbstractSet[str]
+    refers_to: Sequence[str]
+    size: int
+
+    def pieces(self) -> Iterator[tuple[AbstractSet[str], int]]:
+        """Yield the words and the size of each piece. A long artifact is read again, so that few are in memory."""
+        yield self.words, min(self.size, PIECE)
+        if self.size > PIECE:
+            for artifact in artifacts.verify([self.sha256]):
+                if isinstance(artifact, StoredBytes):
+                    yield from ((words_of_json(piece), len(piece)) for piece in islice(_pieces(artifact.data), 1, None))
+
+
+@dataclass(kw_only=True, slots=True)
+class _Reading:
+    """The parts of a run that were read, and the bytes that its steps may still have beyond their first pieces."""
+
+    visits: set[str] = field(default_factory=set)
+    allowance: int = MAX_TEXT
+
+
+_parts: OrderedDict[str, _Part] = OrderedDict()
+
+
+def forget_parts() -> None:
+    """Clear the words of the parts that runs share."""
+    _parts.clear()
+
+
+def step_words(run_ids: Sequence[UUID]) -> Iterator[StepWords]:
+    """Yield the new words of the steps of these runs, in order."""
+    readings = {run_id: _Reading() for run_id in run_ids}
+    steps = Step.objects.filter(run_id__in=run_ids).order_by("run_id", "sequence_no")
+    rows = steps.values_list(*_COLUMNS).iterator(chunk_size=_STEPS)
+    while chunk := list(islice(rows, _STEPS)):
+        # The payloads of a long run refer to those of its earlier steps, over and over.
+        is_one_run = chunk[0][0] == chunk[-1][0]
+        notes = _notes({row[7] for row in chunk if row[3] == StepType.AGENT and row[4] is None})
+        refs = {ref for row in chunk for ref in row[5:7] if ref not in readings[row[0]].visits}
+        parts = _load((refs | notes) - {""}, readings[chunk[0][0]].visits if is_one_run else set())
+        for run_id, number, label, _, _, *refs_and_texts in chunk:
+            new_parts = _new_parts([ref for ref in refs_and_texts[:3] if ref in parts], parts, readings[run_id].visits)
+            if label == Label.EXACT:
+                # To be found in the source, but no text of later steps.
+                deque(new_parts, maxlen=0)
+                continue
+            pieces = chain(_text_pieces(" ".join(refs_and_texts[3:])), *(part.pieces() for part in new_parts))
+            for words, extra in _allowed_pieces(pieces, readings[run_id]):
+                yield StepWords(run_id, number, words, extra)
+
+
+def _notes(refs: set[str]) -> set[str]:
+    """Return which attributes contain messages that no step contains."""
+    return {
+        artifact.sha256
+        for artifact in artifacts.verify(refs - {""})
+        if isinstance(artifact, StoredBytes) and any(name in artifact.data for name in _NOTES)
+    }
+
+
+def _allowed_pieces(
+    pieces: Iterable[tuple[AbstractSet[str], int]], reading: _Reading
+) -> Iterator[tuple[AbstractSet[str], int]]:
+    """Join pieces to at least the size of one, and yield them up to the allowance of the run."""
+    words: set[str] = set()
+    size, is_first = 0, True
+    for piece_words, piece_size in pieces:
+        words |= piece_words
+        size += piece_size
+        if size >= PIECE:
+            yield words, 0 if is_first else size
+            reading.allowance -= 0 if is_first else size
+            words, size, is_first = set(), 0, False
+            if reading.allowance <= 0:
+                break
+    if words:
+        yield words, 0 if is_first else size
+        reading.allowance -= 0 if is_first else size
+
+
+def _new_parts(refs: Iterable[str], parts: dict[str, _Part], visits: set[str]) -> Iterator[_Part]:
+    """Yield the parts that no earlier step contains, and add them to `visits`."""
+    # The output first, and the newest messages of the input before the older ones.
+    stack = list(refs)
+    while stack:
+        ref = stack.pop()
+        if ref not in visits and ref in parts:
+            visits.add(ref)
+            yield parts[ref]
+            stack += parts[ref].refers_to
+
+
+def _text_pieces(text: str) -> Iterator[tuple[AbstractSet[str], int]]:
+    if len(text) <= PIECE:
+        yield words_of_text(text), 0
+    else:
+        yield from ((words_of_text(piece.decode(errors="replace")), len(piece)) for piece in _pieces(text.encode()))
+
+
+def _pieces(data: bytes) -> Iterator[bytes]:
+    """Cut data into pieces, between two words where it has any."""
+    start = 0
+    while start < len(data):
+        end = _end(data, start)
+        yield data[start:end]
+        start = end
+
+
+def _end(data: bytes, start: int) -> int:
+    """Return where the piece ends that begins at `start`."""
+    end = start + PIECE
+    if end >= len(data):
+        return len(data)
+    separator = max(data.rfind(mark, end - _LONGEST_WORD, end) for mark in (b" ", b","))
+    if separator > 0:
+        return separator
+    # Not within a character, nor within an escape.
+    while data[end] & 0xC0 == 0x80 or data[end - 1] == ord("\\"):
+        end -= 1
+    return end
+
+
+def _load(digests: set[str], visits: set[str]) -> dict[str, _Part]:
+    """Return these artifacts and those that they refer to; missing and damaged ones are skipped."""
+    parts: dict[str, _Part] = {}
+    while digests:
+        parts |= _cached_parts(digests)
+        for artifact in artifacts.verify(digests - parts.keys()):
+            if isinstance(artifact, StoredBytes):
+                parts[artifact.sha256] = _remember(artifact)
+        references = (ref for digest in digests & parts.keys() for ref in parts[digest].refers_to)
+        digests = {ref for ref in references if ref not in parts and ref not in visits}
+    return parts
+
+
+def _cached_parts(digests: Iterable[str]) -> dict[str, _Part]:
+    parts = {digest: _parts[digest] for digest in digests if digest in _parts}
+    for digest in parts:
+        _parts.move_to_end(digest)
+    return parts
+
+
+def _remember(artifact: StoredBytes) -> _Part:
+    data = artifact.data
+    part = _Part(artifact.sha256, words_of_json(next(_pieces(data), b"")), part_digests(data), len(data))
+    _parts[artifact.sha256] = part
+    if len(_parts) > _CACHE:
+        _parts.popitem(last=False)
+    return part
