@@ -54,6 +54,8 @@ def sniff_kurral(sample: Sample) -> float:
 
 
 def sniff_otlp(sample: Sample) -> float:
+    if any(_is_table_by_columns(as_object(value)) for value in sample.values):
+        return 0.0
     if any(_is_otlp_value(value) or is_span_document(value) for value in sample.values):
         return SURE
     if any(isinstance(document, Record) for document in find_documents(sample.head)):
@@ -191,6 +193,7 @@ def _describe(value: JSONValue) -> str:
     body = as_object(value)
     checks: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
         (_is_schema, "this is a JSON Schema, not a recording"),
+        (_is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_response, "these are HTTP responses, not a recording"),
     )
@@ -208,6 +211,12 @@ def _describe(value: JSONValue) -> str:
 def _is_schema(body: JSONObject) -> bool:
     is_type = as_text(body.get("type")) in {"object", "array"} and "items" in body
     return is_type or "$schema" in body or "$defs" in body
+
+
+def _is_table_by_columns(body: JSONObject) -> bool:
+    """Return whether an object is a data frame as pandas writes it by default: each column by the numbers of rows."""
+    rows = [as_object(column).keys() for column in body.values()]
+    return len(rows) > 1 and bool(rows[0]) and all(keys == rows[0] for keys in rows) and all(map(str.isdigit, rows[0]))
 
 
 def _is_headers(body: JSONObject) -> bool:

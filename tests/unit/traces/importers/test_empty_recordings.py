@@ -95,3 +95,10 @@ def test_requests_without_an_answer_are_a_partial_run(format: str, content: Any)
     (run,) = registry.get_importer(format).runs([source])
     assert (run.status, source.problems) == (RunStatus.PARTIAL, [])
     assert {step.type.value for step in run.steps} == {"agent", "turn"}
+
+
+def test_table_by_columns_is_refused_with_the_way_to_write_it() -> None:
+    names = ("name", "context.span_id", "context.trace_id", "attributes.llm.model_name", "start_time")
+    table = {name: {"0": None, "1": "x"} for name in names}
+    with pytest.raises(BadFile, match=r'a table by columns: write it by rows, as `to_json\(orient="records"\)`'):
+        registry.detect(fixtures.sample("spans.json", orjson.dumps(table)))

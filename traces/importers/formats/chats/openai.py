@@ -122,7 +122,8 @@ def _batch_line(line: JSONObject, location: str) -> _Call:
         or as_text(first_member(body, "id"))
         or f"{custom_id}-{content_id(line, location)}"
     )
-    return _Call(location=location, body=body, custom_id=custom_id, id=key, error=error)
+    # The body of a refusal is no answer.
+    return _Call(location=location, body={} if is_error else body, custom_id=custom_id, id=key, error=error)
 
 
 def _single(record: JSONObject, location: str) -> _Call:

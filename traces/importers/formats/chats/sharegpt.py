@@ -43,6 +43,8 @@ _ROLES: Final = {
     "tool_response": "tool",
     "function": "tool",
 }
+# Members of a turn that has a request and its answer.
+_PAIR: Final = ("system", "human", "assistant")
 _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
 _NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
@@ -61,12 +63,23 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def _turns(body: JSONObject) -> bool:
     turn = as_object(next(iter(as_list(first_member(body, "conversations", "conversation"))), None))
-    return {"from", "value"} <= turn.keys()
+    return {"from", "value"} <= turn.keys() or _is_pair(turn)
+
+
+def _is_pair(turn: JSONObject) -> bool:
+    return {"human", "assistant"} <= turn.keys() <= {*_PAIR}
+
+
+def _split_pair(turn: JSONObject) -> list[JSONObject]:
+    """Return the turns of a pair; any other turn as it is."""
+    if not _is_pair(turn):
+        return [turn]
+    return [{"from": speaker, "value": turn[speaker]} for speaker in _PAIR if turn.get(speaker)]
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
     turn_values = require_list(first_member(body, "conversations", "conversation"), f"{location}/conversations")
-    turns = [as_object(turn) for turn in turn_values]
+    turns = [turn for value in turn_values for turn in _split_pair(as_object(value))]
     model = as_text(first_member(body, "model", "model_name"))
     setting = TranscriptSettings(
         model=model,

@@ -272,3 +272,10 @@ def test_unknown_speaker_is_rejected_with_location() -> None:
     with pytest.raises(BadFile, match="“parrot” is not a known speaker") as error:
         read("sharegpt", {"conversations": turns})
     assert error.value.where == "/conversations/1/from"
+
+
+def test_pairs_of_request_and_answer_are_turns() -> None:
+    pairs = [{"human": "Is Dune in stock?", "assistant": "Yes."}, {"human": "And Emma?", "assistant": "No."}]
+    (run,) = read("sharegpt", {"conversation": pairs, "category": "shop"})
+    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "turn", "model", "output"]
+    assert (run.steps[-1].output, run.metadata) == ({"text": "No."}, {"category": "shop"})

@@ -268,3 +268,17 @@ def test_saved_completions_are_read() -> None:
         "chatcmpl-1",
         {"message": fixtures.ANSWER, "finish_reason": "stop"},
     )
+
+
+def test_refused_line_of_a_batch_has_no_answer() -> None:
+    body = {"error": {"message": "Unknown model", "type": "invalid_request_error"}}
+    line = {"id": "b-1", "custom_id": "r-1", "response": {"status_code": 400, "body": body}, "error": None}
+    (run,), problems = read(line)
+    (step,) = run.steps
+    assert problems == []
+    assert (run.status, step.status, step.error, step.output) == (
+        RunStatus.FAILED,
+        StepStatus.ERROR,
+        "Unknown model",
+        None,
+    )
