@@ -138,8 +138,8 @@ def _content(message: JSONObject) -> JSONValue:
     content = message.get("content")
     if content not in (None, "", [], {}):
         return content
-    structured = message.get("instruct_content")
-    value = first_member(as_object(structured), "value") or structured
+    document = message.get("instruct_content")
+    value = first_member(as_object(document), "value") or document
     return result_text(value) if value else content
 
 
