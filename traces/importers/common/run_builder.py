@@ -270,8 +270,7 @@ def _mend_parents(steps: Sequence[RecordedStep]) -> Sequence[RecordedStep]:
 def _cut_cycles(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Make the first step of each cycle of parents a root."""
     by_key = {step.key: step for step in steps}
-    finished_keys: set[str] = set()
-    roots: set[str] = set()
+    finished_keys, roots = set[str](), set[str]()
     for key in by_key:
         path: dict[str, None] = {}
         current: str | None = key
@@ -279,8 +278,7 @@ def _cut_cycles(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
             path[current] = None
             current = by_key[current].parent
         if current in path:
-            chain = list(path)
-            cycle = chain[chain.index(str(current)) :]
+            cycle = list(path)[list(path).index(str(current)) :]
             roots.add(min(cycle, key=lambda key: (by_key[key].started_at or _START, key)))
         finished_keys.update(path)
     return [
