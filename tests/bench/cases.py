@@ -159,8 +159,9 @@ def live_calls_per_second() -> float:
 def journal_ms() -> float:
     """Measure what all that a replay does for a live call adds to the call itself."""
     session, duration = _live_calls(1000)
-    calls = Step.objects.filter(run=session.run, type="model").aggregate(duration=Sum("duration_ms"))
-    return (1000 * duration - calls["duration"]) / session.live_calls
+    totals = Step.objects.filter(run=session.run, type="model").aggregate(duration_ms=Sum("duration_ms"))
+    own_ms: float = totals["duration_ms"]
+    return (1000 * duration - own_ms) / session.live_calls
 
 
 def _live_calls(count: int) -> tuple[ReplaySession, float]:
