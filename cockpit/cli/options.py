@@ -43,16 +43,6 @@ AllowHosts = Annotated[
     typer.Option("--allow-host", metavar="HOST[:PORT]", help="Host to which a Python agent may connect."),
 ]
 
-# With the engine `agent`
-Consent = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--allow-tool",
-        metavar="NAME",
-        help="Consent to a tool of the agent that nothing intercepts, so that each start really runs it. Repeatable.",
-    ),
-]
-
 EngineName = Annotated[
     str | None,
     typer.Option(

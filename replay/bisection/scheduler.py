@@ -203,7 +203,6 @@ def _prepare(bisection: Bisection, next_step: _NextStep) -> prepare.PreparedRepl
         fork_step=fork,
         policy=policy,
         engine=request.engine,
-        allow_tools=request.allow_tools,
     )
     if next_step.changed:
         replay = replay.model_copy(update={"overrides": request.overrides})

@@ -147,7 +147,6 @@ def _prepare(run: Run, request: BisectRequest) -> _Preparation:
         overrides=request.overrides,
         policy=request.policy,
         engine=request.engine,
-        allow_tools=request.allow_tools,
     )
     plan = prepare.prepare(replay_request).plan
     live = [step for step in plan.steps if step.action == "live" or _is_own_call(step, request)]

@@ -1,9 +1,7 @@
 """Plan of a replay, as shown by the REST API and the command line. Pure."""
 
 from dataclasses import field
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from replay.core.vocabulary import Engine
 from traces.core.schema import LabelCounts, Schema
@@ -11,7 +9,7 @@ from traces.core.step_header import step_view
 from traces.core.vocabulary import Label, StepType
 
 PlanAction = Literal["inherited", "reuse", "cache", "live", "simulate", "blocked", "unreached"]
-ToolConsent = Literal["review", "runner", "request"]
+ToolConsent = Literal["review", "runner"]
 
 
 # Not a model of pydantic, which takes ten times as long to create: a plan has as many of them as the run has steps.
@@ -55,15 +53,11 @@ class PlanRefusal(Schema):
     step: int | None = None
 
 
-# Consent to tools of an agent that nothing intercepts.
-ToolNames = Annotated[list[Annotated[str, Field(max_length=300)]], Field(max_length=200)]
-
-
 class UninterceptedTool(Schema):
     """A tool of the agent that nothing intercepts: in every start of the agent it really runs.
 
-    `consent` is by what it may: its review as safe, the runner's user (`--allow-tool`), or the request (`allow_tools`);
-    null: by nothing, so that the agent does not start.
+    `consent` is by what it may: its review as safe, or the runner's user (`--allow-tool`). The agent does not start
+    while it is null.
     """
 
     name: str

@@ -125,7 +125,6 @@ def _replay(request: ExperimentRequest, cell: matrix.Cell) -> ReplayRequest:
         overrides=cell.overrides,
         policy=request.policy,
         engine=request.engine,
-        allow_tools=request.allow_tools,
     )
 
 

@@ -58,7 +58,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
         missing=[] if case.runs_agent else _missing(prober, results, repeats=bool(repeats)),
         refusals=[],
-        unintercepted_tools=unintercepted_tools(proof.diff, request) if case.runs_agent else [],
+        unintercepted_tools=unintercepted_tools(proof.diff) if case.runs_agent else [],
         warnings=[*_warnings(ladder, request, live_replays), *_agent_warnings(proof, request)],
     )
 
@@ -108,10 +108,10 @@ def _controls(ladder: Ladder) -> int:
     return 1 if ladder.case.one_space else 2
 
 
-def unintercepted_tools(diff: DiffReport, request: ProofRequest) -> list[UninterceptedTool]:
+def unintercepted_tools(diff: DiffReport) -> list[UninterceptedTool]:
     """The tools that the agent of either run really runs in each of its starts."""
     runs = [run for run in (diff.base, diff.candidate) if run.sealed_at is not None]
-    tools = [tool for run in runs for tool in consents.tools_of(run, is_open=True, allowed_names=request.allow_tools)]
+    tools = [tool for run in runs for tool in consents.tools_of(run, is_open=True)]
     return [*{tool.name: tool for tool in tools}.values()]
 
 
@@ -119,7 +119,7 @@ def _agent_warnings(proof: Proof, request: ProofRequest) -> list[str]:
     """What the agent itself would do for real, in each of its starts."""
     if request.engine is Engine.FOLLOW:
         return []
-    warnings = agent_plans.warnings(unintercepted_tools(proof.diff, request))
+    warnings = agent_plans.warnings(unintercepted_tools(proof.diff))
     return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *warnings]
 
 

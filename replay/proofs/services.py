@@ -41,7 +41,7 @@ def preview(diff_id: UUID, request: ProofRequest) -> ProofPlan:
     diff = _ready(diff_id)
     refusals = _refusals(diff, request)
     if refusals:
-        tools = [] if request.engine is Engine.FOLLOW else estimate.unintercepted_tools(diff, request)
+        tools = [] if request.engine is Engine.FOLLOW else estimate.unintercepted_tools(diff)
         return estimate.refusal_plan(request, refusals, tools)
     return estimate.plan(_draft_proof(diff, request), request)
 
@@ -56,7 +56,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
     for refusal in _refusals(diff, request):
         raise ReplayRefusal(PlanRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where))
     if request.engine is Engine.AGENT:
-        tools = consents.tools_of_runner(estimate.unintercepted_tools(diff, request))
+        tools = consents.tools_of_runner(estimate.unintercepted_tools(diff))
         runners.require_online(diff.base.app, tools=tools)
 
     def make() -> str:
@@ -156,7 +156,7 @@ def _without_consent(diff: DiffReport, request: ProofRequest) -> list[ProofRefus
     """A refusal if the agent would really run a tool that nobody has allowed."""
     if request.engine is Engine.FOLLOW:
         return []
-    refusal = consents.refusal(estimate.unintercepted_tools(diff, request))
+    refusal = consents.refusal(estimate.unintercepted_tools(diff))
     return [] if refusal is None else [ProofRefusal(code=refusal.code, detail=refusal.detail, where=refusal.where)]
 
 

@@ -1,12 +1,11 @@
 """Consent to tools of an agent that nothing intercepts: they really run, also where the recording has their calls."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from replay.core.errors import ReplayRefusal
-from replay.core.plan import PlanRefusal, ToolConsent, UninterceptedTool
-from replay.models import Runner
+from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.runners import queries, recorded_tools
 from replay.tool_review.queries import safety_by_tool
 from traces.models import Run
@@ -15,19 +14,22 @@ CONSENT_REQUIRED: Final = "consent_required"
 _LONGEST_LIST: Final = 10
 
 
-def tools_of(run: Run, *, is_open: bool, allowed_names: Collection[str] = ()) -> list[UninterceptedTool]:
+def tools_of(run: Run, *, is_open: bool) -> list[UninterceptedTool]:
     """Return the tools that really run if a runner starts the agent, and by what each may.
 
-    `is_open`: the model may answer differently than recorded. `allowed_names` are the tools that the request allows.
+    `is_open`: the model may answer differently than recorded.
     """
     names = recorded_tools.find_unintercepted(run, is_open=is_open)
     if not names:
         return []
     reviews = safety_by_tool()
-    unsafe_names = {name for name in names if reviews.get(name) is not True}
-    runner_consents = _consents_of_runner(run.app, unsafe_names - {*allowed_names})
+    safe_names = {name for name in names if reviews.get(name) is True}
+    runner_consents = _consents_of_runner(run.app, {*names} - safe_names)
     return [
-        UninterceptedTool(name=name, consent=_consent(name, reviews, allowed_names, runner_consents)) for name in names
+        UninterceptedTool(
+            name=name, consent="review" if name in safe_names else "runner" if name in runner_consents else None
+        )
+        for name in names
     ]
 
 
@@ -39,7 +41,9 @@ def tools_of_runner(tools: Sequence[UninterceptedTool]) -> list[str]:
 def refusal(tools: Sequence[UninterceptedTool]) -> PlanRefusal | None:
     """Return why an agent must not start; None if each of its tools is intercepted or may run."""
     names = [tool.name for tool in tools if tool.consent is None]
-    return PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools") if names else None
+    if not names:
+        return None
+    return PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names, "Start the runner with"), where="/engine")
 
 
 def require(run: Run, *, is_open: bool, allowed_names: Collection[str]) -> None:
@@ -51,7 +55,9 @@ def require(run: Run, *, is_open: bool, allowed_names: Collection[str]) -> None:
         if name not in allowed_names and reviews.get(name) is not True
     ]
     if names:
-        raise ReplayRefusal(PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names), where="/allow_tools"))
+        raise ReplayRefusal(
+            PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names, "Allow each by name:"), where="/allow_tools")
+        )
 
 
 def shorten(names: Sequence[str]) -> str:
@@ -59,30 +65,16 @@ def shorten(names: Sequence[str]) -> str:
     return ", ".join(names[:_LONGEST_LIST]) + ("…" if len(names) > _LONGEST_LIST else "")
 
 
-def _consent(
-    name: str, reviews: Mapping[str, bool | None], allowed_names: Collection[str], by_runner: Collection[str]
-) -> ToolConsent | None:
-    if reviews.get(name) is True:
-        return "review"
-    if name in allowed_names:
-        return "request"
-    return "runner" if name in by_runner else None
-
-
 def _consents_of_runner(app: str, names: Collection[str]) -> set[str]:
-    """Return for which tools the user of one runner has consented: of that one which allows most of these.
-
-    Where no runner is online, one that was counts: a session waits for it, and no other can take the session.
-    """
+    """Return for which tools the user of one runner has consented: of that one which allows most of these."""
     if not names:
         return set()
-    runners = [*queries.online(app)] or [*Runner.objects.filter(app=app)]
-    return max((runner.consents & {*names} for runner in runners), key=len, default=set())
+    return max((consents & {*names} for consents in queries.consents(app)), key=len, default=set())
 
 
-def _detail(names: Sequence[str]) -> str:
+def _detail(names: Sequence[str], remedy: str) -> str:
     options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in names)
     return (
         f"nothing intercepts these tools of the agent, so each start of it really runs them again: {', '.join(names)}. "
-        f"Allow each by name ({options}), or review the harmless ones as safe"
+        f"{remedy} {options}, or review the harmless ones as safe"
     )

@@ -45,5 +45,5 @@ class ToolRefusal(ProblemError):
         super().__init__(
             f"no runner of {app or 'this app'} that is online allows these tools, which nothing intercepts; "
             f"start one with {options}",
-            where="/allow_tools",
+            where="/engine",
         )

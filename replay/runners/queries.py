@@ -50,6 +50,14 @@ def online(app: str) -> QuerySet[Runner]:
     return Runner.objects.filter(_online(), app=app)
 
 
+def consents(app: str) -> list[set[str]]:
+    """Return for which tools the user of each runner of an app has consented.
+
+    Where no runner is online, those that were count: a session waits for one of them.
+    """
+    return [runner.consents for runner in [*online(app)] or [*Runner.objects.filter(app=app)]]
+
+
 def require_online(app: str, variables: Collection[str] = (), tools: Collection[str] = ()) -> None:
     """Raise `NoRunner` unless a runner of the app is connected, or that none allows all variables, or all tools."""
     runners = [*online(app)]

@@ -172,7 +172,7 @@ class Source:
         """Return the tools that really run if the agent does."""
         is_live = "model" in request.policy.allow and not request.policy.strict
         is_open = is_live or bool(request.overrides.overrides)
-        return consents.tools_of(self.run, is_open=is_open, allowed_names=request.allow_tools)
+        return consents.tools_of(self.run, is_open=is_open)
 
     @cached_property
     def _types(self) -> dict[int, StepType]:

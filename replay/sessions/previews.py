@@ -69,8 +69,8 @@ def _key(request: Request, question: BaseModel, ref: str) -> str | None:
     newest = Run.objects.filter(app=run.app).order_by("-id").values_list("id", "sealed_at")[:_NEWEST_RUNS]
     newest_decision = ToolDecision.objects.aggregate(newest=Max("id"))["newest"]
     ignore_list = IgnoreList.objects.filter(app=run.app).order_by("-version").values_list("version", "ready_at").first()
-    # An agent starts only where a runner of its app is online.
-    has_runner = runners.online(run.app).exists()
+    # An agent starts only where a runner of its app is online, and lets its tools run.
+    runner_states = (runners.online(run.app).exists(), sorted(map(sorted, runners.consents(run.app))))
     configuration = (settings.PROVIDERS, settings.TOOLS, settings.RETRIEVERS, settings.HOOKS)
     return digest(
         [
@@ -79,6 +79,6 @@ def _key(request: Request, question: BaseModel, ref: str) -> str | None:
             str(run.id),
             repr(sorted(run.metadata.items())) if isinstance(run.metadata, dict) else "",
             repr(list(newest)),
-            repr((newest_decision, ignore_list, configuration, has_runner)),
+            repr((newest_decision, ignore_list, configuration, runner_states)),
         ]
     )

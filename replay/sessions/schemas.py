@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from replay.core.plan import Determinism, ToolNames
+from replay.core.plan import Determinism
 from replay.core.vocabulary import Engine, SessionStatus
 from replay.execution.messages import (
     AttemptMessage,
@@ -36,8 +36,8 @@ class ReplayRequest(Schema):
     `engine`: follow the recording, or let a runner of the run's app start the agent again. `variables` are set for the
     agent, if a runner allows them.
 
-    `allow_tools` is consent to tools of the agent that nothing intercepts, by name: each start of it really runs them.
-    The agent does not start while one lacks consent. For tools that are intercepted it allows nothing.
+    Tools of the agent that nothing intercepts really run in each of its starts. It does not start unless each is
+    reviewed as safe, or allowed by the user of a runner on its terminal: no request can allow them.
     """
 
     run: str
@@ -46,7 +46,6 @@ class ReplayRequest(Schema):
     policy: Policy = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
     variables: Variables = {}
-    allow_tools: ToolNames = []
 
     @model_validator(mode="after")
     def _need_agent(self) -> Self:
@@ -64,7 +63,6 @@ class ReplayBody(Schema):
     policy: Policy | str = Field(default_factory=Policy)
     engine: EngineRequest = Engine.FOLLOW
     variables: Variables = {}
-    allow_tools: ToolNames = []
 
 
 class AttemptList(Schema):

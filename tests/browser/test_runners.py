@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -60,12 +60,13 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
     """Start a runner of the app “desk”."""
     runners: list[subprocess.Popen[str]] = []
 
-    def start(program: str = AGENTS["chat"], *more_options: str, allows: bool = True) -> "subprocess.Popen[str]":
+    def start(
+        program: str = AGENTS["chat"], *more_options: str, allow_tools: Sequence[str] = ALLOW_TOOLS
+    ) -> "subprocess.Popen[str]":
         script = tmp_path / "agent.py"
         script.write_text(program)
         variables = {name: value for name, value in os.environ.items() if not name.startswith(("OPENAI", "FORKPOINT"))}
-        consent = ALLOW_TOOLS if allows else ()
-        options = ("--app", "desk", "--name", "mine", "--url", server.url, *consent, *more_options)
+        options = ("--app", "desk", "--name", "mine", "--url", server.url, *allow_tools, *more_options)
         command = [*COMMAND, "runner", *options, "--", sys.executable, str(script), "plain"]
         runners.append(subprocess.Popen(command, env=variables, text=True))
         return runners[-1]
@@ -84,6 +85,7 @@ def test_fork_runs_the_agent(open_cockpit: OpenCockpit, run: str, start_runner: 
     fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
     engine = fork.get_by_role("region", name="Engine")
     expect(engine).to_contain_text("No runner of desk is online")
+    expect(engine).to_contain_text("get_time: not allowed")
     expect(engine).to_contain_text("forkpoint runner --app desk --url http")
     replay = fork.get_by_role("button", name="Replay")
     expect(replay).to_be_disabled()
@@ -130,18 +132,15 @@ def test_agent_gets_its_variables_and_the_answer_to_its_question(
 def test_agent_starts_with_consent_to_each_tool_that_nothing_intercepts(
     open_cockpit: OpenCockpit, run: str, start_runner: StartRunner
 ) -> None:
-    start_runner(allows=False)
+    start_runner(allow_tools=("--allow-tool", "get_weather"))
     page = open_cockpit(f"/runs/{run}?step=1&fork=1").page
     fork = page.get_by_role("region", name="Fork")
     fork.get_by_role("textbox", name="System prompt").fill("Answer with consent.")
     fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
-    tools = fork.get_by_role("group", name="Tools that really run")
+    tools = fork.get_by_role("region", name="Tools that really run")
     replay = fork.get_by_role("button", name="Replay")
-    tools.get_by_role("checkbox", name="get_weather").check(timeout=patience_ms(RUN_MS))
+    expect(tools).to_contain_text("get_weather: allowed by the user of the runner", timeout=patience_ms(RUN_MS))
+    expect(tools).to_contain_text("get_time: not allowed")
+    expect(tools).to_contain_text("start it with --allow-tool get_time")
     expect(fork.get_by_role("region", name="Plan")).to_contain_text("really runs them again: get_time.")
     expect(replay).to_be_disabled()
-    tools.get_by_role("checkbox", name="get_time").check()
-    expect(replay).to_be_enabled()
-    replay.click()
-    output = page.get_by_role("region", name="Output")
-    expect(output).to_contain_text("exit code 0", timeout=patience_ms(RUN_MS))

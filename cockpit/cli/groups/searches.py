@@ -15,7 +15,6 @@ from cockpit.cli.options import (
     Base,
     Candidate,
     Checks,
-    Consent,
     Document,
     EngineName,
     FailedChecks,
@@ -86,7 +85,6 @@ def bisect(
     policy: Document = None,
     samples: Samples = None,
     engine: EngineName = None,
-    allow_tools: Consent = None,
     max_calls: MaxCalls = None,
     max_cost: MaxCost = None,
     preview: Preview = False,
@@ -105,7 +103,6 @@ def bisect(
         policy=policy,
         samples=samples,
         engine=engine,
-        allow_tools=allow_tools,
         max_calls=max_calls,
         max_cost=max_cost,
     )
@@ -124,7 +121,6 @@ def experiment(
     ] = None,
     samples: Annotated[int | None, typer.Option(min=1, metavar="N", help="Replays per combination.")] = None,
     engine: EngineName = None,
-    allow_tools: Consent = None,
     preview: Preview = False,
     json: Json = False,
     url: Url = None,
@@ -133,9 +129,7 @@ def experiment(
     """Fork a run with every combination of settings from a file, and compare the results."""
     from cockpit.cli.commands.searches import experiment as experiment_command
 
-    request = experiment_command.request_body(
-        matrix, fork_step=fork_step, samples=samples, engine=engine, allow_tools=allow_tools
-    )
+    request = experiment_command.request_body(matrix, fork_step=fork_step, samples=samples, engine=engine)
     act = experiment_command.preview if preview else experiment_command.experiment
     finish(act(run, request, json=json, url=url, token=token))
 
@@ -154,7 +148,6 @@ def prove(
     probes: Probes = 200,
     repeats: Repeats = 10,
     engine: EngineName = None,
-    allow_tools: Consent = None,
     policy: Document = None,
     parts: Parts = True,
     mediators: Mediators = True,
@@ -176,7 +169,6 @@ def prove(
         probes=probes,
         repeats=repeats,
         engine=engine,
-        allow_tools=allow_tools,
         policy=policy,
         parts=parts,
         mediators=mediators,

@@ -2821,11 +2821,6 @@ export interface components {
             /** @default follow */
             engine: components["schemas"]["Engine"];
             /**
-             * Allow Tools
-             * @default []
-             */
-            allow_tools: string[];
-            /**
              * Run
              * @default null
              */
@@ -2846,8 +2841,7 @@ export interface components {
          *
          *     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
          *     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
-         *     With the engine `agent`, a runner of the run's app starts the agent for every probe; `allow_tools` is consent, as in
-         *     a replay.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every probe.
          */
         BisectRequest: {
             /**
@@ -2911,11 +2905,6 @@ export interface components {
             budget: components["schemas"]["BisectBudget"];
             /** @default follow */
             engine: components["schemas"]["Engine"];
-            /**
-             * Allow Tools
-             * @default []
-             */
-            allow_tools: string[];
         };
         /**
          * BisectResult
@@ -4147,8 +4136,7 @@ export interface components {
          * @description Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
          *
          *     By default every model step is requested again, because samples that reuse an answer are not samples.
-         *     With the engine `agent`, a runner of the run's app starts the agent for every row; `allow_tools` is consent, as in a
-         *     replay.
+         *     With the engine `agent`, a runner of the run's app starts the agent for every row.
          */
         ExperimentRequest: {
             /**
@@ -4187,11 +4175,6 @@ export interface components {
             parallel: number;
             /** @default follow */
             engine: components["schemas"]["Engine"];
-            /**
-             * Allow Tools
-             * @default []
-             */
-            allow_tools: string[];
             budget: components["schemas"]["ExperimentBudget"];
         };
         /** ExperimentRowChanged */
@@ -6360,8 +6343,7 @@ export interface components {
          *     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
          *     and by `checks`; each check has the name of the judgement for which it stands in.
          *
-         *     `engine`: follow the recordings, or let runners of the app start the agent again for every probe; `allow_tools` is
-         *     consent, as in a replay.
+         *     `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
          */
         ProofRequest: {
             /**
@@ -6387,11 +6369,6 @@ export interface components {
             question: "answer" | "answer_exact" | "answer_facts" | "answer_alike" | "tool_calls" | "status" | "check" | "score" | "outcome" | "judgement";
             /** @default follow */
             engine: components["schemas"]["Engine"];
-            /**
-             * Allow Tools
-             * @default []
-             */
-            allow_tools: string[];
             /**
              * Checks
              * @default []
@@ -6825,11 +6802,6 @@ export interface components {
             variables: {
                 [key: string]: string;
             };
-            /**
-             * Allow Tools
-             * @default []
-             */
-            allow_tools: string[];
         };
         /**
          * RerunBudget
@@ -9376,14 +9348,14 @@ export interface components {
          * UninterceptedTool
          * @description A tool of the agent that nothing intercepts: in every start of the agent it really runs.
          *
-         *     `consent` is by what it may: its review as safe, the runner's user (`--allow-tool`), or the request (`allow_tools`);
-         *     null: by nothing, so that the agent does not start.
+         *     `consent` is by what it may: its review as safe, or the runner's user (`--allow-tool`). The agent does not start
+         *     while it is null.
          */
         UninterceptedTool: {
             /** Name */
             name: string;
             /** Consent */
-            consent: ("review" | "runner" | "request") | null;
+            consent: ("review" | "runner") | null;
         };
         /**
          * UsageReport

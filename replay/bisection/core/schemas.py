@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult, JudgementChoice
-from replay.core.plan import PlanRefusal, ToolNames, UninterceptedTool
+from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import BisectionStatus, Engine, ProbeVerdict, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import OverrideProfile, StepRef
@@ -39,8 +39,7 @@ class BisectRequest(JudgementChoice):
 
     `overrides` apply to every probe, so they match by type: "up to which step would this change still have helped?"
     `reproduce` is the number of whole repeats without overrides, which show first whether the failure is reproducible.
-    With the engine `agent`, a runner of the run's app starts the agent for every probe; `allow_tools` is consent, as in
-    a replay.
+    With the engine `agent`, a runner of the run's app starts the agent for every probe.
     """
 
     question: PassQuestion = "check"
@@ -59,7 +58,6 @@ class BisectRequest(JudgementChoice):
     parallel: Annotated[int, Field(ge=1, le=16)] = 2
     budget: BisectBudget = Field(default_factory=BisectBudget)
     engine: Engine = Engine.FOLLOW
-    allow_tools: ToolNames = []
 
     @model_validator(mode="before")
     @classmethod

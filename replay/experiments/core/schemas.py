@@ -7,7 +7,7 @@ from uuid import UUID
 from pydantic import Field, model_validator
 
 from replay.checks.schemas import Check, CheckResult
-from replay.core.plan import PlanRefusal, ToolNames, UninterceptedTool
+from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine, ExperimentStatus, SessionStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from replay.overrides.profile import MOST_ENTRIES, Override, OverrideProfile, StepRef
@@ -39,8 +39,7 @@ class ExperimentRequest(Schema):
     """Forks of one run at one step: every combination of the axes, `samples` times. `overrides` apply to every row.
 
     By default every model step is requested again, because samples that reuse an answer are not samples.
-    With the engine `agent`, a runner of the run's app starts the agent for every row; `allow_tools` is consent, as in a
-    replay.
+    With the engine `agent`, a runner of the run's app starts the agent for every row.
     """
 
     name: Annotated[str, Field(max_length=200)] = ""
@@ -53,7 +52,6 @@ class ExperimentRequest(Schema):
     checks: Annotated[list[Check], Field(max_length=20)] = []
     parallel: Annotated[int, Field(ge=1, le=16)] = 2
     engine: Engine = Engine.FOLLOW
-    allow_tools: ToolNames = []
     budget: ExperimentBudget = Field(default_factory=ExperimentBudget)
 
     @model_validator(mode="before")

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from diffing.schemas.evidence import Findings, QuestionKind
 from replay.checks.schemas import Check, JudgementChoice
-from replay.core.plan import ToolNames, UninterceptedTool
+from replay.core.plan import UninterceptedTool
 from replay.core.vocabulary import Engine, ProofStatus
 from replay.overrides.policy import CallCount, Dollars, Policy
 from traces.core.schema import Schema
@@ -32,13 +32,11 @@ class ProofRequest(JudgementChoice):
     The question `judgement` needs the name of one. For `outcome` and `judgement`, a replay is judged by its validators
     and by `checks`; each check has the name of the judgement for which it stands in.
 
-    `engine`: follow the recordings, or let runners of the app start the agent again for every probe; `allow_tools` is
-    consent, as in a replay.
+    `engine`: follow the recordings, or let runners of the app start the agent again for every probe.
     """
 
     question: QuestionKind = "answer"
     engine: Engine = Engine.FOLLOW
-    allow_tools: ToolNames = []
     checks: Annotated[list[Check], Field(max_length=20)] = []
     budget: ProofBudget = Field(default_factory=ProofBudget)
     policy: Policy = Field(default_factory=Policy)

@@ -135,7 +135,6 @@ class ProbeSessions:
         if problem := self._problem(spec, setup):
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=problem))
         request = setup.request(self._session_policy(spec, allowance))
-        request = request.model_copy(update={"allow_tools": self.proof.request.get("allow_tools", [])})
         preparation = prepare.prepare(request, brief=True, verify=True)
         if preparation.plan.refusals:
             detail = preparation.plan.refusals[0].detail

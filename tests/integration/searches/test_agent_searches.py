@@ -20,6 +20,7 @@ from replay.reruns.schemas import ToolQuestion
 from replay.reruns.tools import calls
 from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
+from replay.tool_review.services import decide
 from tests.support.agent_requests import first_request
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import Reply, ToolCall, order_desk
@@ -52,7 +53,8 @@ def add_runner(run: Run) -> None:
 
 def test_experiment_of_an_agent_starts_it_for_every_row(client: Client, run: Run) -> None:
     body = {"run": str(run.id), "engine": "agent", "samples": 2, "budget": {"max_live_calls": 1}}
-    refusal = post(client, "/experiments", {**body, "allow_tools": TOOLS})
+    decide(dict.fromkeys(TOOLS, True), author="me")
+    refusal = post(client, "/experiments", body)
     assert (refusal.status_code, refusal.json()["code"]) == (409, "no_runner")
     add_runner(run)
     answer = post(client, "/experiments", body)
@@ -116,7 +118,8 @@ def test_probes_of_a_bisection_start_the_agent(client: Client, run: Run) -> None
     check = {"kind": "contains", "text": "nothing says this"}
     body = {"engine": "agent", "checks": [check], "reproduce": 2}
     path = f"/runs/{run.id}/bisect"
-    refusal = post(client, path, {**body, "allow_tools": TOOLS})
+    decide(dict.fromkeys(TOOLS, True), author="me")
+    refusal = post(client, path, body)
     assert (refusal.status_code, refusal.json()["code"]) == (409, "no_runner"), refusal.json()
     add_runner(run)
     answer = post(client, path, body)

@@ -68,26 +68,39 @@ def consents(plan: Any) -> dict[str, str | None]:
     return {tool["name"]: tool["consent"] for tool in plan["unintercepted_tools"]}
 
 
+def allow(runner: Runner, *tools: str) -> None:
+    runner.tools_to_run = [*tools]
+    runner.save()
+
+
 def test_agent_starts_only_with_consent_to_each_tool(client: Client) -> None:
     run = store()
-    add_runner(run.app)
+    runner = add_runner(run.app)
     plan = post(client, "/replays/preview", fork(run)).json()
     assert consents(plan) == dict.fromkeys(TOOLS)
     assert [refusal["code"] for refusal in plan["refusals"]] == ["consent_required"]
-    some = fork(run, allow_tools=TOOLS[:2])
-    refusal = post(client, "/replays", some)
+    allow(runner, *TOOLS[:2])
+    refusal = post(client, "/replays", fork(run))
     assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required")
-    assert "--allow-tool send_email" in refusal.json()["detail"]
+    assert "Start the runner with --allow-tool send_email" in refusal.json()["detail"]
     assert "get_order" not in refusal.json()["detail"]
     assert not ReplaySession.objects.exists()
     decide({"get_order": True}, author="me")
-    plan = post(client, "/replays/preview", fork(run, allow_tools=["send_email", "search_policy"])).json()
+    allow(runner, "send_email", "search_policy")
+    plan = post(client, "/replays/preview", fork(run)).json()
     assert (plan["refusals"], consents(plan)) == (
         [],
-        {"get_order": "review", "search_policy": "request", "send_email": "request"},
+        {"get_order": "review", "search_policy": "runner", "send_email": "runner"},
     )
     assert not any(step["name"] == "send_email" and "blocked" in step["reason"] for step in plan["steps"])
-    assert post(client, "/replays", fork(run, allow_tools=TOOLS)).status_code == 201
+    assert post(client, "/replays", fork(run)).status_code == 201
+
+
+def test_no_request_allows_a_tool(client: Client) -> None:
+    run = store()
+    add_runner(run.app)
+    assert post(client, "/replays", fork(run, allow_tools=TOOLS)).status_code == 422
+    assert not ReplaySession.objects.exists()
 
 
 def test_only_a_runner_whose_user_consented_gets_the_session(client: Client) -> None:
@@ -97,28 +110,23 @@ def test_only_a_runner_whose_user_consented_gets_the_session(client: Client) -> 
     assert post(client, "/replays", fork(run)).status_code == 201
     assert dispatch.claim(careful) is None
     assert dispatch.claim(bold) is not None
-    assert post(client, "/replays", fork(run, allow_tools=TOOLS)).status_code == 201
-    session = dispatch.claim(careful)
-    assert session is not None
-    assert session.rerun is not None
-    # Consent to what runs in any case lets no call run that the SDK asks about.
-    assert session.rerun.tools_to_run == []
 
 
 def test_auto_follows_the_recording_without_consent_and_says_why(client: Client) -> None:
     run = store()
-    add_runner(run.app)
+    runner = add_runner(run.app)
     plan = post(client, "/replays/preview", fork(run, engine="auto")).json()
     assert (plan["engine"], plan["refusals"], consents(plan)) == ("follow", [], dict.fromkeys(TOOLS))
     assert "Follows the recording" in plan["warnings"][0]
     assert "get_order, search_policy, send_email" in plan["warnings"][0]
-    plan = post(client, "/replays/preview", fork(run, engine="auto", allow_tools=TOOLS)).json()
+    allow(runner, *TOOLS)
+    plan = post(client, "/replays/preview", fork(run, engine="auto")).json()
     assert plan["engine"] == "agent"
 
 
 def test_searches_need_consent(client: Client) -> None:
     run = store()
-    add_runner(run.app)
+    runner = add_runner(run.app)
     diff = diffing.diff(base_id=run.id, candidate_id=run.id)
     searches: list[tuple[str, str, dict[str, Any]]] = [
         ("/experiments", "/experiments/preview", {"run": str(run.id), "samples": 2}),
@@ -128,16 +136,17 @@ def test_searches_need_consent(client: Client) -> None:
     for path, preview_path, body in searches:
         body = {**body, "engine": "agent"}
         own = {"run": str(run.id)} if "bisect" in path else {}
+        allow(runner)
         plan = post(client, preview_path, {**body, **own}).json()
         assert [refusal["code"] for refusal in plan["refusals"]] == ["consent_required"], path
         assert consents(plan) == dict.fromkeys(TOOLS), path
         refusal = post(client, path, body)
         assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required"), path
-        plan = post(client, preview_path, {**body, **own, "allow_tools": TOOLS}).json()
-        assert (plan["refusals"], consents(plan)) == ([], dict.fromkeys(TOOLS, "request")), path
+        allow(runner, *TOOLS)
+        plan = post(client, preview_path, {**body, **own}).json()
+        assert (plan["refusals"], consents(plan)) == ([], dict.fromkeys(TOOLS, "runner")), path
     assert not ReplaySession.objects.exists()
-    body = {"run": str(run.id), "samples": 2, "engine": "agent", "allow_tools": TOOLS}
-    assert post(client, "/experiments", body).status_code == 201
+    assert post(client, "/experiments", {"run": str(run.id), "samples": 2, "engine": "agent"}).status_code == 201
     assert ReplaySession.objects.count() == 2
 
 

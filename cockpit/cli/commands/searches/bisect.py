@@ -36,7 +36,6 @@ def request_body(
     policy: str | None,
     samples: int | None,
     engine: str | None,
-    allow_tools: list[str] | None,
     max_calls: int | None,
     max_cost: float | None,
 ) -> dict[str, Any]:
@@ -49,8 +48,6 @@ def request_body(
         request |= {"samples": samples, "reproduce": samples, "confirm": max(samples, 5)}
     if engine is not None:
         request["engine"] = engine
-    if allow_tools:
-        request["allow_tools"] = allow_tools
     if first is not None:
         request["first_step"] = int(first) if first.isdecimal() else first
     return request

@@ -19,9 +19,7 @@ _POLL_S: Final = 0.2
 _JUDGED_S: Final = 120.0  # timeout of the checks after the last row
 
 
-def request_body(
-    matrix: Path, *, fork_step: str | None, samples: int | None, engine: str | None, allow_tools: list[str] | None
-) -> dict[str, Any]:
+def request_body(matrix: Path, *, fork_step: str | None, samples: int | None, engine: str | None) -> dict[str, Any]:
     """Load the request from a file, as in the REST API without the run. Options take precedence."""
     try:
         matrix_json = duplicate_keys.loads(matrix.read_bytes())
@@ -32,7 +30,7 @@ def request_body(
     if not isinstance(matrix_json, dict):
         raise Failure(f"{matrix} does not contain an object with `axes` and `checks`", exit=Exit.BAD_INPUT)
     fork = int(fork_step) if fork_step and fork_step.isdecimal() else fork_step
-    options = {"fork_step": fork, "samples": samples, "engine": engine, "allow_tools": allow_tools or None}
+    options = {"fork_step": fork, "samples": samples, "engine": engine}
     return {**matrix_json, **{name: value for name, value in options.items() if value is not None}}
 
 

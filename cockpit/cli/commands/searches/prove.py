@@ -47,7 +47,6 @@ def request_body(
     probes: int,
     repeats: int,
     engine: str | None,
-    allow_tools: list[str] | None,
     policy: str | None,
     parts: bool,
     mediators: bool,
@@ -63,7 +62,6 @@ def request_body(
         "mediators": mediators,
         "policy": fork["policy"],
         **({} if engine is None else {"engine": engine}),
-        **({"allow_tools": allow_tools} if allow_tools else {}),
     }
 
 

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
+import { consentPoll } from "@/api/replays/runners";
 import type { ProofRequest, ProofView } from "@/api/schema";
 
 /** A request without the fields that have defaults. */
@@ -32,6 +33,7 @@ export const proofPlanQuery = (diff: string, request: SparseProof) =>
       answer(api.POST("/api/v1/diffs/{id}/prove/preview", { ...withDiff(diff), body: body(request), signal })),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
+    refetchInterval: consentPoll,
     retry: false,
   });
 

@@ -1,6 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ReplayBody } from "@/api/schema";
+import { consentPoll } from "./runners";
 
 /** A request without the fields that stay as recorded. The schema lists every field with its default. */
 export type SparseRequest = { [Name in keyof ReplayBody]?: unknown } & { run: string };
@@ -19,6 +20,7 @@ export const planQuery = (request: SparseRequest) =>
       ),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
+    refetchInterval: consentPoll,
     retry: false,
   });
 

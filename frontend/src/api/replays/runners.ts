@@ -10,6 +10,15 @@ export function needsRunner({ status, request }: { status: string; request: { en
   return status === "running" && request.engine === "agent";
 }
 
+/** How often to read a plan again: one that lacks consent changes when a runner comes that allows the tools. */
+export function consentPoll({
+  state,
+}: {
+  state: { data?: { refusals: readonly { code: string }[] } };
+}): number | false {
+  return state.data?.refusals.some(({ code }) => code === "consent_required") ? RUNNER_POLL_MS : false;
+}
+
 /** The runners of an app, or of all apps. Read again and again while they are shown. */
 export const runnersQuery = (app?: string) =>
   queryOptions({

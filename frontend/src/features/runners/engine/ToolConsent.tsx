@@ -1,46 +1,37 @@
-import { Checkbox } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { UninterceptedTool } from "@/api/schema";
 import classes from "./ToolConsent.module.css";
 
 interface Props {
   tools: readonly UninterceptedTool[];
-  /** The tools that the user allows. */
-  toolNames: readonly string[];
-  onChange: (toolNames: string[]) => void;
 }
 
-/** Consent to the tools that the agent really runs in each start, because nothing intercepts them: one by one. */
-export function ToolConsent({ tools, toolNames, onChange }: Props): ReactElement | null {
+const CONSENTS = { review: "reviewed as safe", runner: "allowed by the user of the runner" };
+
+/** The tools that the agent really runs in each start, and who let them. Only the user of the runner can. */
+export function ToolConsent({ tools }: Props): ReactElement | null {
   if (tools.length === 0) return null;
-  const decidedTools = tools.filter(({ consent }) => consent === "review" || consent === "runner");
+  const options = tools.filter(({ consent }) => !consent).map(({ name }) => `--allow-tool ${name}`);
   return (
-    <fieldset className={classes.consent}>
-      <legend>Tools that really run</legend>
+    <section className={classes.consent} aria-label="Tools that really run">
+      <b>Tools that really run</b>
       <p>
         Nothing intercepts these tools of the agent. Each start calls them again, before the fork too, with all their
-        side effects. Allow each one that may run:
+        side effects.
       </p>
-      {tools
-        .filter((tool) => !decidedTools.includes(tool))
-        .map(({ name }) => (
-          <Checkbox
-            key={name}
-            size="xs"
-            label={name}
-            checked={toolNames.includes(name)}
-            onChange={(event) =>
-              onChange(
-                event.currentTarget.checked ? [...toolNames, name] : toolNames.filter((toolName) => toolName !== name),
-              )
-            }
-          />
+      <ul>
+        {tools.map(({ name, consent }) => (
+          <li key={name}>
+            <code>{name}</code>: {consent ? CONSENTS[consent] : "not allowed"}
+          </li>
         ))}
-      {decidedTools.map(({ name, consent }) => (
-        <p key={name}>
-          <b>{name}</b>: {consent === "review" ? "reviewed as safe" : "allowed by the user of the runner"}
+      </ul>
+      {options.length > 0 && (
+        <p>
+          Allow them on the terminal of the runner: start it with <code>{options.join(" ")}</code>. Review the harmless
+          ones as safe under Tools.
         </p>
-      ))}
-    </fieldset>
+      )}
+    </section>
   );
 }

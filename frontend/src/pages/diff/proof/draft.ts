@@ -8,8 +8,6 @@ import type { QuestionKind } from "./wording";
 export interface ProofDraft {
   question: QuestionKind;
   engine: Engine;
-  /** Tools of the agent that nothing intercepts, and that may run. */
-  allowedTools: string[];
   checks: CheckDraft[];
   choice: JudgementDraft;
   probes: number;
@@ -22,7 +20,6 @@ export interface ProofDraft {
 export const FIRST_DRAFT: ProofDraft = {
   question: "answer",
   engine: "follow",
-  allowedTools: [],
   checks: [{ kind: "contains", text: "" }],
   choice: NO_JUDGEMENT,
   probes: 200,
@@ -48,7 +45,6 @@ export function toProof(draft: ProofDraft, plannedCalls: number | null = null): 
   return {
     question: draft.question,
     engine: draft.engine,
-    ...(draft.engine === "agent" && { allow_tools: draft.allowedTools }),
     ...((needsChecks(draft.question) || isOutcomeQuestion(draft.question)) && { checks: checksOf(draft.checks) }),
     ...(draft.question === "judgement" && judgementOf(draft.choice)),
     budget: {

@@ -114,9 +114,7 @@ export function ForkPanel({
       </div>
       {hasFrame && (
         <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine}>
-          {plan?.engine === "agent" && (
-            <ToolConsent tools={plan.unintercepted_tools} toolNames={fork.allowedTools} onChange={fork.allowTools} />
-          )}
+          {plan?.engine === "agent" && <ToolConsent tools={plan.unintercepted_tools} />}
           <VariableFields runners={runners ?? []} variables={fork.variables} onChange={fork.changeVariables} />
         </EngineChoice>
       )}
@@ -157,7 +155,7 @@ export function ForkPanel({
 function blockerOf({ plan, error, engine }: Fork, runnerCount: number | undefined): string | null {
   const refusals = plan?.refusals ?? [];
   if (error === null && refusals.length > 0 && refusals.every(({ code }) => code === "consent_required"))
-    return "Tools of the agent need your consent.";
+    return "Tools of the agent need consent.";
   if (error !== null || refusals.length > 0) return "The plan rejects these changes.";
   return engine === "agent" && runnerCount === 0 ? "No runner is online." : null;
 }

@@ -18,9 +18,6 @@ export interface Fork {
   changeEngine: (engine: Engine) => void;
   variables: Variables;
   changeVariables: (variables: Variables) => void;
-  /** Tools of the agent that nothing intercepts, and that the user lets run. */
-  allowedTools: string[];
-  allowTools: (tools: string[]) => void;
   plan: Plan | undefined;
   stepPlans: StepPlans | null;
   /** The displayed plan belongs to an earlier edit. */
@@ -47,16 +44,11 @@ export function useFork(run: string, fork: number | null): Fork {
     defaultValue: {},
     getInitialValueInEffect: false,
   });
-  const [allowedTools, allowTools] = useSessionStorage<string[]>({
-    key: `fork-tools:${run}`,
-    defaultValue: [],
-    getInitialValueInEffect: false,
-  });
   const [debouncedDraft] = useDebouncedValue(draft, 250);
   const navigate = useNavigate();
   const lastLaunch = useRef({ request: "", key: "" });
   const query = useQuery({
-    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine: choice, allow_tools: allowedTools }),
+    ...planQuery({ ...toRequest(run, fork ?? 1, debouncedDraft), engine: choice }),
     enabled: fork !== null,
   });
   const plan = fork === null ? undefined : query.data;
@@ -71,7 +63,6 @@ export function useFork(run: string, fork: number | null): Fork {
         ...toRequest(run, fork ?? 1, draft),
         engine: launchEngine,
         variables: agentVariables,
-        allow_tools: allowedTools,
       };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
@@ -89,8 +80,6 @@ export function useFork(run: string, fork: number | null): Fork {
     changeEngine,
     variables,
     changeVariables,
-    allowedTools,
-    allowTools,
     plan,
     stepPlans: stepPlans ?? null,
     stale,

@@ -58,11 +58,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
           onChange={(engine) => setDraft({ ...draft, engine })}
           following="The recordings show what the agent's code makes of an answer. Where they do not, a test stays open."
         >
-          <ToolConsent
-            tools={plan?.unintercepted_tools ?? []}
-            toolNames={draft.allowedTools}
-            onChange={(allowedTools) => setDraft({ ...draft, allowedTools })}
-          />
+          <ToolConsent tools={plan?.unintercepted_tools ?? []} />
         </EngineChoice>
         {!problem && error && (
           <p className="failed" role="alert">
