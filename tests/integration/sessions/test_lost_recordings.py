@@ -226,7 +226,10 @@ def test_launch_finds_damage_that_a_preview_of_a_long_run_does_not_read(monkeypa
     assert refusal.value.step == damaged_step.sequence_no
     # An agent that runs reads a recorded answer when it gets there.
     app = Run.objects.get(id=run).app
-    Runner.objects.create(app=app, name="desk-1", connection="here", last_seen_at=Now(), command=["agent"])
+    tools = ["get_order", "search_policy", "send_email"]
+    Runner.objects.create(
+        app=app, name="desk-1", connection="here", last_seen_at=Now(), command=["agent"], tools_to_run=tools
+    )
     agent_request = request(run, entries=[temperature]).model_copy(update={"engine": Engine.AGENT})
     assert services.launch(agent_request).status == "pending"
 

@@ -20,6 +20,8 @@ from traces.models import Run
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# A hook would answer them.
+TOOLS_WITH_HOOK = ("get_order", "search_policy", "send_email")
 
 
 @pytest.fixture
@@ -34,7 +36,9 @@ def run() -> Run:
 
 def fork(run: Run, *entries: Any, tools_to_run: tuple[str, ...] = ()) -> Rerun:
     body: Any = {"run": str(run.id), "overrides": {"overrides": entries}, "policy": {"allow": ["model"]}}
-    return services.start_fork(prepare.parse(body), tools_to_run=tools_to_run, caller="test")
+    return services.start_fork(
+        prepare.parse(body), tools_to_run=tools_to_run, tools_with_hook=TOOLS_WITH_HOOK, caller="test"
+    )
 
 
 def ask(rerun: Rerun, order: str, call: str) -> ToolAnswer:
