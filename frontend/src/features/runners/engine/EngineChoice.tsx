@@ -1,9 +1,10 @@
 import { Loader, SegmentedControl } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import type { Engine, RunnerView } from "@/api/schema";
+import type { Engine, RunnerView, UninterceptedTool } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { RunnerStart } from "@/features/runners/RunnerStart";
+import { ToolConsent } from "./ToolConsent";
 import { runnersWords } from "./wording";
 import classes from "./EngineChoice.module.css";
 
@@ -21,6 +22,8 @@ interface Props {
   onChange: (engine: Engine) => void;
   /** What happens where the recording is followed. */
   following?: string;
+  /** Tools of the agent that really run, because nothing intercepts them. */
+  tools?: readonly UninterceptedTool[];
   /** What may be set for the agent where a runner is online. */
   children?: ReactNode;
 }
@@ -29,7 +32,7 @@ const FOLLOWING = "Forkpoint repeats the recorded steps and calls the models and
 
 /** Who decides what the replay does: the recording, or the agent's own code. */
 export function EngineChoice(props: Props): ReactElement {
-  const { app, engine, runners, onChange, following = FOLLOWING, children } = props;
+  const { app, engine, runners, onChange, following = FOLLOWING, tools = [], children } = props;
   return (
     <section className={classes.engine} aria-label="Engine">
       <SegmentedControl<Engine | "">
@@ -52,10 +55,14 @@ export function EngineChoice(props: Props): ReactElement {
             <Link {...paths.runners()}>{runnersWords(runners)}</Link> starts the agent, whose own code decides every
             step. Recorded calls get their recorded answers.
           </p>
+          <ToolConsent tools={tools} />
           {children}
         </>
       ) : (
-        <NoRunner app={app} />
+        <>
+          <NoRunner app={app} />
+          <ToolConsent tools={tools} />
+        </>
       )}
     </section>
   );

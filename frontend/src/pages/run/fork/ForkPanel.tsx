@@ -14,7 +14,6 @@ import classes from "./Fork.module.css";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { VariableFields } from "./engine/VariableFields";
-import { ToolConsent } from "@/features/runners/engine/ToolConsent";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
@@ -113,8 +112,13 @@ export function ForkPanel({
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
       {hasFrame && (
-        <EngineChoice app={run.app} engine={fork.engine} runners={runners} onChange={fork.changeEngine}>
-          {plan?.engine === "agent" && <ToolConsent tools={plan.unintercepted_tools} />}
+        <EngineChoice
+          app={run.app}
+          engine={fork.engine}
+          runners={runners}
+          tools={plan?.unintercepted_tools}
+          onChange={fork.changeEngine}
+        >
           <VariableFields runners={runners ?? []} variables={fork.variables} onChange={fork.changeVariables} />
         </EngineChoice>
       )}

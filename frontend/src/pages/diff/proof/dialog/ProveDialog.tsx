@@ -9,7 +9,6 @@ import { isOutcomeQuestion } from "@/domain/checks/passQuestion";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
-import { ToolConsent } from "@/features/runners/engine/ToolConsent";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { LazyDetails } from "@/ui/LazyDetails";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "../draft";
@@ -57,9 +56,8 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
           runners={runners}
           onChange={(engine) => setDraft({ ...draft, engine })}
           following="The recordings show what the agent's code makes of an answer. Where they do not, a test stays open."
-        >
-          <ToolConsent tools={plan?.unintercepted_tools ?? []} />
-        </EngineChoice>
+          tools={plan?.unintercepted_tools}
+        />
         {!problem && error && (
           <p className="failed" role="alert">
             {error.message}
