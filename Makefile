@@ -91,7 +91,7 @@ run: setup ## serve Forkpoint with the demo on this machine
 # In parallel, because tests wait for processes and timers about half of the time; the longest part first. What these need is
 # made before, or the short parts would take their lanes on a new clone.
 PARTS := test-distributed test-embedded test-recordings test-browser check test-unit test-semantic test-attribution
-LANES ?= 4
+LANES ?= 6
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
 	@$(MAKE) --jobs=$(LANES) .make/engines .make/frontend .make/chromium
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."

@@ -280,7 +280,7 @@ class _Resolver:
         input, _ = self._comparable(request, has_headers=False)
         key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
         own_steps = Step.objects.filter(run_id=self._rerun.source_run_id, type=StepType.MODEL)
-        exclude = [*own_steps.values_list("id", flat=True)] if elsewhere_only else []
+        exclude = [*own_steps.values_list("id", flat=True), *self._steps_elsewhere()] if elsewhere_only else []
         if (hit := call_cache.lookup(self._app, key, exclude=exclude)) is None:
             return None
         run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
@@ -290,6 +290,11 @@ class _Resolver:
             return None
         detail: JSONObject = {"matched": hit.location}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
+
+    def _steps_elsewhere(self) -> list[UUID]:
+        """Return the steps of other runs that have answered: each does so once, or an agent could ask without end."""
+        calls = self._rerun.calls.filter(attempt=self._rerun.attempt, detail__matched__id__isnull=False)
+        return [UUID(id) for id in calls.values_list("detail__matched__id", flat=True)]
 
     def _live_answer(self, request: AgentRequest, result: Match | Divergence) -> _Answer:
         if not self._rerun.is_live:

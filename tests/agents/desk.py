@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from tests.agents.catalogue import Agent
 from tests.clients.model_server import ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
+from tests.support.gateway_agents import ALLOW_TOOLS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
@@ -68,7 +69,7 @@ class Desk:
         environment |= {"NO_PROXY": "127.0.0.1", "DESK_LOG": str(log)}
         before = len(self.models.requests)
         process = subprocess.Popen(
-            [*COMMAND, *words, "--url", self.server.url, "--", *self.command],
+            [*COMMAND, *words, *self._consent(words), "--url", self.server.url, "--", *self.command],
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -78,6 +79,11 @@ class Desk:
         out, err = process.communicate(timeout=patience_s(120))
         requests = [body for _, body in self.models.requests[before:]]
         return Outcome(process.returncode, out.strip(), err, requests, log.read_text().split())
+
+    def _consent(self, words: Sequence[str]) -> Sequence[str]:
+        """Return the options that let tools run which nothing intercepts. A rerun that goes on has its consent."""
+        is_plain = words[0] == "rerun" and "--resume" not in words and not self.agent.has_known_tools
+        return ALLOW_TOOLS if is_plain else ()
 
     def run_and_kill(self, place: int, *words: str) -> Outcome:
         """Run the agent by a command, and kill it while its call at this place is open."""

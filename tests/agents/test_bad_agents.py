@@ -95,11 +95,11 @@ def test_agent_that_never_ends(server: Server, models: ModelServer) -> None:
     program = ASK + "\n".join(
         (
             "import signal",
-            "print(ask('Hi'))",
+            "print(ask('Go on'))",
             "number = 0",
             "while sys.argv[1] == 'rerun':",
             "    try:",
-            "        ask('Hi')",
+            "        ask('Go on')",
             "    except SystemExit:",
             "        number += 1",
             "    if number == 50:",

@@ -17,7 +17,8 @@ from tests.support.gateway_agents import ALLOW_TOOLS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
-_SDK_IMPORT = re.compile(r"\b(import|from)\b.*\bforkpoint\b")
+# Its addresses alone intercept no tool.
+_SDK_IMPORT = re.compile(r"\bfrom forkpoint\b|\bforkpoint\.(?!base_url\b)")
 Python = Sequence[str]
 PYTHON: Python = (sys.executable,)
 # Type, label and reason of a step in a fork.

@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, CLIENT_AGENTS
+from tests.support.gateway_agents import AGENTS, CLIENT_AGENTS, PLAIN_TOOLS
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -324,7 +324,7 @@ def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
 def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelServer) -> None:
     run = run_of(record(server, AGENTS["chat"], "plain"))
     wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json()["sealed"], 30)
-    access = post(server, "/reruns", {"run": run})
+    access = post(server, "/reruns", {"run": run, "allow_tools": PLAIN_TOOLS})
     base = f"{server.url}{access['path']}/openai/v1/models"
     for path in ("", "/"):
         assert [model["id"] for model in HTTP.get(base + path).json()["data"]] == ["m1"]

@@ -175,6 +175,9 @@ def test_call_that_only_another_run_has_is_answered_from_there_but_not_in_a_comp
     report = queries.view(rerun)
     assert (report.cached, report.misses, report.from_other_runs) == (1, 0, 1)
     assert report.divergence is not None
+    # An agent that asks without end must not be answered without end.
+    with pytest.raises(CallRefusal):
+        answers.resolve(rerun.id, first_request(other))
     comparison = services.start(str(run.id), tools_to_run=TOOLS, is_comparison=True, caller="me")
     with pytest.raises(CallRefusal, match="is not in the recording"):
         answers.resolve(comparison.id, first_request(other))
