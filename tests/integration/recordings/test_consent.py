@@ -78,7 +78,7 @@ def test_no_command_runs_a_tool_that_nobody_allowed(
     refusal = start("--allow-tool", "get_time")
     # In `ci`, it is the result of the golden run.
     assert refusal.returncode == (5 if command == "ci" else 2), refusal.stderr
-    assert "really runs them again: get_weather. Allow each by name (--allow-tool get_weather)" in (
+    assert "really runs them again: get_weather. Allow each by name: --allow-tool get_weather" in (
         " ".join((refusal.stderr + refusal.stdout).split())
     )
     assert not calls.exists()
