@@ -92,10 +92,8 @@ class Scope(AbstractContextManager["Scope"]):
         self.open_turns: dict[int, Turn] = {}
         self.id = ""
         self.output: Any = None
-        # What the JSON of the output loses, where only the library's instrumentation knows it.
+        # What the JSON of the output loses, where the output itself does not show it.
         self.form: dict[str, Any] | None = None
-        # A generator yielded more than its output contains.
-        self._is_cut = False
         self.error = ""
         self.status = ""
 
@@ -191,7 +189,7 @@ class Scope(AbstractContextManager["Scope"]):
             if len(self.output) < MAX_ITEMS:
                 self.output.append(item)
             else:
-                self._is_cut = True
+                self.form = {"type": "opaque"}
 
     def set_arguments(self, arguments: dict[str, Any]) -> None:
         """Use the arguments of a decorated function as the input, unless one is set."""
@@ -386,8 +384,7 @@ class StepScope(Scope):
 
     def _form(self, form_of: Callable[[Any], dict[str, Any] | None]) -> dict[str, Any]:
         """Return the field that states what the JSON of the output loses, if it loses anything."""
-        form = {"type": "opaque"} if self._is_cut else self.form or form_of(self.output)
-        return {} if form is None else {OUTPUT_FORM: form}
+        return {OUTPUT_FORM: form} if (form := self.form or form_of(self.output)) else {}
 
     def _outcome(self) -> dict[str, Any]:
         """Return the fields that all end events share, without empty ones."""

@@ -61,9 +61,9 @@ _READING_POSTS = frozenset(
 # Tokens cannot be guessed; the limit only saves the cost of checking guesses. Valid tokens always pass.
 GUESSES = Window(name="token-guesses", limit=20, seconds=60)
 _TOO_MANY_GUESSES = "too many failed sign-ins from this address; wait a minute"
-_EVENTS = re.compile(rf"{API}/(events|krabs/events|runs(/[^/]+/(events|finalize))?|session-files/[^/]+/[^/]+)")
-# A sender asks how much of a file is stored before it sends more.
-_FILE_SIZES = re.compile(rf"{API}/session-files/[^/]+/[^/]+")
+# A sender also asks how much of a file is stored before it sends more.
+_SESSION_FILES = re.compile(rf"{API}/session-files/[^/]+/[^/]+")
+_EVENTS = re.compile(rf"{API}/(events|krabs/events|runs(/[^/]+/(events|finalize))?)|{_SESSION_FILES.pattern}")
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 
@@ -132,7 +132,7 @@ def required_role(method: str, path: str) -> Role | None:
     if path.startswith(_ADMIN_READS):
         return "admin"
     is_sent = method == "POST" and _EVENTS.fullmatch(path.rstrip("/"))
-    if is_sent or (method == "GET" and _FILE_SIZES.fullmatch(path.rstrip("/"))):
+    if is_sent or (method == "GET" and _SESSION_FILES.fullmatch(path.rstrip("/"))):
         return "sender"
     if method in _SAFE or path.rstrip("/") in _READING_POSTS or _PROOF_PREVIEW.fullmatch(path.rstrip("/")):
         return "viewer"

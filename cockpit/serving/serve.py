@@ -174,7 +174,7 @@ def background_server() -> Iterator[str]:
 def _run(listener: socket.socket, companion: Companion | None) -> None:
     server = _Server(server_config(), _address(listener), companion)
     # A signal must stop the server before uvicorn takes over, too. Uvicorn raises it again after it has stopped: this
-    # handler does nothing then, so that cleanup can finish.
+    # handler then only notes it, so that cleanup can finish.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, server.handle_exit)
     server.run(sockets=[listener])

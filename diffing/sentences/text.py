@@ -4,6 +4,7 @@ from typing import Final
 
 from diffing.sequences.text_diff import shorten
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import pointer_tokens
 
 # Characters of a value.
 VALUE: Final = 60
@@ -30,7 +31,7 @@ def format_value(value: JSONValue) -> str:
 
 def pointer_name(path: str) -> str:
     """The last name of a JSON pointer; for an item, the name of its list and its number from 1."""
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")[1:]]
+    parts = pointer_tokens(path)
     if parts and parts[-1].isdecimal():
         holder = next((part for part in reversed(parts) if not part.isdecimal()), "item")
         return f"{holder} {int(parts[-1]) + 1}"

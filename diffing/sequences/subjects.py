@@ -9,11 +9,12 @@ They are no evidence.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from diffing.sequences.json_diff import parse_embedded_json, value_changes
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import find, pointer_tokens, scalars
 
 # Shorter words and single digits name nothing.
 _NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
@@ -43,26 +44,11 @@ def _sibling_texts(value: JSONValue, other: JSONValue) -> Iterator[str]:
     for change in value_changes(value, other, _MAX_CHANGES):
         if isinstance(change.base, str) and len(change.base) <= _MAX_CHARACTERS:
             yield change.base
-        parent = _at(value, change.path.split("/")[1:-1])
+        parent = find(value, pointer_tokens(change.path)[:-1])
         if isinstance(parent, dict):
             yield from (item for item in parent.values() if isinstance(item, str))
 
 
-def _at(value: JSONValue, path: Sequence[str]) -> JSONValue:
-    for name in path:
-        if isinstance(value, dict):
-            value = value.get(name.replace("~1", "/").replace("~0", "~"))
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value
-
-
 def _texts(value: JSONValue) -> Iterator[str]:
     """The texts within a value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+    return (item for _, item in scalars(value) if isinstance(item, str))

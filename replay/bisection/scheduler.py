@@ -198,12 +198,7 @@ def _prepare(bisection: Bisection, next_step: _NextStep) -> prepare.PreparedRepl
     }
     policy = request.policy.model_copy(update={"budget": Budget.model_validate({**budget.model_dump(), **limits})})
     fork = bisection.forks[next_step.place][0]
-    replay = ReplayRequest(
-        run=str(bisection.run_id),
-        fork_step=fork,
-        policy=policy,
-        engine=request.engine,
-    )
+    replay = ReplayRequest(run=str(bisection.run_id), fork_step=fork, policy=policy, engine=request.engine)
     if next_step.changed:
         replay = replay.model_copy(update={"overrides": request.overrides})
     return prepare.prepare(replay, brief=True, verify=True)

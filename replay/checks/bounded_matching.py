@@ -12,6 +12,7 @@ import orjson
 
 from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import pointer_tokens
 
 # Runs `first_error` in a separate process with a time limit.
 IsolatedMatcher = Callable[[JSONObject, JSONValue], str]
@@ -107,7 +108,6 @@ def _targets(document: JSONObject, part: JSONValue) -> list[JSONValue]:
     if "$ref" not in part:
         return []
     target: JSONValue = document
-    for token in reference.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
+    for name in pointer_tokens(reference):
         target = member(target, name)
     return [target]

@@ -5,7 +5,7 @@ from typing import Final
 from replay.core.plan import PlanRefusal
 from traces.errors import ProblemError
 
-# Refusals that no other request of the same form would meet: they are about the run, or the agent's tools.
+# Refusals for the state of the run or of the agent's tools: the request itself is fine.
 _CONFLICTS: Final = frozenset({"artifact_missing", "privacy_blocked", "source_not_sealed", "consent_required"})
 
 

@@ -18,9 +18,10 @@ from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.copied_values import copied_links, with_copies
 from replay.inputs.substitution import substitute
 from replay.inputs.texts import as_words
-from replay.inputs.value_pointers import path_tokens, replace_at, resolve_pointer
+from replay.inputs.value_pointers import replace_at, resolve_pointer
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import pointer_tokens
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import Documents, Message, ModelAnswer
 
@@ -161,7 +162,7 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
 @lru_cache
 def message_place(path: str) -> tuple[int | None, str]:
     """Split a path into a request into message index and path within the message."""
-    tokens = path_tokens(path)
+    tokens = pointer_tokens(path)
     if len(tokens) < 2 or tokens[0] != "messages" or not tokens[1].isdecimal():
         return None, ""
     return int(tokens[1]), "".join(f"/{token}" for token in path.split("/")[3:])

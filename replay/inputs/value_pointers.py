@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import pointer_tokens
 from traces.provenance.short_values import json_in
 
 
@@ -23,7 +24,7 @@ def resolve_pointer(value: JSONValue, path: str) -> JSONValue:
 
 
 def _plain_value_at(value: JSONValue, path: str) -> JSONValue:
-    for token in path_tokens(path):
+    for token in pointer_tokens(path):
         if isinstance(value, list) and token.isdecimal():
             value = value[int(token)]
         elif isinstance(value, dict):
@@ -35,7 +36,7 @@ def _plain_value_at(value: JSONValue, path: str) -> JSONValue:
 
 def replace_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONValue]) -> JSONValue:
     """Copy of `value` with `replace` applied at a JSON pointer; unchanged if the pointer leads nowhere."""
-    tokens = path_tokens(path)
+    tokens = pointer_tokens(path)
     if not tokens:
         return replace(value)
     head, rest = tokens[0], path[len(path.split("/", 2)[1]) + 1 :]
@@ -45,8 +46,3 @@ def replace_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONV
         at = int(head)
         return [*value[:at], replace_at(value[at], rest, replace), *value[at + 1 :]]
     return value
-
-
-def path_tokens(path: str) -> list[str]:
-    """Unescaped tokens of a pointer."""
-    return [token.replace("~1", "/").replace("~0", "~") for token in path.split("/")[1:]]

@@ -7,7 +7,6 @@ from diffing.schemas.evidence import ProbeOutcome
 from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import PlanWarning, WarningKind
 from replay.core.plan import UninterceptedTool
-from replay.core.vocabulary import Engine
 from replay.models import Proof
 from replay.proofs import driver
 from replay.proofs.core.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofRequest
@@ -41,6 +40,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     probes = driver.expected(ladder) if case.differs else 0
     # A probe that needs a live call is tried without one first.
     starts = probes + live_replays + repeats + _controls(ladder) if case.runs_agent else 0
+    tools = unintercepted_tools(proof.diff) if case.runs_agent else []
     return ProofPlan(
         question=request.question,
         differs=case.differs,
@@ -58,8 +58,8 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         cost_usd=None if case.live_cost_usd is None and replays else round(replays * (case.live_cost_usd or 0.0), 6),
         missing=[] if case.runs_agent else _missing(prober, results, repeats=bool(repeats)),
         refusals=[],
-        unintercepted_tools=unintercepted_tools(proof.diff) if case.runs_agent else [],
-        warnings=[*_warnings(ladder, request, live_replays), *_agent_warnings(proof, request)],
+        unintercepted_tools=tools,
+        warnings=[*_warnings(ladder, request, live_replays), *(_agent_warnings(tools) if case.runs_agent else [])],
     )
 
 
@@ -115,12 +115,12 @@ def unintercepted_tools(diff: DiffReport) -> list[UninterceptedTool]:
     return [*{tool.name: tool for tool in tools}.values()]
 
 
-def _agent_warnings(proof: Proof, request: ProofRequest) -> list[str]:
+def _agent_warnings(tools: Sequence[UninterceptedTool]) -> list[str]:
     """What the agent itself would do for real, in each of its starts."""
-    if request.engine is Engine.FOLLOW:
-        return []
-    warnings = agent_plans.warnings(unintercepted_tools(proof.diff))
-    return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *warnings]
+    return [
+        proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)),
+        *agent_plans.warnings(tools),
+    ]
 
 
 def _atom(atom: Atom, live_calls: int) -> AtomPlan:

@@ -29,7 +29,6 @@ from traces.call_index import ignore_lists
 from traces.core.json_access import as_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.models import Step
 from traces.signatures.call_signatures import signature
 from traces.signatures.ignore_rules import IgnoreRules
 
@@ -179,7 +178,7 @@ class _Resolver:
         if not is_forked:
             # Before the change of a fork, and in a comparison, only the recording itself answers.
             may_look_elsewhere = self._fork is None and not request.tool_api
-            answer = self._cached_answer(request, elsewhere_only=True) if may_look_elsewhere else None
+            answer = self._cached_answer(request, is_elsewhere=True) if may_look_elsewhere else None
             return answer or _Answer(refusal=self._explanation(result))
         if edited_request.body is not None:
             request = request.with_body(edited_request.body)
@@ -275,13 +274,12 @@ class _Resolver:
         reason = Reason.CACHE_SIGNATURE if answer.is_exact else Reason.CACHE_NORMALISED
         return _Answer(label=Label.CACHED, reason=reason, response=answer.response, detail=answer.detail)
 
-    def _cached_answer(self, request: AgentRequest, *, elsewhere_only: bool = False) -> _Answer | None:
-        """Give the recorded answer of the same call in another run of the app, and else in this one."""
+    def _cached_answer(self, request: AgentRequest, *, is_elsewhere: bool = False) -> _Answer | None:
+        """Give the recorded answer of the same call in any run of the app, or only in another one."""
         input, _ = self._comparable(request, has_headers=False)
         key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
-        own_steps = Step.objects.filter(run_id=self._rerun.source_run_id, type=StepType.MODEL)
-        exclude = [*own_steps.values_list("id", flat=True), *self._steps_elsewhere()] if elsewhere_only else []
-        if (hit := call_cache.lookup(self._app, key, exclude=exclude)) is None:
+        run, steps = (self._rerun.source_run_id, self._steps_elsewhere()) if is_elsewhere else (None, [])
+        if (hit := call_cache.lookup(self._app, key, exclude=steps, exclude_run=run)) is None:
             return None
         run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
         if not recordings.has_headers(recordings.load_attributes(run_id, no), request.headers):

@@ -1,8 +1,11 @@
 """Plans of replays in which the agent itself runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+
+from django.db.models import Q, QuerySet
 
 from replay.core.applied_profile import AppliedProfile, pointer
 from replay.core.plan import Plan, PlannedStep, PlanRefusal, UninterceptedTool
@@ -11,13 +14,14 @@ from replay.hooks import configuration
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
 from replay.runners import consents, queries
+from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.models import Run
+from traces.models import Run, Step
 
 _AGENT_DECIDES: Final = "The agent runs again and decides what it does after the change: this plan is an estimate."
 _REALLY_RUNS: Final = "Nothing intercepts this tool, so the agent really runs it."
 # What a replay that follows the recording would do instead.
-_WITHOUT_A_CALL: Final = frozenset({"cache", "simulate", "blocked"})
+_WITHOUT_A_CALL: Final = frozenset({"reuse", "cache", "simulate", "blocked"})
 _STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 
 
@@ -44,7 +48,7 @@ def agent_plan(
         "refusals": [*refusals(overrides, types), *([] if consent_refusal is None else [consent_refusal])],
         "warnings": [*own_warnings, *plan.warnings],
     }
-    return _with_real_calls(plan.model_copy(update=changes))
+    return _with_real_calls(plan.model_copy(update=changes), run)
 
 
 def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool]) -> Plan:
@@ -108,15 +112,35 @@ def _problem(entry: Override) -> str:
     return ""
 
 
-def _with_real_calls(plan: Plan) -> Plan:
-    """Return the plan with the calls of tools that nothing intercepts as what they are: the agent makes them."""
+def _with_real_calls(plan: Plan, run: Run) -> Plan:
+    """Return the plan with the calls of tools that nothing intercepts as what they are: the agent makes them.
+
+    Also those that the plan only counts, before the fork and where no change reaches: whether their results are the
+    recorded ones is not known.
+    """
     names = {tool.name for tool in plan.unintercepted_tools}
-    actions = dict(plan.actions)
+    if not names:
+        return plan
+    actions, labels = Counter(plan.actions), Counter(plan.counts.model_dump())
     steps: list[PlannedStep] = []
     for step in plan.steps:
         if step.type is StepType.TOOL and step.name in names and step.action in _WITHOUT_A_CALL:
-            actions[step.action] -= 1
+            actions.subtract([step.action])
+            labels.subtract([step.label] if step.label else [])
             actions["live"] += 1
+            labels[Label.SIMULATED] += 1
             step = replace(step, action="live", reason=Reason.AGENT_RAN, label=Label.SIMULATED, note=_REALLY_RUNS)
         steps.append(step)
-    return plan.model_copy(update={"steps": steps, "actions": actions})
+    unlisted_numbers = {*_numbers_of_calls(run, names)} - {step.sequence_no for step in plan.steps}
+    for number in unlisted_numbers:
+        actions.subtract(["inherited" if number < plan.fork_sequence_no else "reuse"])
+    actions["live"] += len(unlisted_numbers)
+    labels[Label.EXACT] -= len(unlisted_numbers)
+    labels[Label.SIMULATED] += len(unlisted_numbers)
+    return plan.model_copy(update={"steps": steps, "actions": {**actions}, "counts": LabelCounts(**labels)})
+
+
+def _numbers_of_calls(run: Run, names: Collection[str]) -> QuerySet[Step, int]:
+    """Return the steps of a run that are calls of these tools."""
+    is_of_tool = Q(tool_name__in=names) | Q(tool_name="", name__in=names)
+    return Step.objects.filter(is_of_tool, run=run, type=StepType.TOOL).values_list("sequence_no", flat=True)

@@ -53,7 +53,7 @@ def find_unintercepted(run: Run, *, is_open: bool) -> list[str]:
     uncalled_names = [
         name for name in tools.offered_names if name not in names and not _is_known(name, tools.marked_names)
     ]
-    return names + [name for name in uncalled_names if not _is_marked_elsewhere(run.app, name)]
+    return names + (_without_marks(run.app, uncalled_names) if uncalled_names else [])
 
 
 def _is_known(name: str, marked_names: frozenset[str]) -> bool:
@@ -125,8 +125,7 @@ def _call_names(answer: ModelAnswer) -> Iterator[str]:
     return (name for call in answer.calls if (name := as_text(call.get("name"))))
 
 
-def _is_marked_elsewhere(app: str, name: str) -> bool:
-    """Return whether the newest run of the app that called a tool shows that it is intercepted."""
-    return any(
-        name in _load(row.newest_run).marked_names for row in totals.tool_calls() if (row.tool, row.app) == (name, app)
-    )
+def _without_marks(app: str, names: list[str]) -> list[str]:
+    """Return the tools of which the newest run of the app that called one does not show that it is intercepted."""
+    newest_runs = {row.tool: row.newest_run for row in totals.tool_calls() if row.app == app}
+    return [name for name in names if name not in newest_runs or name not in _load(newest_runs[name]).marked_names]

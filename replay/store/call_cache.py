@@ -37,12 +37,15 @@ def _same_call(app: str, signature: str) -> Q:
     return Q(signature__in=same.values("signature"))
 
 
-def lookup(app: str, signature: str, *, exclude: Collection[UUID] = ()) -> CachedAnswer | None:
-    """Return the newest readable answer to this exact call."""
+def lookup(
+    app: str, signature: str, *, exclude: Collection[UUID] = (), exclude_run: UUID | None = None
+) -> CachedAnswer | None:
+    """Return the newest readable answer to this exact call, but for those of some steps or of a run."""
     if not is_reduced(signature) and not _is_known(signature):
         return None
+    is_elsewhere = Q() if exclude_run is None else ~Q(run=exclude_run)
     candidates = (
-        Step.objects.filter(_REAL, _same_call(app, signature), run__app=app, run__sealed_at__isnull=False)
+        Step.objects.filter(_REAL, is_elsewhere, _same_call(app, signature), run__app=app, run__sealed_at__isnull=False)
         .filter(run__deletion__isnull=True)
         .filter(status=StepStatus.OK)
         .exclude(output_ref="")

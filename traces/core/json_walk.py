@@ -20,6 +20,23 @@ def children(value: JSONValue) -> Iterable[JSONValue]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
+def pointer_tokens(pointer: str) -> list[str]:
+    """Return the unescaped reference tokens of a JSON pointer (RFC 6901)."""
+    return [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
+
+
+def find(value: JSONValue, tokens: Iterable[str]) -> JSONValue:
+    """Return the value at the tokens of a JSON pointer; None if they lead nowhere."""
+    for token in tokens:
+        if isinstance(value, dict):
+            value = value.get(token)
+        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
+            value = value[int(token)]
+        else:
+            return None
+    return value
+
+
 def scalars(value: JSONValue, path: str = "") -> Iterator[tuple[str, Scalar]]:
     """Yield every value that is no object or list with its JSON pointer, in the order of the canonical form."""
     if isinstance(value, dict):

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from traces.core.json_walk import pointer_tokens
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
 from traces.redaction.markers import KIND_PATTERN
@@ -71,7 +72,7 @@ class FieldRule(Schema):
 
     @property
     def segments(self) -> tuple[str, ...]:
-        return tuple(part.replace("~1", "/").replace("~0", "~") for part in self.path.split("/")[1:])
+        return tuple(pointer_tokens(self.path))
 
 
 class PolicyContent(Schema):

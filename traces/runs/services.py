@@ -250,9 +250,10 @@ def _store_batch(
 def _complete(run: PreparedRun, placements: dict[UUID, Placement]) -> PreparedRun:
     """Return the union with a stored run that this one would conflict with, if both are parts of one trace."""
     placement = placements[run.run_id]
+    if placement.stored_run is not None or not placement.conflicts:
+        return run
     recording = replace(run.recording, steps=tuple(run.steps))
-    is_stored = placement.stored_run is not None
-    if is_stored or not placement.conflicts or (union := unions.find(recording, run.rows, placement.conflicts)) is None:
+    if (union := unions.find(recording, run.rows, placement.conflicts)) is None:
         return run
     whole = _try_prepare(union.recording, policies.RedactionByApp())
     if isinstance(whole, ProblemError):

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import pointer_tokens
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
 from traces.signatures.call_signatures import DEFAULT_IGNORED, VERSION, signature
@@ -39,7 +40,7 @@ class IgnoreRule(Schema):
 
     @property
     def path(self) -> Path:
-        return tuple(part.replace("~1", "/").replace("~0", "~") for part in self.pointer.split("/")[1:])
+        return tuple(pointer_tokens(self.pointer))
 
     @property
     def text(self) -> str:

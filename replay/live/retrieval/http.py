@@ -8,6 +8,7 @@ from replay.live.tools.http import HEADER, secrets
 from traces.core.canonical import digest
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import find, pointer_tokens
 
 _ID_LENGTH: Final = 16  # hex digits of a digest
 
@@ -21,23 +22,10 @@ def search(retriever: Retriever, store: HttpSearch, query: Search) -> list[JSONO
         body["filters"] = query.filters
     if query.embedding is not None:
         body["embedding_profile"] = query.embedding
-    documents = _resolve_pointer(server.ask("", body), store.documents)
+    documents = find(server.ask("", body), pointer_tokens(store.documents))
     if not isinstance(documents, list):
         raise server.invalid_response(f"there is no list of documents at “{store.documents or 'its root'}”")
     return [_document(server, store, item) for item in documents[: query.top_k]]
-
-
-def _resolve_pointer(value: JSONValue, pointer: str) -> JSONValue:
-    """Return the value at a JSON pointer, or None."""
-    for part in pointer.split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(name)
-        elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-            value = value[int(name)]
-        else:
-            return None
-    return value
 
 
 def _document(server: Server, store: HttpSearch, item: JSONValue) -> JSONObject:

@@ -134,8 +134,7 @@ class ProbeSessions:
         """Create the session of a probe; return a result if it cannot be created."""
         if problem := self._problem(spec, setup):
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=problem))
-        request = setup.request(self._session_policy(spec, allowance))
-        preparation = prepare.prepare(request, brief=True, verify=True)
+        preparation = prepare.prepare(setup.request(self._session_policy(spec, allowance)), brief=True, verify=True)
         if preparation.plan.refusals:
             detail = preparation.plan.refusals[0].detail
             return self.rows.save(spec, setup, ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=detail))

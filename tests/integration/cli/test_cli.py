@@ -168,8 +168,11 @@ def test_check_finds_wrong_totals_and_reindex_repairs_them(forkpoint: WarmShell)
     assert (check.code, bool(check.json["totals"]["wrong"])) == (1, True)
     assert "run `forkpoint reindex`" in forkpoint("check", "--totals").err
     runs = forkpoint("runs", "--limit", "1000", "--json").json["runs"]
+    document_count = forkpoint("reindex", "--json").json["documents"]
+    with closing(sqlite3.connect(forkpoint.shell.home / "forkpoint.sqlite3")) as store:
+        stored = store.execute("SELECT count(*), count(DISTINCT run_id) FROM traces_searchdocument").fetchone()
     # A run with long texts has several.
-    assert forkpoint("reindex", "--json").json["documents"] >= len(runs)
+    assert stored == (document_count, len(runs))
     assert forkpoint("check", "--totals", "--json").code == 0
 
 

@@ -96,6 +96,19 @@ def test_agent_starts_only_with_consent_to_each_tool(client: Client) -> None:
     assert post(client, "/replays", fork(run)).status_code == 201
 
 
+def test_calls_of_these_tools_are_not_planned_as_exact(client: Client) -> None:
+    run = store()
+    add_runner(run.app, *TOOLS)
+    calls = run.steps.filter(type="tool").count()
+    followed = post(client, "/replays/preview", fork(run, engine="follow", overrides={"overrides": []})).json()
+    for untouched in ("true", "false"):
+        body = fork(run, overrides={"overrides": []})
+        plan = post(client, f"/replays/preview?untouched={untouched}", body).json()
+        assert plan["counts"]["exact"] == followed["counts"]["exact"] - calls
+        assert (plan["counts"]["simulated"], plan["actions"]["live"]) == (calls, calls)
+        assert sum(plan["actions"].values()) == sum(followed["actions"].values())
+
+
 def test_no_request_allows_a_tool(client: Client) -> None:
     run = store()
     add_runner(run.app)

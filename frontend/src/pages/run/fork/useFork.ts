@@ -59,11 +59,7 @@ export function useFork(run: string, fork: number | null): Fork {
       const agentVariables = engine === "agent" ? valuesOf(variables) : {};
       // The plan of an earlier edit may have another engine. Only an agent has variables.
       const launchEngine = Object.keys(agentVariables).length > 0 ? "agent" : stale || !engine ? choice : engine;
-      const request = {
-        ...toRequest(run, fork ?? 1, draft),
-        engine: launchEngine,
-        variables: agentVariables,
-      };
+      const request = { ...toRequest(run, fork ?? 1, draft), engine: launchEngine, variables: agentVariables };
       // One key per request body: a second click or a retry after a lost response returns the same session.
       const text = JSON.stringify(request);
       if (lastLaunch.current.request !== text) lastLaunch.current = { request: text, key: crypto.randomUUID() };
