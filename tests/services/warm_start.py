@@ -79,7 +79,7 @@ class WarmProcess(subprocess.Popen[Any]):
             self.pid = _warm_starter().fork(json.dumps(request).encode(), [*streams, status])
         finally:
             os.close(status)
-            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]  # private
         self._child_created = True
 
     def _waitpid(self, pid: int, flags: int) -> tuple[int, int]:
@@ -87,13 +87,17 @@ class WarmProcess(subprocess.Popen[Any]):
             selector.register(self._status, selectors.EVENT_READ)
             if not selector.select(0 if flags & os.WNOHANG else None):
                 return 0, 0
-        return pid, int.from_bytes(os.read(self._status, _STATUS_BYTES))
+        with os.fdopen(self._status, "rb") as status:
+            report = status.read()
+        if not report:
+            raise RuntimeError("the process that forks has ended")
+        return pid, int.from_bytes(report)
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         return self._waitpid(self.pid, wait_flags)
 
     def _internal_poll(self, _deadstate: int | None = None) -> int | None:
-        code: int | None = super()._internal_poll(_deadstate, _waitpid=self._waitpid)  # type: ignore[misc]
+        code: int | None = super()._internal_poll(_deadstate, _waitpid=self._waitpid)  # type: ignore[misc]  # private
         return code
 
 
@@ -119,37 +123,55 @@ def _warm_starter() -> _Starter:
     return _Starter()
 
 
-def _forked_request(requests: socket.socket) -> _Request:
-    """Fork for each request and report how the forks end. Returns in each fork, with its request."""
-    pipes: dict[int, tuple[int, int]] = {}
-    with selectors.DefaultSelector() as selector:
-        selector.register(requests, selectors.EVENT_READ)
+class _Forker:
+    """Forks for each request, and reports how the forks end."""
+
+    def __init__(self, requests: socket.socket) -> None:
+        self._requests = requests
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(requests, selectors.EVENT_READ)
+        # The ids of the forks, and where their ends are reported, by their handles.
+        self._forks: dict[int, tuple[int, int]] = {}
+
+    def serve(self) -> _Request:
+        """Serve until the socket is closed. Returns in each fork, with its request."""
         while True:
-            for key, _ in selector.select():
-                if key.fd != requests.fileno():
-                    selector.unregister(key.fd)
-                    pid, status = pipes.pop(key.fd)
-                    os.write(status, os.waitpid(pid, 0)[1].to_bytes(_STATUS_BYTES))
-                    os.close(status)
-                    os.close(key.fd)
-                    continue
-                data, descriptors, *_ = socket.recv_fds(requests, _LONGEST_REQUEST, 4)
-                if not data:
-                    os._exit(0)
-                *streams, status = descriptors
-                if not (pid := os.fork()):
-                    for descriptor in (status, *pipes, *(pipe for _, pipe in pipes.values())):
-                        os.close(descriptor)
-                    for number, stream in enumerate(streams):
-                        os.dup2(stream, number)
-                        os.close(stream)
-                    return _Request(*json.loads(data))
-                handle = os.pidfd_open(pid)
-                pipes[handle] = pid, status
-                selector.register(handle, selectors.EVENT_READ)
-                for stream in streams:
-                    os.close(stream)
-                requests.send(str(pid).encode())
+            for key, _ in self._selector.select():
+                if key.fd != self._requests.fileno():
+                    self._report_end(key.fd)
+                elif (request := self._fork()) is not None:
+                    return request
+
+    def _report_end(self, handle: int) -> None:
+        self._selector.unregister(handle)
+        pid, status = self._forks.pop(handle)
+        os.write(status, os.waitpid(pid, 0)[1].to_bytes(_STATUS_BYTES))
+        _close(status, handle)
+
+    def _fork(self) -> _Request | None:
+        """Fork for the next request; return it in the fork."""
+        data, descriptors, *_ = socket.recv_fds(self._requests, _LONGEST_REQUEST, 4)
+        if not data:
+            os._exit(0)
+        *streams, status = descriptors
+        if pid := os.fork():
+            handle = os.pidfd_open(pid)
+            self._forks[handle] = pid, status
+            self._selector.register(handle, selectors.EVENT_READ)
+            _close(*streams)
+            self._requests.send(str(pid).encode())
+            return None
+        self._selector.close()
+        _close(status, *self._forks, *(pipe for _, pipe in self._forks.values()))
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        _close(*streams)
+        return _Request(*json.loads(data))
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _run(request: _Request) -> None:
@@ -173,7 +195,7 @@ def main() -> None:
         sys.exit("settings were read before the environment of a process was known")
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as requests:
-        request = _forked_request(requests)
+        request = _Forker(requests).serve()
     _run(request)
 
 
