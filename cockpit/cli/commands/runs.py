@@ -50,9 +50,9 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
             Text(output.run_title(run)),
         )
     output.people().print(table)
-    if damaged_ids := [run["id"] for run in entries if run["problem"]]:
-        count = count_noun(len(damaged_ids), "recording")
-        output.note(f"Parts of {count} could not be read: see `forkpoint show {damaged_ids[0]}`.")
+    if problem_ids := [run["id"] for run in entries if run["problem"]]:
+        count = count_noun(len(problem_ids), "recording")
+        output.note(f"{count} with a problem: see `forkpoint show {problem_ids[0]}`.")
 
 
 def show(ref: str, *, find: str | None, json: bool, url: str | None, token: str | None) -> None:

@@ -74,4 +74,4 @@ def test_show_and_list_name_the_problem_of_a_recording(forkpoint: WarmShell, tmp
     (run,) = forkpoint("import", file, "--json").json["runs"]
     assert forkpoint("show", run["id"], "--json").json["run"]["problem"] == "two different events with number 1"
     assert "two different events with number 1" in forkpoint("show", run["id"]).out
-    assert f"Parts of 1 recording could not be read: see `forkpoint show {run['id']}`" in forkpoint("runs").err
+    assert f"1 recording with a problem: see `forkpoint show {run['id']}`" in forkpoint("runs").err

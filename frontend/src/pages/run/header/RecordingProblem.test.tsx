@@ -6,10 +6,10 @@ import { RecordingProblem } from "./RecordingProblem";
 
 test("says what of a recording could not be read", () => {
   renderInApp(<RecordingProblem run={aRun({ problem: "its records could not be read" })} />);
-  expect(screen.queryByText(/its records could not be read/)).not.toBeNull();
+  expect(screen.queryByText(/has a problem: its records could not be read/)).not.toBeNull();
 });
 
 test("says nothing about a whole recording", () => {
   renderInApp(<RecordingProblem run={aRun()} />);
-  expect(screen.queryByText(/could not be read/)).toBeNull();
+  expect(screen.queryByText(/has a problem/)).toBeNull();
 });

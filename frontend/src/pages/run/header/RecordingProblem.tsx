@@ -8,7 +8,7 @@ export function RecordingProblem({ run }: { run: RunSummary }): ReactElement | n
   if (!run.problem) return null;
   return (
     <Notice icon={<IconAlertTriangle size={15} aria-hidden />} link={null}>
-      Not everything in this recording could be read: {run.problem}
+      This recording has a problem: {run.problem}
     </Notice>
   );
 }

@@ -6,7 +6,7 @@ import { RecordingState } from "./RecordingState";
 
 test("a recording with a problem shows it", () => {
   renderInApp(<RecordingState run={aRun({ problem: "two different events with number 4" })} />);
-  expect(screen.getByTitle("two different events with number 4").textContent).toContain("recorded with a problem");
+  expect(screen.getByTitle("two different events with number 4").textContent).toContain("problem");
 });
 
 test("a recording without a problem is only recorded", () => {

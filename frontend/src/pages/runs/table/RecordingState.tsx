@@ -5,11 +5,10 @@ import classes from "./RunsTable.module.css";
 
 /** Whether a run still arrives, and whether its recording has a problem. */
 export function RecordingState({ run }: { run: RunSummary }): ReactElement {
-  const state = run.sealed ? "recorded" : "under way";
+  const state = run.problem ? "problem" : run.sealed ? "recorded" : "under way";
   return (
     <span className={`muted ${classes.recorded}`} title={run.problem || undefined}>
-      <LabelGlyph mark="live" silent /> {state}
-      {run.problem && <span className="simulated"> with a problem</span>}
+      <LabelGlyph mark="live" silent /> <span className={run.problem && "simulated"}>{state}</span>
     </span>
   );
 }
