@@ -1,6 +1,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
-import type { Engine } from "@/api/schema";
+import type { Engine, UninterceptedTool } from "@/api/schema";
 
 /** Runners have no live messages: their beats are frequent, and few pages show them. */
 export const RUNNER_POLL_MS = 3_000;
@@ -10,13 +10,16 @@ export function needsRunner({ status, request }: { status: string; request: { en
   return status === "running" && request.engine === "agent";
 }
 
-/** How often to read a plan again: one that lacks consent changes when a runner comes that allows the tools. */
+/**
+ * How often to read a plan again: runners come and go, and with them the consent to tools that nothing intercepts.
+ * A review as safe holds for each of them.
+ */
 export function consentPoll({
   state,
 }: {
-  state: { data?: { refusals: readonly { code: string }[] } };
+  state: { data?: { unintercepted_tools: readonly UninterceptedTool[] } };
 }): number | false {
-  return state.data?.refusals.some(({ code }) => code === "consent_required") ? RUNNER_POLL_MS : false;
+  return state.data?.unintercepted_tools.some(({ consent }) => consent !== "review") ? RUNNER_POLL_MS : false;
 }
 
 /** The runners of an app, or of all apps. Read again and again while they are shown. */
