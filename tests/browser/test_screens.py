@@ -179,6 +179,8 @@ def test_four_places_and_one_activity_list(open_cockpit: OpenCockpit, demo: Demo
     expect(page).to_have_url(re.compile(f"/tree/{demo.failed_run}"))
     cockpit.go("/runs")
     expect(page).to_have_url(f"{cockpit.url}/")
+    cockpit.go("/runs?app=order-desk")
+    expect(page).to_have_url(f"{cockpit.url}/?app=order-desk")
 
 
 def test_runs_are_sorted_and_forks_are_below_their_source(open_cockpit: OpenCockpit, demo: Demo) -> None:

@@ -32,8 +32,8 @@ export const CLIENTS: readonly Client[] = [
   },
   {
     id: "record",
-    name: "Python, unchanged",
-    note: "Records the same without changing the agent's code.",
+    name: "Unchanged agent",
+    note: "Records an agent without changing its code: Python by itself, other languages through the gateway.",
     lines: ({ url, token }) => [
       [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
       "forkpoint record -- python agent.py",

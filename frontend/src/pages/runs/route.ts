@@ -29,8 +29,9 @@ export const runsRoute = createRoute({
 export const runsFolderRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/runs",
-  beforeLoad: () => {
-    throw redirect({ ...paths.runs(), replace: true });
+  validateSearch: parseRunsSearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ ...paths.runs(search), replace: true });
   },
 });
 

@@ -41,27 +41,48 @@ function Side(props: {
   onSelect: (sequenceNo: number) => void;
 }): ReactElement {
   const [showAll, setShowAll] = useState(false);
-  const visible = showAll ? props.edges : props.edges.slice(0, VISIBLE_LIMIT);
+  const steps = [...new Set(props.edges.map(({ step }) => step))];
+  const visible = showAll ? steps : steps.slice(0, VISIBLE_LIMIT);
   return (
     <section className={classes.part}>
       <h2>{props.title}</h2>
       {props.edges.length === 0 && <span className="muted">Nothing recorded.</span>}
-      {visible.map((edge, index) => (
-        <button key={index} type="button" className={classes.edge} onClick={() => props.onSelect(edge.step)}>
-          {props.icon}
-          <StepIcon type={edge.type} size={13} />
-          <b className="num">{edge.step}</b>
-          <span className="ellipsis">{edge.name || edge.type}</span>
-          <span className={`muted ellipsis ${classes.evidence}`} title={edge.evidence}>
-            {edgeWords[edge.kind]}
-          </span>
-        </button>
+      {visible.map((step) => (
+        <StepButton
+          key={step}
+          step={step}
+          edges={props.edges.filter((edge) => edge.step === step)}
+          icon={props.icon}
+          onSelect={props.onSelect}
+        />
       ))}
-      {props.edges.length > visible.length && (
+      {steps.length > visible.length && (
         <button type="button" className={classes.fold} onClick={() => setShowAll(true)}>
-          {props.edges.length - visible.length} more
+          {steps.length - visible.length} more
         </button>
       )}
     </section>
+  );
+}
+
+/** One step at the other end, with all that is known of how it is connected. */
+function StepButton(props: {
+  step: number;
+  edges: readonly EdgeView[];
+  icon: ReactElement;
+  onSelect: (sequenceNo: number) => void;
+}): ReactElement {
+  const { step, edges } = props;
+  const [first] = edges;
+  return (
+    <button type="button" className={classes.edge} onClick={() => props.onSelect(step)}>
+      {props.icon}
+      {first && <StepIcon type={first.type} size={13} />}
+      <b className="num">{step}</b>
+      <span className="ellipsis">{first && (first.name || first.type)}</span>
+      <span className={`muted ellipsis ${classes.evidence}`} title={edges.map(({ evidence }) => evidence).join("\n")}>
+        {[...new Set(edges.map(({ kind }) => edgeWords[kind]))].join(", ")}
+      </span>
+    </button>
   );
 }
