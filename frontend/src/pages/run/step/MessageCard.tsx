@@ -19,11 +19,13 @@ interface Props {
   origin?: Origin | null;
   onSelect?: (sequenceNo: number) => void;
 }
+/** Roles whose texts are often JSON. */
+const JSON_ROLES: ReadonlySet<string> = new Set(["assistant", "tool"]);
 /** System prompts are long and rarely needed, so they open on demand. */
 const FOLDED_AT = 900;
 
 export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }: Props): ReactElement {
-  const json = message.role === "tool" ? jsonInText(message.text) : undefined;
+  const json = JSON_ROLES.has(message.role) ? jsonInText(message.text) : undefined;
   const long = message.role === "system" && message.text.length > FOLDED_AT;
   const [isOpen, setOpen] = useState(!long);
   return (

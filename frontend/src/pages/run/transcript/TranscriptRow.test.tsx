@@ -1,4 +1,4 @@
-import { fireEvent, screen } from "@testing-library/react";
+import { cleanup, fireEvent, screen } from "@testing-library/react";
 import { expect, test, vi } from "vitest";
 import type { StepSummary, TranscriptStep } from "@/api/schema";
 import { aStep, aTurn, turnsOf } from "@/testing/factories";
@@ -52,6 +52,17 @@ test("folds the result of a tool into one line", () => {
   fireEvent.click(fold);
   expect(screen.getByText("shelf")).toBeTruthy();
   expect(onSelect).not.toHaveBeenCalled();
+});
+
+test("shows an answer that is JSON with its line breaks, unless the user prefers it as recorded", () => {
+  const answer = turnsOf({ sequence_no: 4, content: aTurn({ role: "assistant", text: whole('{"say": "a\\nb"}') }) });
+  show(aStep({ sequence_no: 4 }), answer);
+  expect(screen.getByText(/^"?a\nb"?$/, { normalizer: String })).toBeTruthy();
+  cleanup();
+  localStorage.setItem("raw-text", "true");
+  show(aStep({ sequence_no: 4 }), answer);
+  expect(screen.getByText('{"say": "a\\nb"}')).toBeTruthy();
+  localStorage.clear();
 });
 
 test("states what was not recorded, is lost, or goes on", () => {

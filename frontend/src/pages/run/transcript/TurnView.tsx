@@ -5,7 +5,7 @@ import { jsonInText } from "@/ui/format/json";
 import { shortenMarkers } from "@/ui/format/markers";
 import { count } from "@/ui/format/numbers";
 import { JsonView } from "@/ui/JsonView";
-import { MarkdownText } from "@/features/markdown/MarkdownText";
+import { MarkdownText, useRawText } from "@/features/markdown/MarkdownText";
 import { MarkedText } from "@/ui/MarkedText";
 import { TextView } from "@/ui/TextView";
 import { Fold } from "./Fold";
@@ -87,7 +87,9 @@ export function FoldedText(props: { turn: Turn; isCode?: boolean; isFailed?: boo
 }
 
 function WholeText({ turn, isVerbatim = false }: { turn: Turn; isVerbatim?: boolean }): ReactElement {
-  const json = turn.is_json || isVerbatim ? jsonInText(turn.text.text) : undefined;
+  const [isRaw] = useRawText();
+  // Answers too are often JSON, as text with escaped line breaks.
+  const json = turn.is_json || isVerbatim || !isRaw ? jsonInText(turn.text.text) : undefined;
   return (
     <>
       {json !== undefined ? (
