@@ -125,3 +125,11 @@ class Side:
     steps: Sequence[SideStep]
     links: LinkReader = NO_LINKS
     ignoring: IgnoreRules = NO_RULES
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens of the run; None if it called models, and the recording has the tokens of no call."""
+        total = self.run.tokens_in + self.run.tokens_out
+        if total == 0 and any(step.type == _MODEL for step in self.steps):
+            return None if all(step.tokens is None for step in self.steps) else 0
+        return total

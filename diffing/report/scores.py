@@ -134,7 +134,7 @@ def deltas(comparison: Comparison) -> Deltas:
     counts = Counter(name for pair in comparison.pairs for name in pair.changes)
     unpaired_count = sum(pair.sides is None for pair in comparison.pairs)
     return Deltas(
-        tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
+        tokens=token_difference(comparison),
         cost_usd=_difference(base.cost_usd, candidate.cost_usd, 8),
         duration_ms=_difference(base.duration_ms, candidate.duration_ms, 3),
         steps=len(comparison.candidate.steps) - len(comparison.base.steps),
@@ -144,6 +144,12 @@ def deltas(comparison: Comparison) -> Deltas:
         cost_changes=counts["cost"],
         duration_changes=counts["duration"],
     )
+
+
+def token_difference(comparison: Comparison) -> int | None:
+    """Tokens of the candidate minus those of the base; None if one side is unknown."""
+    base, candidate = comparison.base.tokens, comparison.candidate.tokens
+    return None if base is None or candidate is None else candidate - base
 
 
 def _calls(side: Side) -> list[SideStep]:

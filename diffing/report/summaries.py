@@ -10,7 +10,7 @@ from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
 from diffing.content.similarity import Likeness, reading
-from diffing.report.scores import IMPORTED_SCORES
+from diffing.report.scores import IMPORTED_SCORES, token_difference
 from diffing.schemas.sections import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
 from diffing.sentences import summaries
@@ -182,7 +182,7 @@ def _run_totals(comparison: Comparison) -> RunTotals:
         base_status=base.status,
         candidate_status=candidate.status,
         steps=len(comparison.candidate.steps) - len(comparison.base.steps),
-        tokens=candidate.tokens_in + candidate.tokens_out - base.tokens_in - base.tokens_out,
+        tokens=token_difference(comparison) or 0,
         base_errors=base.error_count,
         candidate_errors=candidate.error_count,
         untested_step=_untested_step(comparison),

@@ -152,3 +152,23 @@ def test_imported_scores_are_reported() -> None:
     report = report_of(base, candidate_with_scores, store)
     assert report.scores.imported == {"candidate": {"ars": 0.825}}
     assert not report.sections.run.items
+
+
+def with_tokens(side: Side, count: int) -> Side:
+    steps = [
+        step._replace(tokens_in=count, tokens_out=0) if step.type == StepType.MODEL else step for step in side.steps
+    ]
+    return replace(
+        side, steps=steps, run=replace(side.run, tokens_in=count * sum(s.type == StepType.MODEL for s in steps))
+    )
+
+
+def test_tokens_are_unknown_where_no_call_has_any() -> None:
+    store = Store()
+    specs = [agent(), model([user("Hi")], reply("Hello"))]
+    unknown, counted = side_of(specs, store), with_tokens(side_of(specs, store), 20)
+    without_models = side_of([agent(), output("Hello")], store)
+    assert report_of(unknown, counted, store).deltas.tokens is None
+    assert report_of(unknown, unknown, store).deltas.tokens is None
+    assert report_of(with_tokens(unknown, 0), counted, store).deltas.tokens == 20
+    assert report_of(without_models, counted, store).deltas.tokens == 20
