@@ -14,19 +14,26 @@ def class_name(kind: type) -> str:
     return f"{kind.__module__}:{kind.__qualname__}"
 
 
-def find_class(name: str) -> type:
-    """Return a class by the name that `class_name` gave it; raise `LookupError` if this process has not loaded it."""
+def find_class(name: str, *categories: str) -> Any:
+    """Return a class by the name that `class_name` gave it.
+
+    Raise `LookupError` if this process has not loaded it, or if it is of another category: the recording may be of
+    anyone, and what makes an enum's member evaluates code where it is applied to a generic model.
+    """
     module, _, path = name.partition(":")
     value: Any = sys.modules[module]
     for part in path.split("."):
         value = vars(value)[part]
-    if not isinstance(value, type) or not category(value):
+    if not isinstance(value, type) or category(value) not in categories:
         raise LookupError(name)
     return value
 
 
 def category(kind: type) -> str:
     """Return what a class is: `enum`, `named_tuple`, `model` or `dataclass`; empty if it may be more than data."""
+    if hasattr(kind, "__del__"):
+        # The end of a second object would close what the first one has open.
+        return ""
     if issubclass(kind, enum.Enum):
         return "enum"
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
@@ -38,6 +45,12 @@ def category(kind: type) -> str:
     return ""
 
 
+def require_only_items(value: Any) -> None:
+    """Raise `ValueError` if a named tuple has attributes beside its items."""
+    if getattr(value, "__dict__", None):
+        raise ValueError("attributes beside the items")
+
+
 def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a dataclass's or model's object; raise `ValueError` if it has more than these."""
     if category(type(value)) == "model":
@@ -45,9 +58,15 @@ def fields_of(value: Any) -> dict[str, Any]:
             raise ValueError("private attributes")
         return {**vars(value), **(getattr(value, "__pydantic_extra__", None) or {})}
     fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if getattr(value, "__dict__", {}).keys() - fields.keys():
+    if (getattr(value, "__dict__", {}).keys() | _slots(type(value))) - fields.keys():
         raise ValueError("attributes that are no fields")
     return fields
+
+
+def _slots(kind: type) -> set[str]:
+    declarations = [vars(base).get("__slots__", ()) for base in kind.__mro__]
+    names = {name for slots in declarations for name in ([slots] if isinstance(slots, str) else slots)}
+    return names - {"__dict__", "__weakref__"}
 
 
 def make_object(kind: type, fields: dict[str, Any], names_set: list[str]) -> Any:
@@ -60,6 +79,8 @@ def make_object(kind: type, fields: dict[str, Any], names_set: list[str]) -> Any
             object.__setattr__(value, name, item)
         return value
     model: Any = kind
+    if model.__private_attributes__:
+        raise ValueError(f"{kind.__name__} has private attributes")
     own_names = model.__pydantic_fields__.keys()
     allows_extra = model.model_config.get("extra") == "allow"
     if own_names - fields.keys() or (fields.keys() - own_names and not allows_extra):

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from forkpoint.encoding import encode, without_long_integers
-from forkpoint.outputs.data_classes import category, class_name, fields_of
+from forkpoint.outputs.data_classes import category, class_name, fields_of, require_only_items
 from forkpoint.outputs.restoring import restore_strictly
 from forkpoint.outputs.texts import READERS
 
@@ -30,10 +30,13 @@ Form = dict[str, Any]
 
 def form_of(output: Any) -> Form | None:
     """Return the form of an output; None if its JSON loses nothing of it. Never raises."""
-    if type(output) in _LOSSLESS:
+    if type(output) in _LOSSLESS and not (type(output) is str and not output.isascii()):
         return None
     try:
-        return _describe(output, json.loads(without_long_integers(encode(output))))
+        line = without_long_integers(encode(output))
+        # Raises if there is half of a pair of surrogates, as in names of files in another encoding.
+        line.encode()
+        return _describe(output, json.loads(line))
     except Exception:  # noqa: BLE001 - the agent's own code runs here, and may raise anything
         return {"type": "opaque"}
 
@@ -127,6 +130,7 @@ def _object_form(value: Any, plain: Any) -> Form | None:
         case "enum":
             return {"type": "enum", "class": class_name(kind), "name": value.name}
         case "named_tuple":
+            require_only_items(value)
             return _with_items({"type": "named_tuple", "class": class_name(kind)}, _item_forms(value, plain))
         case "model" | "dataclass":
             fields = fields_of(value)
@@ -147,7 +151,10 @@ def _opaque_form(value: Any, plain: Any) -> Form:
     base = next((base for base in (dict, list, float) if isinstance(value, base) and type(value) is not base), None)
     if base is not None and (base_form := _describe(base(value), plain)) is not None:
         form["base"] = base_form
-    text, literal = str(value), repr(value)
+    literal = repr(value)
+    # Of a class without a text of its own, the same one: it may be costly, such as the query of a database.
+    has_own_text = any("__str__" in vars(base) for base in type(value).__mro__ if base is not object)
+    text = str(value) if has_own_text else literal
     if max(len(text), len(literal)) > _LONGEST_TEXT:
         return form
     return {**form, "str": text, **({} if literal == text else {"repr": literal})}

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
+from forkpoint.encoding import encode, without_long_integers
 from forkpoint.outputs.data_classes import find_class, make_object
 from forkpoint.outputs.stand_ins import stand_in
 from forkpoint.outputs.texts import READERS_BY_NAME
@@ -75,9 +76,9 @@ class _Restorer:
                 content = {"result": plain} if form["content"] == "result" else json.loads(plain)
                 return {"content": [{"type": "text", "text": plain}], "structuredContent": content}
             case "enum":
-                return _class(form)[form["name"]]
+                return self._member(plain, form)
             case "named_tuple":
-                return _class(form)._make(self._items(plain, form))
+                return self._named_tuple(plain, form)
             case "object":
                 return self._object(plain, form)
         raise Unrestorable(kind)
@@ -117,12 +118,22 @@ class _Restorer:
         forms = form.get("items") or [None] * len(plain)
         return [self.value(item, item_form) for item, item_form in zip(plain, forms, strict=True)]
 
+    def _member(self, plain: Any, form: Any) -> Any:
+        """Restore a member of an enum. It may have another value by now."""
+        member = find_class(form["class"], "enum")[form["name"]]
+        if json.loads(without_long_integers(encode(member))) != plain:
+            self.is_faithful = False
+        return member
+
+    def _named_tuple(self, plain: Any, form: Any) -> Any:
+        kind = find_class(form["class"], "named_tuple")
+        items = self._items(plain, form)
+        if len(items) != len(kind._fields):
+            raise Unrestorable
+        return tuple.__new__(kind, items)
+
     def _object(self, plain: Any, form: Any) -> Any:
         """Restore a dataclass or a model."""
         forms = zip(form["names"], form["fields"], strict=True)
         fields = {name: self.value(plain.get(name), item_form) for name, item_form in forms}
-        return make_object(_class(form), fields, form.get("set", []))
-
-
-def _class(form: Any) -> Any:
-    return find_class(form["class"])
+        return make_object(find_class(form["class"], "dataclass", "model"), fields, form.get("set", []))

@@ -6,8 +6,8 @@ from typing import Any
 class StandInObject(dict[str, Any]):
     """The fields of an object, by item or by attribute."""
 
-    text = ""
-    literal = ""
+    _forkpoint_text = ""
+    _forkpoint_literal = ""
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -16,39 +16,39 @@ class StandInObject(dict[str, Any]):
             raise AttributeError(name) from None
 
     def __str__(self) -> str:
-        return self.text or super().__str__()
+        return self._forkpoint_text or super().__str__()
 
     def __repr__(self) -> str:
-        return self.literal or super().__repr__()
+        return self._forkpoint_literal or super().__repr__()
 
 
 class StandInList(list[Any]):
     """The items of an object that was iterated over."""
 
-    text = ""
-    literal = ""
+    _forkpoint_text = ""
+    _forkpoint_literal = ""
 
     def __str__(self) -> str:
-        return self.text or super().__str__()
+        return self._forkpoint_text or super().__str__()
 
     def __repr__(self) -> str:
-        return self.literal or super().__repr__()
+        return self._forkpoint_literal or super().__repr__()
 
 
 class StandInText(str):
     """The JSON text of an object."""
 
-    text = ""
-    literal = ""
+    _forkpoint_text = ""
+    _forkpoint_literal = ""
 
     def __format__(self, format_spec: str) -> str:
         return format(str(self), format_spec)
 
     def __str__(self) -> str:
-        return self.text or super().__str__()
+        return self._forkpoint_text or super().__str__()
 
     def __repr__(self) -> str:
-        return self.literal or super().__repr__()
+        return self._forkpoint_literal or super().__repr__()
 
 
 def stand_in(plain: Any, text: str, literal: str) -> Any:
@@ -57,6 +57,6 @@ def stand_in(plain: Any, text: str, literal: str) -> Any:
     if not text or type(plain) not in kinds:
         return plain
     value = kinds[type(plain)](plain)
-    # Past `__setattr__`, so that the texts are no items.
-    vars(value).update(text=text, literal=literal)
+    # Names that no field of an object has, which is an attribute, too.
+    vars(value).update(_forkpoint_text=text, _forkpoint_literal=literal)
     return value

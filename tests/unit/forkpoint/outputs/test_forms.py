@@ -5,12 +5,13 @@ import dataclasses
 import datetime
 import enum
 import json
+import os
 import sys
 import uuid
 from decimal import Decimal
 from pathlib import PurePosixPath
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,8 @@ from forkpoint.instrumentations.mcp import _read as read_result
 from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.outputs.restoring import Output, restore
 from traces.core.canonical import canonical_bytes
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass
@@ -49,6 +52,35 @@ class Counting(BaseModel):
 class Point(NamedTuple):
     lon: float
     lat: float
+
+
+class LabeledPoint(Point):
+    """A named tuple whose objects may have more attributes than items."""
+
+
+@dataclasses.dataclass
+class Slotted:
+    __slots__ = ("hidden", "id")
+    id: int
+
+
+@dataclasses.dataclass
+class Handle:
+    """An open file, which ends with its object."""
+
+    number: int
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
+class Page(BaseModel, Generic[T]):
+    items: list[T] = []
+
+
+class Message(BaseModel):
+    text: str
+    _calls: int = PrivateAttr(default=3)
 
 
 class Sky(enum.StrEnum):
@@ -162,6 +194,51 @@ def test_other_objects_have_their_texts_and_are_not_faithful(value: Any) -> None
 def test_fields_of_a_stand_in_are_attributes() -> None:
     value = recorded(Counting(count=1)).value
     assert (value.count, value["count"], json.dumps(value)) == (1, 1, '{"count": 1}')
+
+
+def test_no_field_of_a_stand_in_is_hidden_by_its_texts() -> None:
+    assert recorded(Message(text="hello")).value.text == "hello"
+
+
+def labeled_point() -> LabeledPoint:
+    point = LabeledPoint(8.5, 47.0)
+    point.name = "Zürich"  # type: ignore[attr-defined]
+    return point
+
+
+def slotted() -> Slotted:
+    value = Slotted(1)
+    value.hidden = "h"  # type: ignore[attr-defined]
+    return value
+
+
+@pytest.mark.parametrize("value", [labeled_point(), slotted(), "caf\udce9.txt", ["caf\udce9.txt"]], ids=ascii)
+def test_what_a_recording_lacks_is_not_faithful(value: Any) -> None:
+    form = form_of(value)
+    assert form is not None
+    assert not restore([], stored(form)).is_faithful
+
+
+def test_describing_an_open_object_does_not_end_it() -> None:
+    reader, writer = os.pipe()
+    handle = Handle(writer)
+    form = form_of(handle)
+    assert os.write(writer, b"x") == 1
+    assert form == {"type": "opaque", "str": f"Handle(number={writer})"}
+    del handle
+    os.close(reader)
+
+
+def test_enum_with_another_value_by_now_is_not_faithful() -> None:
+    assert restore("cloudless", stored(form_of(Sky.CLEAR))) == Output(Sky.CLEAR, is_faithful=False)
+
+
+@pytest.mark.parametrize("kind", ["enum", "named_tuple"])
+def test_form_of_another_category_runs_no_code(kind: str, capfd: pytest.CaptureFixture[str]) -> None:
+    code = "__import__('os').system('echo executed')"
+    form = {"type": kind, "class": f"{__name__}:Page", "name": code}
+    assert restore([], form) == Output([], is_faithful=False)
+    assert "executed" not in capfd.readouterr().out
 
 
 def test_class_with_other_fields_is_not_faithful(monkeypatch: pytest.MonkeyPatch) -> None:
