@@ -20,7 +20,10 @@ from replay.runners import recorded_tools
 from replay.tool_review.services import decide
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
-from traces.core.recorded_run import RecordedRun
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
 from traces.importers.common.model_calls import PROVIDER_RAN
 from traces.models import Run
 from traces.runs.services import record
@@ -226,3 +229,42 @@ def test_tools_of_the_demo_are_intercepted(scenario: Scenario) -> None:
     run = Run.objects.get(id=record(load_recording(scenario.slug)).run_id)
     called_names = recorded_tools.find_unintercepted(run, is_open=False)
     assert called_names == []
+
+
+def store_steps(*steps: RecordedStep) -> Run:
+    return Run.objects.get(id=record(replace(order_desk(), steps=steps, external_id=uuid4().hex)).run_id)
+
+
+@pytest.mark.parametrize("fields", [{"intercepted": False}, {"intercepted": "no"}, {"http_response": {"status": 200}}])
+def test_fields_of_other_recorders_are_no_marks(fields: JSONObject) -> None:
+    steps = (replace(step, attributes=fields) if step.type is StepType.TOOL else step for step in order_desk().steps)
+    assert recorded_tools.find_unintercepted(store_steps(*steps), is_open=True) == TOOLS
+
+
+@pytest.mark.parametrize("name", ["get_order", "admin__get_order"])
+def test_tool_that_shares_a_name_with_an_intercepted_one_counts(name: str) -> None:
+    desk = with_marks(order_desk(), dict.fromkeys(TOOLS, INTERCEPTION_MARK))
+    call = next(step for step in desk.steps if step.tool_name == "get_order")
+    plain_call = replace(call, key="plain", tool_name=name, attributes={})
+    run = store_steps(*desk.steps, plain_call)
+    assert recorded_tools.find_unintercepted(run, is_open=False) == [name]
+    assert recorded_tools.find_unintercepted(store_steps(*desk.steps), is_open=False) == []
+
+
+def test_tools_offered_to_any_model_of_a_run_count() -> None:
+    desk = order_desk()
+    second = [step.key for step in desk.steps if step.type is StepType.MODEL][1]
+    steps = (
+        replace(step, input={**as_object(step.input), "tools": [{"name": "wipe_disk"}]}) if step.key == second else step
+        for step in desk.steps
+    )
+    assert "wipe_disk" in recorded_tools.find_unintercepted(store_steps(*steps), is_open=True)
+
+
+def test_offered_tool_that_another_run_called_without_a_mark_counts() -> None:
+    calls = dict.fromkeys(TOOLS[:2], INTERCEPTION_MARK)
+    run = store(calls)
+    call = next(step for step in order_desk().steps if step.tool_name == "get_order")
+    mail = store_steps(*order_desk().steps, replace(call, key="mail", tool_name="send_email"))
+    assert mail.app == run.app
+    assert recorded_tools.find_unintercepted(run, is_open=True) == ["send_email"]
