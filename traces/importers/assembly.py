@@ -39,6 +39,7 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
     """Build the run with this external id from its segments, in the order of their arrival.
 
     Segments of several formats may describe one run: the one with most steps is the run, and the others add judgements.
+    Their steps are not shown, which is a problem.
     """
     problems: list[BadFile] = []
     runs: dict[str, RecordedRun] = {}
@@ -58,7 +59,13 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
         problems += [problem for source in sources for problem in source.problems]
     if not runs:
         return Assembly(run=None, branches=branches, problems=problems)
-    main = max(runs, key=lambda format: len(runs[format].steps))
+    # Of two of a size, one of them whichever arrived first.
+    main = max(runs, key=lambda format: (len(runs[format].steps), format))
+    problems += [
+        BadFile(f"{len(run.steps)} steps came in the format {format}, and are not shown beside those in {main}")
+        for format, run in sorted(runs.items())
+        if format != main and run.steps
+    ]
     test = registry.get_importer(main).has_ended
     media = langfuse_media.read_media(segment.data for segment in segments if segment.format == langfuse.FORMAT)
     run = _merge(runs[main], [run for format, run in runs.items() if format != main])

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
+from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_list, as_object, as_string, as_text, first_member
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.run_builder import (
@@ -67,20 +68,40 @@ class Trace:
     spans: dict[str, WireSpan] = field(default_factory=dict)
     logs: dict[str, list[SpanEvent]] = field(default_factory=dict)
     resource: JSONObject = field(default_factory=dict)
-    # Of spans whose contents cannot be read; the run contains them without their contents.
+    # Of spans whose contents cannot be read, which the run contains without these, and of those that contradict others.
     problems: list[BadFile] = field(default_factory=list)
+    _contradicted_ids: set[str] = field(default_factory=set)
     _log_records: set[bytes] = field(default_factory=set)
 
     def add(self, record: WireSpan | WireLog) -> None:
-        """Add a record. If a span occurs twice, the last occurrence counts, unless only the earlier one has ended."""
+        """Add a record. Of a span that occurs twice, the fuller one counts, in whatever order both arrive."""
         if isinstance(record, WireSpan):
             earlier = self.spans.get(record.span_id)
-            if earlier is None or record.has_ended or not earlier.has_ended:
-                self.spans[record.span_id] = record
+            self.spans[record.span_id] = record if earlier is None else self._fuller(earlier, record)
         elif not record.record or record.record not in self._log_records:
             self._log_records.add(record.record)
             self.resource |= record.resource
             self.logs.setdefault(record.span_id, []).append(record.event)
+
+    def _fuller(self, earlier: WireSpan, later: WireSpan) -> WireSpan:
+        """Return the one that has ended, else that with more contents; note that two ended ones differ."""
+        contents = [canonical_bytes(_contents(span)) for span in (earlier, later)]
+        if contents[0] == contents[1]:
+            return earlier
+        if earlier.has_ended and later.has_ended and later.span_id not in self._contradicted_ids:
+            self._contradicted_ids.add(later.span_id)
+            reason = f"span {later.span_id} occurs twice with different contents; the fuller one is shown"
+            self.problems.append(BadFile(reason))
+        ranks = [(span.has_ended, len(text), text) for span, text in zip((earlier, later), contents, strict=True)]
+        return earlier if ranks[0] > ranks[1] else later
+
+
+def _contents(span: WireSpan) -> JSONValue:
+    """Return what a span states, without where it was."""
+    events: JSONValue = [[event.name, event.time, event.body] for event in span.events]
+    copies: JSONValue = [copy.hex() for copy in span.message_copies]
+    state = [span.name, span.parent_id, span.failed, span.message, span.start, span.end, *span.links]
+    return [state, span.attributes, copies, events, span.resource, span.scope, span.fields]
 
 
 def build_trace(trace: Trace) -> RecordedRun:

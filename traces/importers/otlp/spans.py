@@ -16,7 +16,7 @@ from traces.importers.otlp.wire import WireLog, WireSpan, is_otlp_request, read_
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per trace. Of a span that occurs twice, the last occurrence is used."""
+    """Yield one run per trace. Of a span that occurs twice, the fuller one is used."""
     traces: dict[str, Trace] = {}
     for source in sources:
         for record in _records(source):

@@ -143,7 +143,8 @@ def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONOb
     feedback: list[JSONObject] = []
     records = list(parse_records([_prepare_json(source) for source in sources], _validate_record))
     homes = {as_text(record["id"]): trace for record in records if (trace := as_text(record.get("trace_id")))}
-    for record in records:
+    # The end of a run states what it was in the end, also if its request overtakes that of the beginning.
+    for record in sorted(records, key=_has_end):
         if langsmith_feedback.is_feedback(record):
             run_id = as_text(record.get("run_id"))
             feedback.append({**record, "trace_id": _trace_of(record) if run_id not in homes else homes[run_id]})
@@ -152,6 +153,10 @@ def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONOb
         steps = traces.setdefault(homes.get(key, key), {})
         steps[key] = merge_records(steps.get(key, {}), record)
     return traces, langsmith_feedback.apply_changes(feedback)
+
+
+def _has_end(record: JSONObject) -> bool:
+    return record.get("end_time") is not None
 
 
 def _trace_of(feedback: JSONObject) -> str:
