@@ -15,6 +15,7 @@ from replay.models import ReplaySession, Rerun, Runner
 from replay.questions import services as questions
 from replay.reruns import services as reruns
 from replay.reruns.schemas import RerunBudget
+from replay.runners import queries as runners
 from traces.core.vocabulary import StepType
 from traces.models import Step
 from traces.transitions import move
@@ -24,7 +25,9 @@ def claim(runner: Runner, *, except_for: Collection[UUID] = ()) -> ReplaySession
     """Give a runner the oldest session of its app that waits for one, ready to start its agent; None if none waits."""
     for session in _waiting(runner).exclude(id__in=except_for).order_by("created_at"):
         with transaction.atomic():
-            if not (runner.allows(session.variables, session.tools_of_runner) and _take(session.id, runner)):
+            # Reviews and runners may differ from those when it was planned.
+            tools = runners.tools_to_allow(session.plan)
+            if not (runner.allows(session.variables, tools) and _take(session.id, runner)):
                 continue
             session = ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session.id)
             _begin(session, runner)
@@ -107,6 +110,10 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
             is_live="model" in session.policy["allow"] and not session.policy["strict"],
         )
     else:
+        # Another user may have started this runner, and allow other tools.
+        session.rerun.tools_to_run = runner.tools_to_run
+        session.rerun.tools_to_ask = runner.tools_to_ask
+        session.rerun.tools_with_hook = runner.tools_with_hook
         reruns.begin_again(session.rerun)
     session.runner = runner
     call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()

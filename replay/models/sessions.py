@@ -42,9 +42,6 @@ class ReplaySession(models.Model):
         help_text="of the agent's environment, if its runner allows them; empty when the session has ended",
     )
     variable_digests = models.JSONField(default=dict, help_text="keyed digests of their values, which stay")
-    tools_of_runner = models.JSONField(
-        default=list, help_text="tools that nothing intercepts, and that only the user of a runner allows to run"
-    )
     rerun = models.OneToOneField(Rerun, models.SET_NULL, null=True, related_name="session", help_text="of the agent")
     runner = models.ForeignKey(Runner, models.SET_NULL, null=True, related_name="sessions")
 

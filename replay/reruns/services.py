@@ -100,10 +100,14 @@ def start_fork(
 
 def real_tools(rerun: Rerun) -> list[str]:
     """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
-    has_overrides = rerun.profile is not None and bool(rerun.profile.profile["overrides"])
-    is_open = rerun.profile is None or rerun.is_live or has_overrides
-    names = recorded_tools.find_unintercepted(rerun.source_run, is_open=is_open)
+    names = recorded_tools.find_unintercepted(rerun.source_run, is_open=_is_open(rerun))
     return [name for name in names if name not in rerun.tools_with_hook]
+
+
+def _is_open(rerun: Rerun) -> bool:
+    """Return whether a model may answer differently than recorded."""
+    has_overrides = rerun.profile is not None and bool(rerun.profile.profile["overrides"])
+    return rerun.profile is None or rerun.is_live or has_overrides
 
 
 def _limits(budget: RerunBudget) -> dict[str, Any]:
@@ -115,9 +119,14 @@ def _deadline(budget: RerunBudget) -> datetime | None:
 
 
 def resume(rerun: Rerun) -> Rerun:
-    """Start the agent of a fork again: it gets the answers that it got before. Raise `SessionConflict`."""
+    """Start the agent of a fork again: it gets the answers that it got before.
+
+    Raise `SessionConflict`, or `ReplayRefusal` if a tool lacks consent by now.
+    """
     if rerun.profile_id is None:
         raise SessionConflict("this rerun changes nothing, so start it again from the beginning")
+    allowed_names = [*rerun.tools_to_run, *rerun.tools_with_hook]
+    consents.require(rerun.source_run, is_open=_is_open(rerun), allowed_names=allowed_names)
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
         if rerun.exit_code == 0:

@@ -11,6 +11,9 @@ from replay.core.vocabulary import Engine, SessionStatus
 from replay.models import ReplaySession, Rerun, Runner, RunnerOutput
 from replay.runners.errors import NoRunner, ToolRefusal, VariableRefusal
 from replay.runners.schemas import OutputLine, OutputView, RunnerList, RunnerView
+from replay.tool_review.queries import safety_by_tool
+from traces.core.json_access import as_objects, as_text
+from traces.core.json_types import JSONObject
 
 # Seconds between two beats of a connection. One that misses three is lost.
 BEAT_S: Final = 5.0
@@ -58,6 +61,13 @@ def consents(app: str) -> list[set[str]]:
     return [runner.consents for runner in [*online(app)] or [*Runner.objects.filter(app=app)]]
 
 
+def tools_to_allow(plan: JSONObject) -> list[str]:
+    """Return the tools of a session's plan that its runner has to allow: those that are not reviewed as safe by now."""
+    names = [as_text(tool.get("name")) for tool in as_objects(plan.get("unintercepted_tools"))]
+    reviews = safety_by_tool() if names else {}
+    return [name for name in names if reviews.get(name) is not True]
+
+
 def require_online(app: str, variables: Collection[str] = (), tools: Collection[str] = ()) -> None:
     """Raise `NoRunner` unless a runner of the app is connected, or that none allows all variables, or all tools."""
     runners = [*online(app)]
@@ -78,10 +88,10 @@ def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
         question__isnull=True,
     )
     # The one that is started next.
-    needs = ("source_run__app", "variables", "tools_of_runner")
-    for app, variables, tools in waiting_sessions.order_by("created_at").values_list(*needs)[:1]:
+    needs = ("source_run__app", "variables", "plan")
+    for app, variables, plan in waiting_sessions.order_by("created_at").values_list(*needs)[:1]:
         try:
-            require_online(app, variables, tools)
+            require_online(app, variables, tools_to_allow(plan))
         except (NoRunner, VariableRefusal, ToolRefusal) as refusal:
             return refusal.detail
     return ""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from replay.models import ReplaySession
-from replay.runners import consents
 from replay.saved_profiles import services as library
 from replay.sessions import prepare
 from traces.redaction.markers import Digester
@@ -32,7 +31,6 @@ def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: s
         is_probe=is_probe,
         engine=plan.engine,
         variables=request.variables,
-        tools_of_runner=consents.tools_of_runner(plan.unintercepted_tools),
         variable_digests=_digests(request.variables),
         by=by,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -13,9 +14,10 @@ from cockpit.demo.agent.loading import load_recording
 from cockpit.demo.agent.scenarios import SCENARIOS, Scenario
 from diffing import services as diffing
 from forkpoint.vocabulary import INTERCEPTION_MARK
-from replay.agents import dispatch
+from replay.agents import connections, dispatch
+from replay.bisection import scheduler
 from replay.execution import task_names
-from replay.models import ReplaySession, Runner
+from replay.models import Bisection, ReplaySession, Rerun, Runner
 from replay.runners import recorded_tools
 from replay.tool_review.services import decide
 from tests.support.queues import capture_tasks
@@ -128,6 +130,49 @@ def test_only_a_runner_whose_user_consented_gets_the_session(client: Client) -> 
     assert dispatch.claim(bold) is not None
 
 
+def test_session_waits_for_consent_that_was_withdrawn_meanwhile(client: Client) -> None:
+    run = store()
+    runner = add_runner(run.app, *TOOLS[1:])
+    decide({"get_order": True}, author="me")
+    assert post(client, "/replays", fork(run)).status_code == 201
+    decide({"get_order": False}, author="me")
+    assert dispatch.claim(runner) is None
+    allow(runner, *TOOLS)
+    assert dispatch.claim(runner) is not None
+
+
+def test_probe_that_starts_without_consent_waits_for_it(client: Client) -> None:
+    run = store()
+    bold = add_runner(run.app, *TOOLS)
+    body = {"checks": [CHECK], "engine": "agent"}
+    assert post(client, f"/runs/{run.id}/bisect", body).status_code == 201
+    ReplaySession.objects.all().delete()
+    connections.disconnect(bold)
+    careful = add_runner(run.app, name="desk-2")
+    scheduler.advance(Bisection.objects.get().id)
+    assert ReplaySession.objects.exists()
+    assert dispatch.claim(careful) is None
+    allow(careful, *TOOLS)
+    assert dispatch.claim(careful) is not None
+
+
+def test_another_runner_of_a_session_allows_only_what_its_own_user_does(client: Client) -> None:
+    run = store(dict.fromkeys(TOOLS, INTERCEPTION_MARK))
+    bold = add_runner(run.app, "send_email", tools_to_ask=["*"])
+    assert post(client, "/replays", fork(run)).status_code == 201
+    session = dispatch.claim(bold)
+    assert session is not None
+    assert session.rerun is not None
+    assert session.rerun.tools_to_run == ["send_email"]
+    dispatch.lose(session.id, bold)
+    Runner.objects.filter(id=bold.id).update(connection="", last_seen_at=Now() - timedelta(days=1))
+    session = dispatch.claim(add_runner(run.app, name="desk-2"))
+    assert session is not None
+    assert session.rerun is not None
+    rerun = Rerun.objects.get(id=session.rerun.id)
+    assert (rerun.attempt, rerun.tools_to_run, rerun.tools_to_ask) == (2, [], [])
+
+
 def test_auto_follows_the_recording_without_consent_and_says_why(client: Client) -> None:
     run = store()
     runner = add_runner(run.app)
@@ -189,6 +234,18 @@ def test_reruns_need_consent(client: Client) -> None:
             answer = post(client, "/reruns", {"run": str(run.id), option: tools, **body})
             real_tools = [] if option == "hook_tools" else tools
             assert (answer.status_code, answer.json()["real_tools"]) == (201, real_tools)
+
+
+def test_rerun_is_not_resumed_after_consent_was_withdrawn(client: Client) -> None:
+    run = store()
+    decide({"get_order": True}, author="me")
+    prompt = {"match": {"type": "model"}, "prompt": {"system": "Answer in verse."}}
+    body = {"run": str(run.id), "overrides": {"overrides": [prompt]}, "allow_tools": TOOLS[1:]}
+    rerun = post(client, "/reruns", body).json()
+    assert post(client, f"/reruns/{rerun['id']}/resume", {}).status_code == 200
+    decide({"get_order": False}, author="me")
+    refusal = post(client, f"/reruns/{rerun['id']}/resume", {})
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "consent_required")
 
 
 def test_forks_of_a_recording_have_its_marks(client: Client) -> None:
