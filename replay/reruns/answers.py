@@ -135,6 +135,7 @@ class _Resolver:
             used_numbers={no for no in self._used_numbers() if no is not None},
             renaming=self._renaming,
             reduce=partial(self._reduce, request),
+            is_meant=exchanges.values_of_new_answers(self._rerun),
         )
         # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
         as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)

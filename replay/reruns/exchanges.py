@@ -1,25 +1,27 @@
 """Model calls of a rerun as they are stored: the events of a request and of its answer."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 import orjson
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.recorded_calls import RecordedRequest
+from replay.reruns.core.renaming import nothing_is_meant
+from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import Reason
+from traces.core.vocabulary import Label, Reason
 from traces.importers.formats.tracing.client_calls import model_answer, model_request
 from traces.recordings import segment_redaction
 from traces.redaction_policies import services as policies
@@ -87,6 +89,26 @@ def find_block(rerun: Rerun, provider: str, model: str) -> str:
     return ""
 
 
+def values_of_new_answers(rerun: Rerun) -> Callable[[Kind, str], bool]:
+    """Return a function that tells whether a model chose a time or a duration, in an answer that is not recorded.
+
+    The agent did not take it from its clock. Without a fork all answers are recorded.
+    """
+    if rerun.profile_id is None:
+        return nothing_is_meant
+
+    @cache
+    def texts() -> Sequence[str]:
+        is_new = Q(label=Label.SIMULATED) | Q(reason=Reason.CACHE_SIGNATURE)
+        calls = rerun.calls.filter(is_new, attempt=rerun.attempt).exclude(exchange=None)
+        return [Exchange(call).answer_text for call in calls]
+
+    def is_chosen(kind: Kind, value: str) -> bool:
+        return kind in CLOCK_KINDS | MEASURED_KINDS and any(value in text for text in texts())
+
+    return is_chosen
+
+
 @dataclass(frozen=True)
 class Exchange:
     """A stored call with its request and, from its end on, its answer."""
@@ -123,6 +145,12 @@ class Exchange:
     def response(self) -> RecordedResponse | None:
         """The answer as it came; None if it was redacted."""
         return read_response(self._answer)
+
+    @property
+    def answer_text(self) -> str:
+        """The content of the answer and its tool calls, as text."""
+        payload = {**as_object(self._request_event.get("payload")), **self._answer}
+        return orjson.dumps(model_answer(payload).output).decode()
 
     @property
     def cost_usd(self) -> Decimal | None:

@@ -11,7 +11,8 @@ from itertools import takewhile
 
 from replay.reruns.core.comparison import ABSENT, Difference, first_difference
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
-from replay.reruns.core.renaming import Renaming, Trial
+from replay.reruns.core.renaming import Renaming, Trial, nothing_is_meant
+from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject
@@ -44,13 +45,15 @@ def unchanged(request: JSONObject) -> JSONObject:
 class Matcher:
     """The calls of a recording, those that were matched, and the names of volatile values.
 
-    `reduce` returns a request without the fields that the app ignores.
+    `reduce` returns a request without the fields that the app ignores. `is_meant` is that of `Trial`. An id that the
+    recording contains is always meant as it is: what an agent generates is new.
     """
 
     calls: RecordedCalls
     used_numbers: set[int] = field(default_factory=set)
     renaming: Renaming = field(default_factory=Renaming)
     reduce: Callable[[JSONObject], JSONObject] = unchanged
+    is_meant: Callable[[Kind, str], bool] = nothing_is_meant
 
     def match(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
@@ -72,7 +75,7 @@ class Matcher:
         """Take the call that renames the fewest new values, then the earliest."""
         best: tuple[int, Trial, RecordedRequest] | None = None
         for call in self.unused_calls():
-            trial = Trial(self.renaming)
+            trial = self._trial()
             if call.strict != strict or first_difference(self.reduce(call.request), request, trial):
                 continue
             if best is None or trial.new_count() < best[0]:
@@ -84,16 +87,22 @@ class Matcher:
         self.used_numbers.add(call.no)
         return Match(call=call, is_exact=False, renames=trial.names.pairs())
 
+    def _trial(self) -> Trial:
+        return Trial(self.renaming, is_meant=self._is_known_or_meant)
+
+    def _is_known_or_meant(self, kind: Kind, new: str) -> bool:
+        return (kind in ID_KINDS and self.calls.contains(new)) or self.is_meant(kind, new)
+
     def _divergence(self, request: JSONObject, strict: JSONObject) -> Divergence:
         """Compare with the call that shares the longest beginning of the conversation, then the earliest."""
         nearest = max(
             self.unused_calls(),
-            key=lambda call: _common_messages(self.reduce(call.request), request, self.renaming),
+            key=lambda call: _common_messages(self.reduce(call.request), request, self._trial()),
             default=None,
         )
         if nearest is None:
             return Divergence()
-        trial = Trial(self.renaming)
+        trial = self._trial()
         difference = _strict_difference(nearest.strict, strict) or first_difference(
             self.reduce(nearest.request), request, trial
         )
@@ -111,8 +120,7 @@ def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:
     )
 
 
-def _common_messages(old: JSONObject, new: JSONObject, renaming: Renaming) -> int:
+def _common_messages(old: JSONObject, new: JSONObject, trial: Trial) -> int:
     """Return how many messages two requests share at their beginning."""
-    trial = Trial(renaming)
     pairs = zip(as_list(old.get("messages")), as_list(new.get("messages")), strict=False)
     return sum(1 for _ in takewhile(lambda pair: first_difference(*pair, trial) is None, pairs))

@@ -1,13 +1,18 @@
 """The calls of a recording, and how they are found. Pure."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from traces.core.canonical import canonical_bytes, digest
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
+
+# What may be an id: it contains a digit.
+_WORD: Final = re.compile(r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{6,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +77,15 @@ class RecordedCalls:
             requests |= dict.fromkeys(digests, group)
         return {name: group for name, group in requests.items() if name not in ambiguous}
 
+    def contains(self, id: str) -> bool:
+        """Return whether any request contains an id as a word."""
+        return id in self._words
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        texts = _texts([request.request for request in self.requests], set())
+        return frozenset(word for text in texts for word in _WORD.findall(text))
+
     def answered_before(self, call: RecordedRequest) -> list[int]:
         """Return the calls that were open at the same time as this one and were answered before it."""
         ends = self._ends
@@ -82,3 +96,13 @@ class RecordedCalls:
     @cached_property
     def _ends(self) -> Sequence[RecordedRequest]:
         return sorted(self.requests, key=lambda request: request.end_s)
+
+
+def _texts(value: JSONValue | Sequence[JSONValue], seen: set[int]) -> Iterator[str]:
+    """Yield the texts of a value; messages that requests share once."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | Sequence) and id(value) not in seen:
+        seen.add(id(value))
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item, seen)

@@ -3,7 +3,7 @@
 It is one to one and holds for the rest of the run: a value that would need two names is a difference.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind, may_replace, tokens
@@ -50,12 +50,21 @@ class Renaming:
             at = end
 
 
+def nothing_is_meant(kind: Kind, new: str) -> bool:
+    """Return False: every value of an execution may have been generated in it."""
+    return False
+
+
 @dataclass(slots=True)
 class Trial:
-    """What a comparison would add to a renaming. Nothing is kept before `keep`."""
+    """What a comparison would add to a renaming. Nothing is kept before `keep`.
+
+    `is_meant` returns whether a new value is meant as it is, because the execution cannot have generated it.
+    """
 
     renaming: Renaming
     names: Renaming = field(default_factory=Renaming)
+    is_meant: Callable[[Kind, str], bool] = nothing_is_meant
 
     def name(self, old: str) -> str:
         """Return the new value of an id; the old one if it has none."""
@@ -65,15 +74,15 @@ class Trial:
     def accept(self, kind: Kind, old: str, new: str) -> bool:
         """Note that the new value stands where the old one stood; False if that contradicts what is known."""
         if kind in MEASURED_KINDS:
-            return True
+            return old == new or not self.is_meant(kind, new)
         space = _space(kind)
         if old == new and kind in CLOCK_KINDS:
             return True
         if self._lookup("new", space, old, new) != new or self._lookup("old", space, new, old) != old:
             return False
-        if old == new:
+        if old == new or self.names.new.get((space, old)) == new or self.renaming.new.get((space, old)) == new:
             return True
-        if not may_replace(kind, old, new):
+        if not may_replace(kind, old, new) or self.is_meant(kind, new):
             return False
         self.names.new[space, old], self.names.old[space, new] = new, old
         return True

@@ -48,6 +48,7 @@ _LOWER_HEX: Final = re.compile(r"[0-9a-f]+")
 _NANOID_ONLY: Final = re.compile(_NANOID)
 # Of Python and of pytest.
 _TEMPORARY_NAME: Final = re.compile(r"tmp[a-z0-9_]{6,}|pytest-\d+")
+_SHORT_NUMBER: Final = re.compile(r"\d{1,2}$")
 _WORDS: Final = re.compile(r"(?:.*[_.-])?")
 _SHORTEST_NAME: Final = 6
 _FEWEST_DIFFERENCES: Final = 4
@@ -64,6 +65,8 @@ _EARLIEST_S: Final = 1_420_070_400
 _LATEST_S: Final = 4_102_444_800
 # Measured anew each time, so that equal values mean nothing.
 MEASURED_KINDS: Final = frozenset({"duration"})
+# Generated at random, so that no execution generates one of another execution.
+ID_KINDS: Final = frozenset({"id", "hex"})
 # Equal dates at two places need not be the same fact.
 CLOCK_KINDS: Final = frozenset({"time", "date", "clock"})
 
@@ -114,10 +117,10 @@ def may_replace(kind: Kind, old: str, new: str) -> bool:
         return written_times.shape(old) == written_times.shape(new)
     if kind == "hex":
         if _LOWER_HEX.fullmatch(old) and _LOWER_HEX.fullmatch(new):
-            return len(old) == len(new) and (_is_mixed(old) or _is_mixed(new))
+            return _are_unlike(old, new) and (_is_mixed(old) or _is_mixed(new))
         return _are_addresses(old, new) or (_are_random(old, new) and (_alternates(old) or _alternates(new)))
     if kind == "id" and _prefix(old) == _prefix(new) and (_is_mixed(_last(old)) or _is_mixed(_last(new))):
-        return True
+        return _prefix(old) == "" or _are_generated(_last(old), _last(new))
     if kind == "id":
         return (
             _NANOID_ONLY.fullmatch(old) is not None
@@ -136,7 +139,7 @@ def _are_temporary(old: str, new: str) -> bool:
     if _suffix(name) != _suffix(other_name) or folder.count("/") != other_folder.count("/"):
         return False
     if folder:
-        return _is_generated(name) or _is_generated(other_name)
+        return (_is_generated(name) or _is_generated(other_name)) and not _are_counted(name, other_name)
     if all(_TEMPORARY_NAME.fullmatch(item) for item in (name, other_name)):
         return True
     # What both have before the generated part, such as `agent-` and the suffix.
@@ -150,10 +153,21 @@ def _common_start(old: str, new: str) -> str:
 
 
 def _are_random(old: str, new: str) -> bool:
+    """Return whether two values are unlike each other, and of the same case."""
+    has_same_case = old.isupper() == new.isupper() and old.islower() == new.islower()
+    return has_same_case and _are_unlike(old, new)
+
+
+def _are_unlike(old: str, new: str) -> bool:
     """Return whether two values of a length differ in so many places that neither is the other one, edited."""
     count = sum(left != right for left, right in zip(old, new, strict=False))
-    has_same_case = old.isupper() == new.isupper() and old.islower() == new.islower()
-    return len(old) == len(new) and has_same_case and count >= max(_FEWEST_DIFFERENCES, len(old) // 4)
+    return len(old) == len(new) and count >= max(_FEWEST_DIFFERENCES, len(old) // 4)
+
+
+def _are_generated(old: str, new: str) -> bool:
+    """Return whether both are what follows the prefix of an id, rather than a word or a date with a number."""
+    are_edits = len(old) == len(new) and not _are_unlike(old, new)
+    return not are_edits and (_alternates(old) or _alternates(new))
 
 
 def _are_addresses(old: str, new: str) -> bool:
@@ -175,6 +189,12 @@ def _is_mixed(text: str) -> bool:
 
 def _is_generated(name: str) -> bool:
     return name.startswith("tmp") or _is_mixed(name.partition(".")[0])
+
+
+def _are_counted(old: str, new: str) -> bool:
+    """Return whether two names differ only in a short number at their end, as `report1.csv` and `report2.csv` do."""
+    stems = [_SHORT_NUMBER.sub("", name.partition(".")[0]) for name in (old, new)]
+    return stems[0] == stems[1] != "" and not _TEMPORARY_NAME.fullmatch(old)
 
 
 def _last(id: str) -> str:

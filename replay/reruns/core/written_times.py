@@ -32,6 +32,8 @@ _WEEKDAY: Final = rf"{_any_of(_WEEKDAYS)}\.?"
 _NUMBER: Final = r"(?:0?[1-9]|[12]\d|3[01])"
 _ORDINAL: Final = rf"{_NUMBER}(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?:19|20)\d\d"
+# From 2015 on: earlier ones are those of no execution, and rather versions such as 10.11.12.
+_SHORT_YEAR: Final = r"(?:1[5-9]|[2-9]\d)"
 _ZONE: Final = r"(?: ?(?:Z|UTC|GMT)?[+-]\d\d:?\d\d| ?(?:Z|UTC|GMT|[ECMP][SD]T|[CEW]ES?T|BST|IST|JST|[A]E[SD]T)\b)?"
 _SECONDS: Final = r":[0-5]\d(?:[.,]\d{1,9})?"
 _HALF: Final = r"\s?(?:[AaPp]\.[Mm]\.|[AaPp][Mm]\b)"
@@ -53,8 +55,8 @@ _WRITTEN_DATE: Final = (
 _NUMERIC_DATE: Final = (
     rf"{_YEAR}(?P<separator>[/.])(?:0?[1-9]|1[0-2])(?P=separator){_NUMBER}"
     rf"|{_NUMBER}(?P<other_separator>[/.-]){_NUMBER}(?P=other_separator){_YEAR}"
-    rf"|{_NUMBER}/{_NUMBER}/\d\d"
-    r"|(?<!\d\.)(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.\d\d(?!\.\d)"
+    rf"|{_NUMBER}/{_NUMBER}/{_SHORT_YEAR}"
+    rf"|(?<!\d\.)(?:0[1-9]|[12]\d|3[01])\.(?:0[1-9]|1[0-2])\.{_SHORT_YEAR}(?!\.\d)"
     r"|(?:19|20)\d\d-W[0-5]\d(?:-[1-7])?"
     r"|(?:19|20)\d\d年(?:1[0-2]|0?[1-9])月(?:3[01]|[12]\d|0?[1-9])日"
 )

@@ -7,11 +7,12 @@ from uuid import UUID
 
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun
-from replay.reruns import recordings
+from replay.reruns import exchanges, recordings
 from replay.reruns.core.matcher import Divergence, Match, Matcher, unchanged
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
+from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from replay.reruns.schemas import ToolQuestion
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object
@@ -66,7 +67,16 @@ class ComparableCall:
 def make_matcher(
     rerun: Rerun, question: ToolQuestion, calls: Sequence[RecordedRequest], used_numbers: Collection[int] = ()
 ) -> Matcher:
-    """Return the matcher of a tool's calls, without the arguments that the app's calibration ignores."""
+    """Return the matcher of a tool's calls, without the arguments that the app's calibration ignores.
+
+    An id that the agent got from the recording, or a time from a new answer of a model, is meant as it is.
+    """
+    is_chosen = exchanges.values_of_new_answers(rerun)
+
+    def is_meant(kind: Kind, new: str) -> bool:
+        is_known = kind in ID_KINDS and recordings.load(rerun.source_run_id).calls.contains(new)
+        return is_known or is_chosen(kind, new)
+
     ignoring = ignore_lists.to_rules(ignore_lists.active(rerun.source_run.app))
 
     def reduce(request: JSONObject) -> JSONObject:
@@ -77,6 +87,7 @@ def make_matcher(
         used_numbers={*used_numbers},
         renaming=Renaming.from_pairs(rerun.names),
         reduce=reduce if ignoring.rules else unchanged,
+        is_meant=is_meant,
     )
 
 

@@ -81,6 +81,14 @@ def test_parallel_workers_keep_their_ids(shuffler: random.Random, old: list[UUID
     assert len({*map(tuple, seen.values())}) == len(old)
 
 
+def test_id_that_the_recording_contains_is_another_thing() -> None:
+    orders = [str(UUID(int=2**100 + number)) for number in range(3)]
+    listing = say(f"orders {orders[0]} and {orders[1]}")
+    matcher = recording([listing], [listing, say(f"refund {orders[0]}")])
+    assert isinstance(ask(matcher, [listing, say(f"refund {orders[1]}")]), Divergence)
+    assert number(ask(matcher, [listing, say(f"refund {orders[2]}")])) == (2, False)
+
+
 def test_equal_requests_are_given_in_recorded_order() -> None:
     matcher = recording([say("hi")], [say("hi")])
     assert [number(ask(matcher, [say("hi")])) for _ in range(2)] == [(1, True), (2, True)]
