@@ -98,11 +98,11 @@ class RecordedCalls:
         return sorted(self.requests, key=lambda request: request.end_s)
 
 
-def _texts(value: JSONValue | Sequence[JSONValue], seen: set[int]) -> Iterator[str]:
+def _texts(value: JSONValue | Sequence[JSONValue], visited_ids: set[int]) -> Iterator[str]:
     """Yield the texts of a value; messages that requests share once."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | Sequence) and id(value) not in seen:
-        seen.add(id(value))
+    elif isinstance(value, dict | Sequence) and id(value) not in visited_ids:
+        visited_ids.add(id(value))
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item, seen)
+            yield from _texts(item, visited_ids)

@@ -12,7 +12,7 @@ from tests.clients.model_server import ANSWER, model_server
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS
-from tests.support.gateway_runs import GatewaySession, record, run_of
+from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
@@ -87,3 +87,32 @@ def test_no_command_runs_a_tool_that_nobody_allowed(
     assert "so the agent really runs them: get_weather, get_time" in consent.stderr
     assert calls.read_text().split()[:3] == ["get_weather", "get_time", "get_weather"]
     assert command != "fork" or ANSWER in consent.stdout
+
+
+def test_intercepted_tool_of_the_same_name_gives_no_consent(server: Server, tmp_path: Path) -> None:
+    agent = AGENT.replace(
+        "while True:",
+        "import forkpoint\n"
+        "@forkpoint.tool\ndef get_weather(city): return 'fine'\n"
+        "@forkpoint.tool\ndef get_time(city): return 'fine'\n"
+        "while True:",
+    ).replace(
+        "    with open(sys.argv[-1], 'a') as file:\n"
+        "        file.writelines(call['function']['name'] + '\\n' for call in message['tool_calls'])\n",
+        "    for call in message['tool_calls']:\n"
+        "        if 'Lima' in call['function']['arguments']:\n"
+        "            with open(sys.argv[-1], 'a') as file: file.write('get_weather\\n')\n"
+        "        else:\n"
+        "            globals()[call['function']['name']](**json.loads(call['function']['arguments']))\n",
+    )
+    calls = tmp_path / "calls"
+    mixed_run = run_of(record(server, agent, "plain", str(calls)))
+    wait_until(lambda: GatewaySession(server, "", mixed_run).summary()["sealed"], 30)
+    assert calls.read_text() == "get_weather\n"
+    refusal = rerun(server, mixed_run, agent, "plain", str(calls))
+    assert refusal.returncode == 2, refusal.stderr
+    assert "really runs them again: get_weather." in " ".join(refusal.stderr.split())
+    assert calls.read_text() == "get_weather\n"
+    consent = rerun(server, mixed_run, agent, "plain", str(calls), options=["--allow-tool", "get_weather"])
+    assert consent.returncode == 0, consent.stderr
+    assert calls.read_text() == "get_weather\n" * 2
