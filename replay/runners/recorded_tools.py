@@ -17,13 +17,16 @@ from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_object, as_text, member
 from traces.core.vocabulary import StepType
 from traces.importers.common.model_calls import PROVIDER_RAN
+from traces.importers.formats.tracing import event_lines
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
+from traces.importers.registry import IMPORTERS
 from traces.models import Run, Step
 from traces.payloads.messages import ModelAnswer, ModelRequest
 from traces.storage import artifacts, bulk
 from traces.totals import queries as totals
 
-_MARKS: Final = (INTERCEPTION_MARK, PROVIDER_RAN)
+# Of other recorders, whose fields of the same name mean something else.
+_OTHER_FORMATS: Final = frozenset(importer.name for importer in IMPORTERS) - {event_lines.FORMAT}
 # Calls that the gateway answers, and values that the SDK gives.
 _KNOWN_NAMES: Final = TOOL_APIS | {tool.value for tool in ValueTool}
 _COLUMNS: Final = ("sequence_no", "parent_no", "type", "tool_name", "name", "attributes_ref", "input_ref", "output_ref")
@@ -85,7 +88,8 @@ def _of_lineage(run: Run) -> RecordedTools:
 @lru_cache(maxsize=256)
 def _load(run_id: UUID) -> RecordedTools:
     rows = Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list(*_COLUMNS)
-    reader = _Reader()
+    format = Run.objects.values_list("format", flat=True).get(id=run_id)
+    reader = _Reader(PROVIDER_RAN if format in _OTHER_FORMATS else INTERCEPTION_MARK)
     for chunk in bulk.chunks(rows):
         reader.read(chunk)
     inputs = [*reader.inputs_by_tools.values()]
@@ -100,9 +104,10 @@ def _load(run_id: UUID) -> RecordedTools:
 
 
 class _Reader:
-    """Reads the steps of a run in order."""
+    """Reads the steps of a run in order, whose calls have this mark if nothing runs when they are answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
         self.called_names: list[str] = []
         self.marked_names: set[str] = set()
         self.unmarked_names: set[str] = set()
@@ -127,9 +132,7 @@ class _Reader:
                 self.called_names += _call_names(ModelAnswer(answers.get(output_ref)))
             elif type == StepType.TOOL:
                 self.called_names.append(tool_name or name)
-                fields = as_object(attributes.get(attributes_ref))
-                # Spans of other tools may have a field of the same name with another meaning.
-                if any(fields.get(mark) is True for mark in _MARKS):
+                if as_object(attributes.get(attributes_ref)).get(self._mark) is True:
                     self._marked_numbers.add(no)
                     self.marked_names.add(tool_name or name)
                 else:

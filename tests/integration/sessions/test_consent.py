@@ -49,8 +49,8 @@ def with_marks(run: RecordedRun, marks: Mapping[str, str]) -> RecordedRun:
     return replace(run, steps=steps)
 
 
-def store(marks: Mapping[str, str] | None = None) -> Run:
-    run = replace(with_marks(order_desk(), marks or {}), external_id=uuid4().hex)
+def store(marks: Mapping[str, str] | None = None, *, format: str = "forkpoint") -> Run:
+    run = replace(with_marks(order_desk(), marks or {}), external_id=uuid4().hex, format=format)
     return Run.objects.get(id=record(run).run_id)
 
 
@@ -224,7 +224,7 @@ def test_plans_of_searches_count_the_starts_of_the_agent(client: Client) -> None
 
 
 def test_reruns_need_consent(client: Client) -> None:
-    run = store({"get_order": PROVIDER_RAN})
+    run = store({"get_order": PROVIDER_RAN}, format="openai")
     # What was only offered to the model matters where it may answer differently than recorded.
     for body, tools in (({"compare": True}, TOOLS[1:2]), ({}, TOOLS[1:]), ({"live": True}, TOOLS[1:])):
         refusal = post(client, "/reruns", {"run": str(run.id), **body})
@@ -296,6 +296,12 @@ def store_steps(*steps: RecordedStep) -> Run:
 def test_fields_of_other_recorders_are_no_marks(fields: JSONObject) -> None:
     steps = (replace(step, attributes=fields) if step.type is StepType.TOOL else step for step in order_desk().steps)
     assert recorded_tools.find_unintercepted(store_steps(*steps), is_open=True) == TOOLS
+
+
+def test_mark_in_a_recording_of_another_recorder_is_none() -> None:
+    desk = with_marks(order_desk(), dict.fromkeys(TOOLS, INTERCEPTION_MARK))
+    run = Run.objects.get(id=record(replace(desk, format="otlp", external_id=uuid4().hex)).run_id)
+    assert recorded_tools.find_unintercepted(run, is_open=True) == TOOLS
 
 
 @pytest.mark.parametrize("name", ["get_order", "admin__get_order"])
