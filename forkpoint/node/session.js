@@ -59,13 +59,18 @@ async function awaitOperator(path, question) {
   return post(path, JSON.stringify({ ...question, is_last: true }));
 }
 
+/** Return a JSON text without halves of surrogate pairs, which the server cannot store: JSON escapes only these. */
+export function wellFormed(json) {
+  return json.replace(/(?<!\\)((?:\\\\)*)\\ud[89a-f][0-9a-f]{2}/g, "$1\\ufffd");
+}
+
 /** Return the JSON of the server's response; throw an error if it is none. */
 export async function post(path, body) {
   const token = process.env.FORKPOINT_TOKEN;
   const response = await fetch(`${(process.env.FORKPOINT_URL ?? "").replace(/\/+$/, "")}/api/v1${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
-    body,
+    body: wellFormed(body),
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const content = await response.json();
