@@ -23,6 +23,8 @@ _LONGEST_TEXT: Final = 200_000
 _EXACT_INTEGERS: Final = 2**53
 _COLLECTIONS: Final[dict[type, str]] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DICTS: Final[dict[type, str]] = {dict: "dict", OrderedDict: "ordered_dict"}
+# Their own part is restored in any case: rows of databases are tuples, and a trial of each would take long.
+_CONTAINERS: Final = frozenset({dict, OrderedDict, tuple})
 _LOSSLESS: Final = frozenset({str, bool, type(None)})
 
 Form = dict[str, Any]
@@ -62,7 +64,7 @@ def _describe(value: Any, plain: Any) -> Form | None:
         return _with_items({"type": "list"}, _item_forms(value, plain))
     try:
         form = _dict_form(value, plain) if kind in _DICTS else _object_form(value, plain)
-        is_restorable = kind is dict or _is_same(restore_strictly(plain, form), value)
+        is_restorable = kind in _CONTAINERS or _is_same(restore_strictly(plain, form), value)
     except Exception:  # noqa: BLE001 - the code of a class runs here, and may raise anything
         is_restorable = False
     return form if is_restorable else _opaque_form(value, plain)

@@ -241,6 +241,11 @@ def test_form_of_another_category_runs_no_code(kind: str, capfd: pytest.CaptureF
     assert "executed" not in capfd.readouterr().out
 
 
+def test_tuple_of_an_object_stays_a_tuple() -> None:
+    result = recorded((1, Sensor()))
+    assert (type(result.value), str(result.value[1]), result.is_faithful) == (tuple, "sensor A", False)
+
+
 def test_class_with_other_fields_is_not_faithful(monkeypatch: pytest.MonkeyPatch) -> None:
     plain, form = stored(Weather(1.0, "Bern")), stored(form_of(Weather(1.0, "Bern")))
 
