@@ -63,16 +63,34 @@ def canonical_bytes(value: JSONValue) -> bytes:
 
 def canonical_form(value: JSONValue) -> CanonicalForm:
     """Return the canonical form of `value`; raise `NotCanonical`."""
-    if _is_plain(value):
-        try:
-            return CanonicalForm(orjson.dumps(value, option=_ORJSON), True)
-        except orjson.JSONEncodeError:
-            # A lone surrogate. The check below finds its location.
-            pass
+    if (data := _plain_form(value)) is not None:
+        return CanonicalForm(data, True)
     flags = _check(value, 0)
     if flags & _HARD:
         return CanonicalForm(_canonicalize(value), False)
     return CanonicalForm(orjson.dumps(_with_integers(value) if flags else value, option=_ORJSON), not flags)
+
+
+def is_plain_value(value: Any) -> bool:
+    """Return whether orjson writes a value that is neither text nor a container in canonical form, with its type."""
+    kind = type(value)
+    is_plain: bool = kind in _CONSTANTS
+    if kind is int:
+        is_plain = -_EXACT_INT < value < _EXACT_INT
+    elif kind is float:
+        is_plain = 1e-3 <= value < 1e15 and not value.is_integer()
+    return is_plain
+
+
+def plain_form(value: JSONValue, keys: list[str]) -> bytes | None:
+    """Return the canonical form of a value of few containers, texts and plain values, with these keys.
+
+    None only means to look closer.
+    """
+    try:
+        return orjson.dumps(value, option=_ORJSON) if "".join(keys).isascii() else None
+    except TypeError:  # a key that is not text, or a lone surrogate
+        return None
 
 
 def digest_bytes(data: bytes | memoryview) -> str:
@@ -89,10 +107,10 @@ def escape_pointer(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def _is_plain(value: JSONValue) -> bool:
-    """Quick check that orjson's sorted output is canonical: ASCII keys, small numbers, few containers.
+def _plain_form(value: JSONValue) -> bytes | None:
+    """Return what orjson writes if that is canonical: ASCII keys, small numbers, few containers.
 
-    False only means that `_check` must decide. Three times as fast as `_check`, and sufficient for most values.
+    None only means that `_check` must decide. Three times as fast as `_check`, and sufficient for most values.
     """
     pending: list[Any] = [value]
     keys: list[str] = []
@@ -109,17 +127,10 @@ def _is_plain(value: JSONValue) -> bool:
         elif kind is list:
             containers += 1
             pending += item
-        elif kind is float:
-            if not 1e-3 <= item < 1e15 or item.is_integer():
-                return False
-        elif kind not in _CONSTANTS and not (kind is int and -_EXACT_INT < item < _EXACT_INT):
-            return False
-    try:
-        ascii = "".join(keys).isascii()
-    except TypeError:  # a key that is not text
-        return False
+        elif not is_plain_value(item):
+            return None
     # So few containers cannot be nested too deep.
-    return ascii and containers < MAX_DEPTH - _CANONICAL_LIST_DEPTH
+    return plain_form(value, keys) if containers < MAX_DEPTH - _CANONICAL_LIST_DEPTH else None
 
 
 def _check(value: JSONValue, depth: int) -> int:

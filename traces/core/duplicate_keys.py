@@ -54,9 +54,12 @@ def are_unique(data: bytes, value: JSONValue) -> bool:
 
     Written again, the value has as many keys as its text. Both bounds also count the texts that begin with a colon.
     """
+    compact_text = orjson.dumps(value)
+    if compact_text == data:
+        return True
     keys = _max_count(data)
     # An escaped colon would be counted only when it is written again.
-    return keys >= 0 and b"\\u00" not in data and keys == _max_count(orjson.dumps(value))
+    return keys >= 0 and b"\\u00" not in data and keys == _max_count(compact_text)
 
 
 def count(value: JSONValue) -> int:

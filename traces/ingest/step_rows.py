@@ -1,6 +1,6 @@
 """Rows of steps, their totals for the run's columns, and the content digest of a run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -108,12 +108,16 @@ def totals(steps: Iterable[Any]) -> Totals:
     """
     steps = list(steps)
     labels = [step.label for step in steps]
+    groups = (
+        [step for step in steps if step.type not in _CONTAINERS],
+        [step for step in steps if step.type in _CONTAINERS],
+    )
     return Totals(
         step_count=len(steps),
         error_count=sum(step.status in (StepStatus.ERROR, StepStatus.TIMEOUT) for step in steps),
-        tokens_in=_sum(steps, "tokens_in") or 0,
-        tokens_out=_sum(steps, "tokens_out") or 0,
-        cost_usd=_sum(steps, "cost_usd"),
+        tokens_in=_sum(groups, "tokens_in") or 0,
+        tokens_out=_sum(groups, "tokens_out") or 0,
+        cost_usd=_sum(groups, "cost_usd"),
         exact_count=labels.count(Label.EXACT),
         cached_count=labels.count(Label.CACHED),
         simulated_count=labels.count(Label.SIMULATED),
@@ -174,14 +178,11 @@ def totals_columns(sums: Totals, start: datetime | None, end: datetime | None) -
     }
 
 
-def _sum(steps: list[Any], column: str) -> Any:
-    """Sum the known values of a column; None if there are none."""
-    for containers in (False, True):
-        values = [
-            value
-            for step in steps
-            if (step.type in _CONTAINERS) is containers and (value := getattr(step, column)) is not None
-        ]
+def _sum(groups: Iterable[Sequence[Any]], column: str) -> Any:
+    """Sum the values of a column in the first group that has any; None if none has."""
+    read = attrgetter(column)
+    for steps in groups:
+        values = [value for step in steps if (value := read(step)) is not None]
         if values:
             return sum(values)
     return None

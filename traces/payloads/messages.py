@@ -22,7 +22,7 @@ class ModelRequest:
 
     @property
     def messages(self) -> Sequence[JSONValue]:
-        messages = member(self.value, "messages")
+        messages = self.value.get("messages") if isinstance(self.value, dict) else None
         return messages if isinstance(messages, list | Messages) else []
 
     @property
@@ -105,7 +105,8 @@ class ModelAnswer:
     @property
     def calls(self) -> list[JSONObject]:
         """The tool calls of its message."""
-        return Message(self.message).calls
+        message = self.value.get("message") if isinstance(self.value, dict) else None
+        return Message(message).calls if isinstance(message, dict) else []
 
     @property
     def text(self) -> str:
@@ -134,5 +135,5 @@ class Documents:
     @property
     def count(self) -> int | None:
         """The number of its documents; None for the output of another step."""
-        documents = member(self.value, "documents")
+        documents = self.value.get("documents") if isinstance(self.value, dict) else None
         return len(documents) if isinstance(documents, list) else None

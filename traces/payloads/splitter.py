@@ -7,7 +7,16 @@ from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
 
-from traces.core.canonical import MAX_DEPTH, CanonicalList, NotCanonical, canonical_bytes, canonical_form, digest_bytes
+from traces.core.canonical import (
+    MAX_DEPTH,
+    CanonicalList,
+    NotCanonical,
+    canonical_bytes,
+    canonical_form,
+    digest_bytes,
+    is_plain_value,
+    plain_form,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.conversation import Messages
 from traces.payloads.conversation_state import ConversationState, Digests
@@ -72,7 +81,8 @@ class Splitter:
 
     def split(self, value: JSONValue) -> str:
         """Cut `value` and return its digest; raise `NotCanonical` with the location of the problem."""
-        return self._store(value if _is_whole(value) else self._cut(value, 0))
+        data = _whole_form(value)
+        return self._store(self._cut(value, 0)) if data is None else self._add(data)
 
     def digest(self, value: JSONValue) -> str:
         """Return the digest of `value` without storing its root, for a value made of parts of others."""
@@ -206,7 +216,8 @@ class Splitter:
         key = _content_key(item)
         reference = self._by_content.get(key) if key else None
         if reference is None:
-            reference = self._reference(item if _is_whole(item) else self._cut(item, depth))
+            data = _whole_form(item)
+            reference = self._reference(self._cut(item, depth)) if data is None else {PART: self._add(data)}
             if key:
                 self._by_content[key] = reference
         self._by_identity[id(item)] = reference
@@ -250,6 +261,9 @@ class Splitter:
     def _store(self, cut: JSONValue) -> str:
         data, has_types = canonical_form(cut)
         self.has_types &= has_types
+        return self._add(data)
+
+    def _add(self, data: bytes) -> str:
         name = digest_bytes(data)
         if name not in self.parts:
             # A copy, because orjson's bytes retain the 4 KiB buffer they were written into.
@@ -257,28 +271,27 @@ class Splitter:
         return name
 
 
-def _is_whole(value: JSONValue) -> bool:
-    """Quick check that a value has no part to cut; false only means that it must be looked at."""
+def _whole_form(value: JSONValue) -> bytes | None:
+    """Return the canonical form of a small value that has no part to cut; None only means that it must be looked at."""
     if not isinstance(value, dict) or len(value) > _SMALL_SIZE or not _SPECIAL_KEYS.isdisjoint(value):
-        return False
+        return None
     pending: list[Any] = [*value.values()]
+    keys: list[str] = [*value]
     # The list grows during the iteration.
     for item in pending:
         kind = type(item)
         if kind is str:
             if len(item) > LONG_TEXT:
-                return False
-        elif kind is dict:
-            if not _SPECIAL_KEYS.isdisjoint(item):
-                return False
-            pending += item.values()
-        elif kind is list:
-            pending += item
-        elif kind is Messages:
-            return False
-        if len(pending) > _SMALL_SIZE:
-            return False
-    return True
+                return None
+        elif kind is dict or kind is list:
+            if kind is dict:
+                keys += item
+            pending += item.values() if kind is dict else item
+            if len(pending) > _SMALL_SIZE:
+                return None
+        elif item is not None and not is_plain_value(item):
+            return None
+    return plain_form(value, keys) if _SPECIAL_KEYS.isdisjoint(keys) else None
 
 
 def _cut_items(items: list[JSONValue], depth: int, cut: Callable[[JSONValue, int], Cut]) -> list[Cut]:

@@ -158,9 +158,15 @@ def fixed_tokens(text: str) -> Iterable[str]:
     Their order counts: in a payment, the order of the accounts decides who pays whom.
     """
     # Every call of a tool is indexed by them, and most texts are ASCII.
-    is_identifier = _ASCII_IDENTIFIER.search if text.isascii() else _is_identifier
+    is_ascii = text.isascii()
+    is_identifier = _ASCII_IDENTIFIER.search if is_ascii else _is_identifier
     for item in text.split():
         token = item.strip(_TRIM)
+        if is_ascii and token.isalpha():
+            # Most words: they have no digit and no apostrophe.
+            if token in _FIXED_WORDS:
+                yield token
+            continue
         word = token.replace("\u2019", "'")
         if word in _FIXED_WORDS or is_identifier(token) or word.endswith("n't"):
             yield word

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from traces.core.canonical import canonical_bytes, digest
+from traces.core.canonical import canonical_bytes, digest, digest_bytes, plain_form
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -94,7 +94,9 @@ class ModelSigner:
 
 
 def _sign(head: JSONObject, request: str) -> str:
-    return f"{VERSION}:{digest({**head, 'request': request})}"
+    call: JSONObject = {**head, "request": request}
+    data = plain_form(call, []) if all(type(value) is str for value in call.values()) else None
+    return f"{VERSION}:{digest(call) if data is None else digest_bytes(data)}"
 
 
 def call_of(

@@ -14,7 +14,7 @@ from traces.core.canonical import digest_bytes
 from traces.core.json_types import JSONValue
 from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import Artifact, ArtifactUse
-from traces.models.digests import digest_key
+from traces.models.digests import digest_key, digest_keys
 from traces.payloads import missing_parts
 from traces.payloads.missing_parts import Readable
 from traces.payloads.parts import MissingPart, join_many
@@ -127,7 +127,7 @@ def _lock(digests: Iterable[str]) -> dict[str, bytes | None]:
     ending = " FOR KEY SHARE OF artifact" if connection.vendor == "postgresql" else ""
     packs_of = "LEFT JOIN traces_pack AS pack ON pack.id = artifact.pack_id"
     # Runs before every write.
-    keys = sorted({*map(digest_key, digests)})
+    keys = sorted({*digest_keys([*digests])})
     rows = _rows("artifact.sha256, pack.owner", keys, join=packs_of, ending=ending)
     return {key.hex(): owner for key, owner in rows}
 

@@ -17,7 +17,7 @@ from django.db import connection, models
 from pydantic import TypeAdapter
 
 from traces.core.storable_text import storable
-from traces.models.digests import DigestField, digest_key
+from traces.models.digests import DigestField, digest_key, digest_keys
 
 # Below every database's limit of variables per statement, and few enough to plan quickly.
 CHUNK: Final = 900
@@ -90,10 +90,7 @@ def insert(
     first = list(islice(remaining, _COPY_FROM))
     if not first:
         return 0
-    converters = _converters(model, columns)
-    all_rows: Iterable[Row] = chain(first, remaining)
-    if converters:
-        all_rows = (_convert(row, converters) for row in chain(first, remaining))
+    all_rows = chain(first, remaining)
     if connection.vendor == "postgresql" and len(first) == _COPY_FROM:
         return _copy(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
     return _execute_many(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
@@ -135,11 +132,10 @@ def _execute_many(
     places = ", ".join(["%s"] * len(columns))
     table = connection.ops.quote_name(model._meta.db_table)
     ending = " ON CONFLICT DO NOTHING" if ignore_conflicts else ""
-    remaining = iter(rows)
     count = 0
     with connection.cursor() as cursor:
         # In batches, because Django reads the first row through `itertools.tee`, which retains all rows.
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in _batches(model, columns, rows):
             cursor.executemany(f"INSERT INTO {table} ({names}) VALUES ({places}){ending}", batch)
             count += cursor.rowcount
     return count
@@ -153,10 +149,9 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
             # COPY has no ON CONFLICT, so the rows go through a temporary table.
             target = connection.ops.quote_name(f"staged_{model._meta.db_table}")
             cursor.execute(f"CREATE TEMP TABLE IF NOT EXISTS {target} (LIKE {table})")
-        remaining = iter(rows)
         count = 0
         # Batches are read before their COPY begins: a query within it would wait forever for the COPY to end.
-        while batch := list(islice(remaining, _BATCH)):
+        for batch in _batches(model, columns, rows):
             with cursor.cursor.copy(f"COPY {target} ({names}) FROM STDIN") as copy:
                 for row in batch:
                     copy.write_row(row)
@@ -166,6 +161,25 @@ def _copy(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]
             count = cursor.rowcount
             cursor.execute(f"TRUNCATE {target}")
     return count
+
+
+def _batches(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield rows in batches, converted for the driver."""
+    converters = _converters(model, columns)
+    remaining = iter(rows)
+    while batch := list(islice(remaining, _BATCH)):
+        # By column: half the time of row by row.
+        values: list[Sequence[Any]] = [*zip(*batch, strict=True)]
+        for position, convert in converters.items():
+            values[position] = _convert_column(values[position], convert)
+        yield list(zip(*values, strict=True)) if converters else batch
+
+
+def _convert_column(column: Sequence[Any], convert: Callable[[Any], Any]) -> Sequence[Any]:
+    """Convert the values of a column."""
+    if convert is digest_key and None not in column:
+        return digest_keys(column)
+    return [None if value is None else convert(value) for value in column]
 
 
 def _converters(model: type[models.Model], columns: Sequence[str]) -> dict[int, Callable[[Any], Any]]:

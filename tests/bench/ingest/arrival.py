@@ -56,6 +56,7 @@ def main(name: str, runs: int) -> None:
         start = time.process_time()
         arrivals.accept(segments.split(body, Signal.TRACES).segments)
         seconds += time.process_time() - start
+    accept_seconds = seconds
     # After the look that collects the batches of one flush.
     time.sleep(0.3)
     start = time.process_time()
@@ -69,6 +70,8 @@ def main(name: str, runs: int) -> None:
     result = {
         "spans": spans,
         "cpu_us": seconds / spans * 1e6,
+        # Until they are acknowledged.
+        "accept_us": accept_seconds / spans * 1e6,
         "floor_us": floor_seconds / spans * 1e6,
         "of_floor": floor_seconds / seconds,
         "stored_percent": 100 * stored / size,

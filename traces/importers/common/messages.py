@@ -200,6 +200,13 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     return _split_content(speaker, _content_of_message(value), extra, calls)
 
 
+def plain_message(value: JSONValue) -> JSONObject | None:
+    """Quick conversion of an answer of OpenAI's chat API; None only means to look closer."""
+    if not isinstance(value, dict):
+        return None
+    return {**value} if value.get("role") == "assistant" and _is_normal(value) else _call_message(value)
+
+
 def _is_normal(value: JSONObject) -> bool:
     """Quick check that a message has the normal form: a text by a known role; false only means to look closer."""
     is_result = value.get("role") == "tool" and bool(value.get("tool_call_id"))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import field
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, is_number
@@ -104,6 +105,25 @@ _MODEL_FAMILIES: Final = (
 )
 
 
+_INPUT_COUNTS: Final = (
+    "prompt_tokens",
+    "input_tokens",
+    "promptTokens",
+    "inputTokens",
+    "input",
+    "promptTokenCount",
+)
+_OUTPUT_COUNTS: Final = (
+    "completion_tokens",
+    "output_tokens",
+    "completionTokens",
+    "outputTokens",
+    "output",
+    "candidatesTokenCount",
+)
+_CACHED_COUNTS: Final = ("cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount")
+# Programs use few clients.
+_MOST_USAGES: Final = 200
 # Counts and costs that a step has columns for, and sums of them, under any client's names.
 _COLUMN_COUNTS: Final = frozenset(
     {"prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"}
@@ -198,7 +218,7 @@ def usage_details(usage: JSONObject) -> JSONObject:
 def has_other_counts(usage: JSONObject) -> bool:
     """Return whether usage states counts for which a step has no columns."""
     return any(
-        has_other_counts(value) if isinstance(value, dict) else is_number(value) and name not in _COLUMN_COUNTS
+        has_other_counts(value) if isinstance(value, dict) else name not in _COLUMN_COUNTS and is_number(value)
         for name, value in usage.items()
     )
 
@@ -207,24 +227,14 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     """Read token counts under any client's field names."""
     if not usage:
         return Usage()
+    if (names := _plain_counts(tuple(usage))) is not None:
+        counts = [parse_token_count(usage.get(name), location) for name in names]
+        return Usage(tokens_in=counts[0], tokens_out=counts[1], tokens_cached=counts[2])
     details = as_object(first_member(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
-    input_count = first_member(
-        usage, "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"
-    )
-    output_count = first_member(
-        usage,
-        "completion_tokens",
-        "output_tokens",
-        "completionTokens",
-        "outputTokens",
-        "output",
-        "candidatesTokenCount",
-    )
+    input_count, output_count = first_member(usage, *_INPUT_COUNTS), first_member(usage, *_OUTPUT_COUNTS)
     cached_count = first_member(details, "cached_tokens", "cache_read")
     if cached_count is None:
-        cached_count = first_member(
-            usage, "cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount"
-        )
+        cached_count = first_member(usage, *_CACHED_COUNTS)
     tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
     has_cache = "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage
     if has_cache and "prompt_tokens" not in usage:
@@ -244,6 +254,16 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     )
 
 
+@lru_cache(_MOST_USAGES)
+def _plain_counts(names: tuple[str, ...]) -> tuple[str, str, str] | None:
+    """Return the members of a usage that are its counts; None if it has others, or several that may be one of them."""
+    roles = [[name for name in names if name in group] for group in (_INPUT_COUNTS, _OUTPUT_COUNTS, _CACHED_COUNTS)]
+    is_plain = all(len(role) <= 1 for role in roles) and len(names) == sum(map(len, roles)) + names.count(
+        "total_tokens"
+    )
+    return (*(role[0] if role else "" for role in roles),) if is_plain else None  # type: ignore[return-value]
+
+
 def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int | None, int | None]:
     """Return the tokens in, out and cached of Langfuse's details.
 
@@ -260,6 +280,8 @@ def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int 
 
 def parse_token_count(value: JSONValue, location: str) -> int | None:
     """Return a token count, or None when absent. Raises `BadFile` for an invalid count."""
+    if type(value) is int and 0 <= value <= _MOST_TOKENS:
+        return value
     if value is None or value == "" or isinstance(value, bool | list | dict):
         return None
     try:

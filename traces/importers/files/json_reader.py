@@ -26,8 +26,6 @@ _INT_RANGE: Final = range(-(2**63), 2**64)
 
 def json_value(data: bytes) -> JSONValue:
     """Parse `data`. Raises `BadFile` for invalid JSON, duplicate keys, or exceeded limits."""
-    if not data.strip():
-        raise BadFile("the file is empty", "byte 0")
     value, data = _parse(data)
     # With so few brackets, nothing can be nested too deep.
     is_flat = data.count(b"{") + data.count(b"[") <= MAX_DEPTH
@@ -85,6 +83,8 @@ def _parse(data: bytes) -> tuple[JSONValue, bytes]:
     try:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
+        if not data.strip():
+            raise BadFile("the file is empty", "byte 0") from error
         content = decode_text(data)
         return _parse_text(content, error), content.encode("utf-8", "surrogatepass")
     return value, data

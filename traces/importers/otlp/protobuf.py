@@ -32,6 +32,10 @@ from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 # In an attribute, the name follows a tag and its length.
 _NAME_START: Final = 2
 _MESSAGE_COPY: Final = b"llm.input_messages."
+# The tags of the first and second field, if they have a length, and the longest length of one byte.
+_TAG_1: Final = 0x0A
+_TAG_2: Final = 0x12
+_ONE_BYTE: Final = 0x7F
 # Programs send few different resources.
 _MOST_RESOURCES: Final = 256
 # Of attributes that may repeat: their length in bytes, and their number.
@@ -145,7 +149,9 @@ def span(record: bytes, resource: JSONObject, scope: JSONObject, known_copies: l
     trace_id, span_id, parent_id = body.trace_id, body.span_id, body.parent_id
     check_ids(trace_id, span_id, parent_id)
     failed, message = _status(body.status)
-    attributes, copies = _divide(list(body.attributes), known_copies)
+    # Only requests have copies, and most spans are none.
+    has_copies = _MESSAGE_COPY in record
+    attributes, copies = _divide(list(body.attributes), known_copies) if has_copies else (list(body.attributes), [])
     links = [_link(link) for link in body.links]
     key = span_id.hex()
     return WireSpan(
@@ -194,17 +200,15 @@ def _link(data: bytes) -> JSONObject:
 
 def _divide(attributes: list[bytes], known_copies: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Separate encoded attributes from those that copy a request's messages."""
-    start = next((index for index, data in enumerate(attributes) if _is_copy(data)), len(attributes))
+    is_copy = [data.startswith(_MESSAGE_COPY, _NAME_START) for data in attributes]
+    start = is_copy.index(True) if True in is_copy else len(attributes)
     end = start + len(known_copies)
     is_repeat = attributes[start:end] == known_copies
     plain_attributes, copies = attributes[:start], [*known_copies] if is_repeat else []
-    for data in attributes[end if is_repeat else start :]:
-        (copies if _is_copy(data) else plain_attributes).append(data)
+    rest = slice(end if is_repeat else start, None)
+    for data, is_more in zip(attributes[rest], is_copy[rest], strict=True):
+        (copies if is_more else plain_attributes).append(data)
     return plain_attributes, copies
-
-
-def _is_copy(attribute: bytes) -> bool:
-    return attribute.startswith(_MESSAGE_COPY, _NAME_START)
 
 
 def log(record: bytes, resource: JSONObject) -> WireLog:
@@ -230,6 +234,38 @@ def log(record: bytes, resource: JSONObject) -> WireLog:
 
 def attribute(data: bytes) -> tuple[str, JSONValue]:
     """Decode an attribute: its name and value."""
+    return _text_attribute(data) or _any_attribute(data)
+
+
+def _text_attribute(data: bytes) -> tuple[str, str] | None:
+    """Decode an attribute that is a text, in half the time of parsing its messages; None only means to parse them.
+
+    attribute  tag, length, name, tag, length, value
+    value      tag, length, text
+    """
+    try:
+        name_end = _NAME_START + data[1]
+        value_start, size = _length_at(data, name_end + 1)
+        if data[0] != _TAG_1 or data[1] > _ONE_BYTE or data[name_end] != _TAG_2 or value_start + size != len(data):
+            return None
+        text_start, size = _length_at(data, value_start + 1)
+        if data[value_start] != _TAG_1 or text_start + size != len(data):
+            return None
+        return data[_NAME_START:name_end].decode(), data[text_start:].decode()
+    except (IndexError, UnicodeDecodeError):
+        return None
+
+
+def _length_at(data: bytes, position: int) -> tuple[int, int]:
+    """Return the end of a length of up to two bytes, and the length; a longer one results in one that fits nothing."""
+    low = data[position]
+    if low <= _ONE_BYTE:
+        return position + 1, low
+    high = data[position + 1]
+    return position + 2, low - 128 + (high << 7) if high <= _ONE_BYTE else -1
+
+
+def _any_attribute(data: bytes) -> tuple[str, JSONValue]:
     try:
         pair = KeyValue.FromString(data)
     except DecodeError:

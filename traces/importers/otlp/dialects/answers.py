@@ -1,18 +1,19 @@
 """Answers of model calls in a span's attributes and events, in the dialects of the tracers, most specific first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
-from traces.importers.common.messages import message_text
+from traces.importers.common.messages import message_text, plain_message
 from traces.importers.common.model_calls import (
     RESPONSE_ATTRIBUTES,
     Answer,
     normalize_answer,
     normalize_finish_reason,
+    normalize_usage,
     usage_details,
 )
 from traces.importers.files.json_reader import parse_shared
@@ -28,6 +29,7 @@ _EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {})
 _CALL_FIELDS: Final = frozenset({"output", "usage", "model", "object", "tools", "instructions"})
 _ARGUMENTS: Final = ("arguments", "args", "input")
 # Of a message, a choice, or the response that is itself the message.
+_CHOICE_FIELDS: Final = frozenset({"index", "message", "finish_reason", "logprobs"})
 _KNOWN_FIELDS: Final = frozenset(
     {"role", "content", "contents", "parts", "tool_calls", "function_call", "name", "finish_reason", "stop_reason"}
     | {"message", "index", "model", "type", "usage", *RESPONSE_ATTRIBUTES}
@@ -91,6 +93,8 @@ def _indexed_messages(attributes: Attributes, prefix: str) -> Source:
 
 def _read(value: JSONValue, reason: str, *, has_one_choice: bool) -> CallAnswer:
     value = _single_response(parse_shared(value))
+    if (completion := _plain_completion(value, reason)) is not None:
+        return completion
     if _is_response(value):
         response: JSONObject = {"output": value} if isinstance(value, list) else as_object(value)
         return CallAnswer(answer=normalize_response(response), attributes=_response_attributes(response))
@@ -101,6 +105,33 @@ def _read(value: JSONValue, reason: str, *, has_one_choice: bool) -> CallAnswer:
     return CallAnswer(
         answer=answer, attributes=_response_attributes(as_object(value) if envelope is None else envelope)
     )
+
+
+def _plain_completion(body: JSONValue, reason: str) -> CallAnswer | None:
+    """Quick reading of a response of OpenAI's chat API with one choice; None only means to look closer."""
+    if not isinstance(body, dict) or "output" in body:
+        return None
+    choices, usage = body.get("choices"), body.get("usage")
+    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
+    if not isinstance(choice, dict) or not choice.keys() <= _CHOICE_FIELDS or not isinstance(usage, dict) or not usage:
+        return None
+    message = plain_message(choice.get("message"))
+    if message is None or choice.get("logprobs") is not None:
+        return None
+    reason = normalize_finish_reason(as_text(choice.get("finish_reason"))) or reason
+    return CallAnswer(
+        answer=Answer(
+            output={"message": message, "finish_reason": reason} if reason else {"message": message},
+            model=as_text(body.get("model")),
+            usage=normalize_usage(usage, "/usage"),
+        ),
+        attributes=_fields_of_response(body, RESPONSE_ATTRIBUTES) | usage_details(usage),
+    )
+
+
+def _fields_of_response(body: JSONObject, names: Iterable[str]) -> JSONObject:
+    fields: JSONObject = {name: body[name] for name in names if name in body and body[name] not in _EMPTY}
+    return {"response": fields} if fields else {}
 
 
 def _single_response(value: JSONValue) -> JSONValue:
@@ -147,7 +178,7 @@ def _response_attributes(body: JSONObject) -> JSONObject:
     names = body.keys() - _CALL_FIELDS if "output" in body else RESPONSE_ATTRIBUTES
     other_choices: list[JSONValue] = [*choices[1:]]
     fields: JSONObject = {
-        "response": {name: body[name] for name in names if body.get(name) not in _EMPTY},
+        **_fields_of_response(body, names),
         "answer": {
             name: value
             for name, value in {**choice, **message}.items()

@@ -42,8 +42,7 @@ class Attributes:
         if self._values.keys().isdisjoint(names):
             return None
         for name in names:
-            value = self._values.get(name)
-            if value is not None and value != "":
+            if name in self._values and (value := self._values[name]) is not None and value != "":
                 return value
         return None
 
@@ -53,13 +52,14 @@ class Attributes:
             return None
         first: JSONValue = None
         for name in names:
-            value = self._values.get(name)
-            if value is None:
+            # Of many names, a span has one.
+            if name not in self._values or (value := self._values[name]) is None:
                 continue
             if first is None and value != "":
                 first = value
-            if value in ("", first) or parse_shared(value) == parse_shared(first):
-                self._used_names.add(name)
+            elif value != "" and value != first and parse_shared(value) != parse_shared(first):
+                continue
+            self._used_names.add(name)
         return first
 
     def take_json(self, *names: str) -> JSONValue:

@@ -103,6 +103,8 @@ def _requested_model(attributes: Attributes) -> str:
 def _whole_request(attributes: Attributes) -> RequestBody | None:
     """Return the request body if the tracer recorded it, with its instructions as messages; drop what repeats it."""
     for name in _BODIES:
+        if attributes.look(name) is None:
+            continue
         body = attributes.body(name) or _parsed_request(attributes, name) or _listed_request(attributes, name)
         if body is not None:
             messages = [*body.instructions, *body.messages]

@@ -305,10 +305,7 @@ def _complete_facts(
 ) -> SpanFacts:
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = as_text(attributes.look("langfuse.observation.level"))
-    exception_message = next(
-        (as_text(event.body.get("exception.message")) for event in wire.events if event.name == "exception"), ""
-    )
-    error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or exception_message
+    error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or _exception_message(wire)
     event_list: list[JSONValue] = [
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
         for event in events.rest()
@@ -324,6 +321,11 @@ def _complete_facts(
         **({"events": event_list} if event_list else {}),
     }
     return facts
+
+
+def _exception_message(wire: WireSpan) -> str:
+    messages = [as_text(event.body.get("exception.message")) for event in wire.events if event.name == "exception"]
+    return messages[0] if messages else ""
 
 
 def _own_fields(wire: WireSpan, step_name: str, attributes: JSONObject) -> JSONObject:

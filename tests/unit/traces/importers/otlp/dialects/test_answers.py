@@ -77,3 +77,23 @@ def test_response_in_a_list_is_the_answer() -> None:
     step = step_of({**MODEL, "output.value": json.dumps([response])})
     assert step.output == {"message": {"role": "assistant", "content": "Two."}, "finish_reason": "stop"}
     assert step.tokens_in == 4
+
+
+def test_plain_responses_are_read_like_those_with_other_fields() -> None:
+    """A plain response is read in a quicker way, which must not show."""
+    call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"id": 2}'}}
+    texts = [choice("Two."), choice("", "length"), choice("", "tool_calls", tool_calls=[call])]
+    usages: list[Any] = [
+        {"prompt_tokens": 4, "completion_tokens": 3, "total_tokens": 7},
+        {"input_tokens": 4, "output_tokens": 3, "cached_tokens": 2},
+        {"prompt_tokens": None, "completion_tokens": "3"},
+        {"prompt_tokens": 4, "prompt_tokens_details": {"cached_tokens": 1}, "completion_tokens": 3},
+    ]
+    for text in texts:
+        for usage in usages:
+            response = {"id": "r1", "model": "m", "system_fingerprint": None, "choices": [text], "usage": usage}
+            plain = step_of({**MODEL, "output.value": json.dumps(response)})
+            other = step_of(
+                {**MODEL, "output.value": json.dumps({**response, "choices": [{**text, "content_filter": {}}]})}
+            )
+            assert plain == other
