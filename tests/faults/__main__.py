@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.faults import scenarios
+from tests.faults import packs, scenarios
 from tests.faults.deployment import celery
 from tests.faults.desk import desk_server
 from tests.faults.ingestion import kill_while_receiving
@@ -57,13 +57,44 @@ def kill_receivers(kills: int) -> int:
     return 1 if outcome.problems else 0
 
 
+def break_packs(kills: int) -> int:
+    """Kill the embedded server while it packs, then let its disk be full for a while, and damage its packs."""
+    server = Server(scratch_folder("fp-faults-") / "home", "--no-demo", env={"FORKPOINT_QUIET_S": "0.5"})
+    server.start()
+    try:
+        traces = packs.kill_while_packing(server, kills=kills)
+        others = dict(packs.trace_of(number) for number in range(-20, 0))
+        statuses = packs.fill_disk(server, list(others.values()), seconds=10)
+        packs.send_all(server, list(others.values()))
+        runs = packs.sealed_runs(server, len(traces) + len(others))
+    finally:
+        server.kill()
+    first_losses = packs.lost_artifacts(server.home)
+    count = len(packs.PACK_DAMAGES) + len(packs.FILE_DAMAGES)
+    damages = packs.damage(server.home, [runs[trace] for trace in list(others)[:count]])
+    losses = packs.lost_artifacts(server.home)
+    packs.restore(server.home, list(others.values()))
+    problems = [
+        *(f"lost before any damage: {digest}" for digest in first_losses),
+        *([] if packs.are_refused_properly(statuses) else [f"statuses on a full disk: {statuses}"]),
+        *(f"not found, or more than it: {damage}" for damage in damages if not damage.explains(losses)),
+        *(f"not restored: {digest}" for digest in packs.lost_artifacts(server.home)),
+    ]
+    print(f"{kills} servers killed while they packed, {count} packs damaged, a full disk: {len(problems)} broken")
+    for text in problems:
+        print(text)
+    return 1 if problems else 0
+
+
 def main(kills: int) -> int:
     whole = {
         "workers killed": lambda: kill_workers(kills),
         "services broken": break_services,
         "embedded servers killed": kill_servers,
     }
-    return max(kill_receivers(kills // 2), *(_report(title, run) for title, run in whole.items()))
+    return max(
+        kill_receivers(kills // 2), break_packs(kills // 10), *(_report(title, run) for title, run in whole.items())
+    )
 
 
 def _report(title: str, run: Callable[[], scenarios.Outcome]) -> int:

@@ -39,6 +39,11 @@ class Placement:
     conflicts: tuple[UUID, ...] = ()
 
     @property
+    def equal_run(self) -> UUID | None:
+        """The stored run with the same content."""
+        return self.stored_run if self.is_equal else None
+
+    @property
     def conflicts_with(self) -> UUID | None:
         return next(iter(self.conflicts), None)
 

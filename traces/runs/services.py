@@ -243,6 +243,9 @@ def _store_batch(
         provenance |= {run.run_id: run.provenance() for run in new_runs if run.run_id not in provenance}
     own_runs = _insert_new_runs(new_runs, placements, provenance)
     known_runs = [run for run in batch.values() if placements[run.run_id].stored_run is not None]
+    artifacts.restore_many(
+        {id: run.parts for run in known_runs if (id := placements[run.run_id].equal_run) is not None}
+    )
     _add_judgements(known_runs, placements)
     return {run.run_id: _result(run, placements[run.run_id]) for run in (*own_runs, *known_runs)}
 
@@ -333,9 +336,8 @@ def _add_judgements(runs: Iterable[PreparedRun], placements: Mapping[UUID, Place
     """Add the judgements of recordings that were stored before: the same runs may have new judgements."""
     judgements: dict[UUID, list[JudgementRow]] = {}
     for run in runs:
-        placement = placements[run.run_id]
-        if placement.stored_run is not None and placement.is_equal and run.judgements:
-            judgements.setdefault(placement.stored_run, []).extend(run.judgements)
+        if (id := placements[run.run_id].equal_run) is not None and run.judgements:
+            judgements.setdefault(id, []).extend(run.judgements)
     if judgements:
         with transaction.atomic():
             services.add(judgements)

@@ -17,10 +17,10 @@ _TOO_MANY: Final = 429
 
 
 def write(path: str, data: bytes) -> None:
-    """Write a file once; an incomplete one is replaced."""
+    """Write a file once; an incomplete or damaged one is replaced."""
     with _storage_errors():
         storage = _storage()
-        if not storage.exists(path) or storage.size(path) != len(data):
+        if not storage.exists(path) or storage.size(path) != len(data) or read(path) != data:
             storage.save(path, BytesIO(data))
 
 

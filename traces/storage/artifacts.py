@@ -21,6 +21,7 @@ from traces.payloads.parts import MissingPart, join_many
 from traces.payloads.splitter import Splitter
 from traces.storage import bulk, packs
 from traces.storage.packs import RecentPacks, UnreadablePack
+from traces.storage.retention_pass import retention_pass
 
 JSON_TYPE: Final = packs.JSON_TYPE
 _COLUMNS: Final = ("sha256", "pack_id", "start", "size")
@@ -85,6 +86,34 @@ def save(value: JSONValue, *, run_id: UUID) -> str:
     digest = splitter.split(value)
     write_many({run_id: splitter.parts})
     return digest
+
+
+def restore_many(parts_by_run: Mapping[UUID, Mapping[str, bytes]]) -> set[str]:
+    """Store again what is missing or damaged of the bytes that runs use; return the digests of that.
+
+    What a damaged pack contained moves to a new one of the same owner.
+    """
+    sources = {sha256: run_id for run_id, run_parts in parts_by_run.items() for sha256 in run_parts}
+    unreadable = sources.keys() - {artifact.sha256 for artifact in verify(sources) if isinstance(artifact, StoredBytes)}
+    if not unreadable:
+        return unreadable
+    log.info("artifacts_restored", count=len(unreadable), runs=[str(run_id) for run_id in parts_by_run])
+    with retention_pass():
+        old_packs = {sha256: pack_id for sha256, pack_id, *_ in places(unreadable)}
+        members_of_owners: dict[bytes, list[packs.NewMember]] = {}
+        for sha256, owner in _lock(old_packs).items():
+            run_id = sources[sha256]
+            # Without its pack, nothing is known of the owner.
+            members_of_owners.setdefault(owner or run_id.bytes, []).append((sha256, parts_by_run[run_id][sha256]))
+        for owner, members in members_of_owners.items():
+            for sha256, pack_id, start, _ in packs.insert(members, owner, JSON_TYPE):
+                Artifact.objects.filter(sha256=sha256).update(pack_id=pack_id, start=start)
+        packs.delete_empty(set(old_packs.values()))
+        missing = unreadable - old_packs.keys()
+        write_many(
+            {run_id: {name: parts[name] for name in missing & parts.keys()} for run_id, parts in parts_by_run.items()}
+        )
+    return unreadable
 
 
 def _insert_missing(parts_by_run: Mapping[UUID, Mapping[str, bytes]], media_type: str) -> dict[str, bytes | None]:

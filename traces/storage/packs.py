@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from django.db import connection
 
 from traces.core.canonical import digest_bytes
-from traces.models import LooseFile, Pack
+from traces.models import Artifact, LooseFile, Pack
 from traces.payloads.digest_packing import pack as pack_references
 from traces.payloads.digest_packing import unpack_with_digests
 from traces.storage import artifact_files, bulk, statements
@@ -99,6 +99,13 @@ def read(ids: Iterable[int]) -> Iterator[StoredPack]:
             cursor.execute(f"SELECT id, media_type, encoding, data FROM {table} WHERE id IN ({places})", chunk)
             rows = cursor.fetchall()
         yield from (StoredPack(*row) for row in rows)
+
+
+def delete_empty(ids: Iterable[int]) -> None:
+    """Delete those of some packs that no artifact is in. Their files stay: they are those of the same artifacts."""
+    for chunk in bulk.chunks(ids):
+        used_ids = set(Artifact.objects.filter(pack_id__in=chunk).values_list("pack_id", flat=True))
+        Pack.objects.filter(id__in=set(chunk) - used_ids).delete()
 
 
 def decode(pack: StoredPack, sha256: str) -> bytes:
