@@ -3,7 +3,9 @@
 import importlib
 import json
 import math
+import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any, Final
 from urllib.error import HTTPError
@@ -50,7 +52,18 @@ def open_request(request: Request, *, timeout_s: float) -> Any:
     if not request.host:
         raise OSError(f"the address {request.full_url} has no host: write it as in http://localhost:8700")
     opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
-    return opener.open(request, timeout=timeout_s)
+    with _untraced():
+        return opener.open(request, timeout=timeout_s)
+
+
+def _untraced() -> AbstractContextManager[Any]:
+    """Return what keeps OpenTelemetry from tracing a request: it would be a trace of its own among those of the agent.
+
+    Whatever instruments the standard library has loaded this module.
+    """
+    instrumentation = sys.modules.get("opentelemetry.instrumentation.utils")
+    suppress = getattr(instrumentation, "suppress_instrumentation", None)
+    return nullcontext() if suppress is None else suppress()
 
 
 @cache

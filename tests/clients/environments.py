@@ -40,6 +40,13 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     "langfuse-4": ("langfuse==4.18.0", "openai==3.54.0"),
     "langfuse-5": ("langfuse==5.0.4", "openai==3.54.0"),
     "openinference-openai": (*OTLP, "openinference-instrumentation-openai==0.1.66", "openai==3.54.0"),
+    "beside-openai": (
+        "opentelemetry-sdk",
+        "opentelemetry-exporter-otlp-proto-http",
+        "opentelemetry-instrumentation-urllib",
+        "openinference-instrumentation-openai==0.1.66",
+        "openai==3.54.0",
+    ),
     "openinference-openai-0.1.40": (*OTLP, "openinference-instrumentation-openai==0.1.40", "openai==2.54.0", "wrapt<2"),
     "genai-openai-2.3": (
         *OTLP_CONTRIB,
@@ -66,6 +73,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         "anthropic<1",
     ),
     "pydantic-ai-otlp-2": (*OTLP, "pydantic-ai-slim[openai,anthropic]==2.68.0"),
+    "pydantic-ai-otlp-2.66": (*OTLP, "pydantic-ai-slim[openai,anthropic]==2.66.0"),
     "pydantic-ai-otlp-1": (*OTLP, "pydantic-ai-slim[openai,anthropic]==1.107.10"),
     "genai-openai-2.4": (
         *OTLP_CONTRIB,
