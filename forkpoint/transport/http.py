@@ -52,11 +52,11 @@ def open_request(request: Request, *, timeout_s: float) -> Any:
     if not request.host:
         raise OSError(f"the address {request.full_url} has no host: write it as in http://localhost:8700")
     opener = _opener(request.host.rsplit(":", 1)[0].strip("[]") in _LOOPBACK)
-    with _untraced():
+    with _suppressed_tracing():
         return opener.open(request, timeout=timeout_s)
 
 
-def _untraced() -> AbstractContextManager[Any]:
+def _suppressed_tracing() -> AbstractContextManager[Any]:
     """Return what keeps OpenTelemetry from tracing a request: it would be a trace of its own among those of the agent.
 
     Whatever instruments the standard library has loaded this module.
