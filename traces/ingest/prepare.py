@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from traces.core import storable_text
-from traces.core.canonical import NotCanonical, digest
+from traces.core.canonical import NotCanonical, canonical_bytes
 from traces.core.ids import new_id
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
@@ -262,7 +262,7 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
 
 def _metadata(run: RecordedRun) -> JSONObject:
     try:
-        digest(run.metadata)
+        canonical_bytes(run.metadata)
     except NotCanonical as problem:
         raise InvalidRecording(f"the run's metadata: {problem}", where=f"/metadata{problem.pointer}") from problem
     metadata = storable_text.storable(run.metadata)

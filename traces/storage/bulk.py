@@ -212,13 +212,16 @@ def _convert(row: Row, converters: dict[int, Callable[[Any], Any]]) -> Row:
 
 
 def _json_text(value: Any) -> str:
+    # Most rows have no detail.
+    if value == {} and isinstance(value, dict):
+        return "{}"
     text = orjson.dumps(value).decode()
     return text if "\\u0000" not in text else orjson.dumps(storable(value)).decode()
 
 
 def _sqlite_time(value: datetime) -> str:
     # As Django stores it: UTC, without the offset.
-    return str(value.astimezone(UTC).replace(tzinfo=None))
+    return str(value)[:-6] if value.tzinfo is UTC else str(value.astimezone(UTC).replace(tzinfo=None))
 
 
 def _sqlite_uuid(value: UUID) -> str:

@@ -83,10 +83,11 @@ class Checkpoints:
         if not self._buffer:
             return
         rows, self._buffer = [self._with_ignore_list(row) for row in self._buffer], []
-        self.save.flush()
+        # With their payloads: a transaction of their own would cost a live call as much as a few more statements.
         with transaction.atomic():
             # First, because it checks ownership: only the owner may write steps.
             self.commit(rows[0].sequence_no, rows[-1].sequence_no)
+            self.save.flush()
             traces.append_steps(self.row.run_id, rows)
 
     def commit(self, first: int, last: int) -> None:

@@ -72,6 +72,8 @@ _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "p
 
 def normalize_messages(value: JSONValue, role: str = "user") -> list[JSONObject]:
     """Return the messages in `value`: a list of messages, a single message, or a text by `role`."""
+    if isinstance(value, dict):
+        return _normalize_object(value, role)
     value = parse_message_json(value)
     if isinstance(value, list):
         if _is_pair(value):

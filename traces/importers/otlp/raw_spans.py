@@ -11,6 +11,8 @@ from traces.importers.otlp.envelopes import Origin, json_envelope, protobuf_enve
 
 TRACE_ID: Final = 16  # bytes
 SPAN_ID: Final = 8
+# Of the ids of a trace, a span and its parent.
+_USUAL_LENGTHS: Final = ((TRACE_ID, SPAN_ID, SPAN_ID), (TRACE_ID, SPAN_ID, 0))
 # In the year 2262. A larger number is a negative one in protobuf.
 _LAST_NANOSECOND: Final = 2**63 - 1
 
@@ -99,6 +101,9 @@ class UnusableRecord(Exception):
 
 def check_ids(trace_id: bytes, span_id: bytes, parent_id: bytes) -> None:
     """Raise `UnusableRecord` for an id that is absent or of a wrong length; a span may have no parent."""
+    lengths = (len(trace_id), len(span_id), len(parent_id))
+    if lengths in _USUAL_LENGTHS and any(trace_id) and any(span_id):
+        return
     for name, identifier, length in (("trace", trace_id, TRACE_ID), ("span", span_id, SPAN_ID)):
         if not any(identifier):
             raise UnusableRecord(f"it has no {name} id")
