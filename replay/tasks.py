@@ -8,6 +8,7 @@ from uuid import UUID
 from celery import shared_task
 
 from replay.bisection import scheduler as bisecting
+from replay.calibration import agent_starts
 from replay.control_replays import attach
 from replay.execution import runner
 from replay.execution.observers import SessionObserver
@@ -25,7 +26,12 @@ from traces.judgements import rule_changes
 
 def session_observers() -> list[SessionObserver]:
     """Return the observers of all features."""
-    return [scheduler.ExperimentObserver(), export_worker.ExportObserver(), session_probe.ProofObserver()]
+    return [
+        scheduler.ExperimentObserver(),
+        export_worker.ExportObserver(),
+        session_probe.ProofObserver(),
+        agent_starts.AgentCalibrationObserver(),
+    ]
 
 
 @shared_task
@@ -63,6 +69,7 @@ def compare(session_id: str) -> None:
     runner.compare(UUID(session_id))
     scoring.judge(UUID(session_id))
     attach.attach(UUID(session_id))
+    agent_starts.compare_after(UUID(session_id))
 
 
 @shared_task

@@ -12,6 +12,7 @@ from cockpit.process.worker_threads import ThreadStep
 from diffing import services as diffs
 from replay.agents import connections
 from replay.bisection import services as bisections
+from replay.calibration import agent_starts
 from replay.calibration import services as calibrations
 from replay.control_replays import attach
 from replay.execution import leases
@@ -34,6 +35,7 @@ def look_after(observer: leases.Observer) -> None:
     bisections.requeue_unfinished()
     proofs.requeue_unfinished()
     attach.attach_missed()
+    agent_starts.compare_missed()
     diffs.requeue_unfinished()
     export_worker.requeue_unfinished()
     calibrations.requeue_unfinished()

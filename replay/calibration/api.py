@@ -5,9 +5,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from replay.calibration import queries, services
+from replay.calibration import agent_starts, queries, services
 from replay.calibration.core.schemas import (
     AcceptRequest,
+    AgentCalibrationView,
     CalibrationList,
     CalibrationRequest,
     CalibrationView,
@@ -18,7 +19,8 @@ from replay.calibration.core.schemas import (
 from replay.sessions.api import LIMIT, limit_of
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, path, query
+from traces.runs.queries import find_run
 
 _APP = query("app", "Only the lists of this app.")
 
@@ -41,6 +43,26 @@ class CalibrationsView(APIView):
         check_key("calibration", key_of(request), request.data)
         row = services.calibrate(calibration_request, by=caller_of(request))
         return Response(queries.view(queries.find(row.id)), 201)
+
+
+class CalibrateRunView(APIView):
+    @extend_schema(
+        operation_id="calibrate_run",
+        parameters=[KEY, path("id", "The recording of the agent.")],
+        request=None,
+        responses={201: AgentCalibrationView, **PROBLEMS},
+    )
+    def post(self, request: Request, id: str) -> Response:
+        """Let a runner start the agent twice, with its calls answered from the recording, and compare both runs."""
+        row = agent_starts.start(find_run(id), key_of(request), by=caller_of(request))
+        return Response(agent_starts.view(row), 201)
+
+
+class AgentCalibrationDetailView(APIView):
+    @extend_schema(operation_id="get_agent_calibration", responses={200: AgentCalibrationView, **PROBLEMS})
+    def get(self, request: Request, id: str) -> Response:
+        """Return the progress of a calibration whose runs an agent makes."""
+        return Response(agent_starts.view(agent_starts.find(id)))
 
 
 class CalibrationDetailView(APIView):

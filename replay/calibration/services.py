@@ -34,7 +34,11 @@ _TYPES: Final = {str(type): type for type in SIGNED_TYPES}
 
 def calibrate(request: CalibrationRequest, *, by: str = "") -> Calibration:
     """Compare two recordings of the same work; the same runs return the same calibration."""
-    base, candidate = find_run(request.base), find_run(request.candidate)
+    return compare(find_run(request.base), find_run(request.candidate), by=by)
+
+
+def compare(base: Run, candidate: Run, *, by: str) -> Calibration:
+    """Compare two runs; the same runs return the same calibration. Raises `NotSealed` and `InvalidReplay`."""
     _check(base, candidate)
     earlier = Calibration.objects.filter(base=base, candidate=candidate).first()
     if earlier is not None:

@@ -116,6 +116,18 @@ class ExperimentStatus(Status):
         return {cls.RUNNING: {cls.COMPLETED, cls.CANCELLED}}
 
 
+class CalibrationStatus(Status):
+    """Progress of a calibration whose runs an agent makes; derived from its sessions, not stored."""
+
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+    @classmethod
+    def moves(cls) -> Mapping[Self, AbstractSet[Self]]:
+        return {cls.RUNNING: {cls.COMPLETED, cls.FAILED}}
+
+
 class ProofStatus(Status):
     """Status of a proof; stored as running from the start, and shown as pending until it has made progress."""
 

@@ -5,6 +5,7 @@ from replay.models.reruns import Rerun, RerunCall, RerunQuestion, RerunReport, R
 from replay.models.runners import Runner, RunnerOutput
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
+    AgentCalibration,
     Bisection,
     BisectionProbe,
     Calibration,
@@ -17,6 +18,7 @@ from replay.models.searches import (
 from replay.models.sessions import Attempt, ReplaySession, SessionMessage
 
 __all__ = [
+    "AgentCalibration",
     "Attempt",
     "Bisection",
     "BisectionProbe",

@@ -182,3 +182,26 @@ class Calibration(models.Model):
 
     def __str__(self) -> str:
         return f"{self.base_id} with {self.candidate_id}"
+
+
+class AgentCalibration(models.Model):
+    """Two unchanged starts of a run's agent by a runner; the calibration compares what it did in them.
+
+    Its status follows from its sessions, so any worker can continue it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    run = models.ForeignKey(Run, models.CASCADE, related_name="+", help_text="the recording that answers the calls")
+    first_session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="+")
+    second_session = models.OneToOneField(ReplaySession, models.CASCADE, related_name="+")
+    calibration = models.ForeignKey(Calibration, models.CASCADE, null=True, related_name="+")
+    by = models.CharField(max_length=120, blank=True, help_text="who started it")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.id} of {self.run_id}"
+
+    @property
+    def sessions(self) -> tuple[ReplaySession, ReplaySession]:
+        """The two starts, in order."""
+        return self.first_session, self.second_session

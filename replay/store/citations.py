@@ -8,6 +8,7 @@ from django.db.models import Q
 from diffing.models import DiffReport, Lane
 from replay.core.vocabulary import OPEN_STATUSES, BisectionStatus, ExportStatus, ProofStatus
 from replay.models import (
+    AgentCalibration,
     Bisection,
     Calibration,
     Experiment,
@@ -70,6 +71,7 @@ class ReplayCiter(Citer):
         UnchangedReplay.objects.filter(_compares("diff__", run_ids)).delete()
         Experiment.objects.filter(source_run__in=run_ids).delete()
         Bisection.objects.filter(run__in=run_ids).delete()
+        AgentCalibration.objects.filter(run__in=run_ids).delete()
         Calibration.objects.filter(Q(base__in=run_ids) | Q(candidate__in=run_ids)).delete()
         LangfuseExport.objects.filter(run__in=run_ids).delete()
         Rerun.objects.filter(Q(source_run__in=run_ids) | Q(session__run__in=run_ids)).delete()

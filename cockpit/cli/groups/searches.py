@@ -56,20 +56,22 @@ def calibrate(
         str | None,
         typer.Option(metavar="NUMBERS|recommended", help="Add these proposals (such as 1,3) to the ignore list."),
     ] = None,
+    engine: EngineName = None,
     allow_tools: AllowTools = None,
     allow_hosts: AllowHosts = None,
     json: Json = False,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Find fields that vary without meaning, so that the matching of calls ignores them."""
+    """Find fields that vary without meaning, so that the matching of calls ignores them.
+
+    With --engine agent, a runner of the app starts the agent twice.
+    """
     from cockpit.cli.commands.searches import calibrate as calibrate_command
 
-    if words := program_of(ctx):
-        program = calibrate_command.Program(words, tools=allow_tools or [], hosts=allow_hosts or [])
-    else:
-        program = None
-    calibrate_command.calibrate(base, candidate, program, accept=accept, json=json, url=url, token=token)
+    program = calibrate_command.program_of(program_of(ctx), tools=allow_tools or [], hosts=allow_hosts or [])
+    subject = calibrate_command.Subject(base=base, candidate=candidate, program=program, engine=engine)
+    calibrate_command.calibrate(subject, accept=accept, json=json, url=url, token=token)
 
 
 @searches.command()

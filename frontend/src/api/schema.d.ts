@@ -226,6 +226,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calibrations/by-agent/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the progress of a calibration whose runs an agent makes. */
+        get: operations["get_agent_calibration"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/comments": {
         parameters: {
             query?: never;
@@ -1439,6 +1456,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs/{id}/calibrate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** @description Let a runner start the agent twice, with its calls answered from the recording, and compare both runs. */
+        post: operations["calibrate_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{id}/citations": {
         parameters: {
             query?: never;
@@ -2465,6 +2499,59 @@ export interface components {
             next: string | null;
         };
         /**
+         * AgentCalibrationView
+         * @description Two starts of a run's agent by a runner, whose runs are compared once both have ended.
+         *
+         *     `waits_for`: which runner has to be started before it can go on, and how; empty if none. `calibration` is the
+         *     comparison; `error` why there is none.
+         */
+        AgentCalibrationView: {
+            /**
+             * Id
+             * Format: uuid
+             */
+            id: string;
+            /**
+             * Run
+             * Format: uuid
+             */
+            run: string;
+            /** Run Name */
+            run_name: string;
+            /** App */
+            app: string;
+            status: components["schemas"]["CalibrationStatus"];
+            /** Starts */
+            starts: components["schemas"]["AgentStart"][];
+            /** Unintercepted Tools */
+            unintercepted_tools: components["schemas"]["UninterceptedTool"][];
+            /** Waits For */
+            waits_for: string;
+            /** Calibration */
+            calibration: string | null;
+            /** Error */
+            error: string;
+            /**
+             * Created At
+             * Format: date-time
+             */
+            created_at: string;
+        };
+        /**
+         * AgentStart
+         * @description A start of the agent, and the run of what it did.
+         */
+        AgentStart: {
+            /**
+             * Session
+             * Format: uuid
+             */
+            session: string;
+            status: components["schemas"]["SessionStatus"];
+            /** Run */
+            run: string | null;
+        };
+        /**
          * AlignedPair
          * @description Two corresponding steps, or an unpaired one; `changes` names the differing fields.
          *
@@ -3115,6 +3202,12 @@ export interface components {
             /** Candidate */
             candidate: string;
         };
+        /**
+         * CalibrationStatus
+         * @description Progress of a calibration whose runs an agent makes; derived from its sessions, not stored.
+         * @enum {string}
+         */
+        CalibrationStatus: "running" | "completed" | "failed";
         /**
          * CalibrationSummary
          * @description A calibration in a list: what ignoring all its fields would do.
@@ -9443,6 +9536,8 @@ export type AccuracyView = components['schemas']['AccuracyView'];
 export type Action = components['schemas']['Action'];
 export type Activity = components['schemas']['Activity'];
 export type ActivityList = components['schemas']['ActivityList'];
+export type AgentCalibrationView = components['schemas']['AgentCalibrationView'];
+export type AgentStart = components['schemas']['AgentStart'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AppTotals = components['schemas']['AppTotals'];
 export type ArchiveRequest = components['schemas']['ArchiveRequest'];
@@ -9474,6 +9569,7 @@ export type Budget = components['schemas']['Budget'];
 export type BundleRequest = components['schemas']['BundleRequest'];
 export type CalibrationList = components['schemas']['CalibrationList'];
 export type CalibrationRequest = components['schemas']['CalibrationRequest'];
+export type CalibrationStatus = components['schemas']['CalibrationStatus'];
 export type CalibrationSummary = components['schemas']['CalibrationSummary'];
 export type CalibrationView = components['schemas']['CalibrationView'];
 export type CallTotals = components['schemas']['CallTotals'];
@@ -10256,6 +10352,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IgnoreListView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_agent_calibration: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentCalibrationView"];
                 };
             };
             default: {
@@ -13153,6 +13278,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BisectionView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    calibrate_run: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The recording of the agent. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentCalibrationView"];
                 };
             };
             default: {

@@ -38,6 +38,8 @@ export const paths = {
   tree: (run: string) => linkOptions({ to: "/tree/$run", params: { run } }),
   diff: (diff: string, search: DiffSearch = {}) => linkOptions({ to: "/diffs/$diff", params: { diff }, search }),
   compare: (search: CompareSearch = {}) => linkOptions({ to: "/compare", search }),
+  agentCalibration: (calibration: string) =>
+    linkOptions({ to: "/calibrations/by-agent/$calibration", params: { calibration } }),
   calibration: (calibration: string) => linkOptions({ to: "/calibrations/$calibration", params: { calibration } }),
   tools: (search: ToolsSearch = {}) => linkOptions({ to: "/tools", search }),
   outcomes: (search: OutcomesSearch = {}) => linkOptions({ to: "/settings/outcomes", search }),

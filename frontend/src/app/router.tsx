@@ -4,7 +4,7 @@ import { ErrorPage } from "./ErrorPage";
 import { NotFound } from "./NotFound";
 import { activityRoute, bisectionsRoute, diffsRoute, experimentsRoute, replaysRoute } from "@/pages/activity/route";
 import { bisectionRoute } from "@/pages/bisect/route";
-import { calibrationRoute, matchingRoute } from "@/pages/calibrations/route";
+import { agentCalibrationRoute, calibrationRoute, matchingRoute } from "@/pages/calibrations/route";
 import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, sharedDiffRoute } from "@/pages/diff/route";
@@ -45,6 +45,7 @@ const routeTree = rootRoute.addChildren([
   compareRoute,
   connectRoute,
   tourRoute,
+  agentCalibrationRoute,
   calibrationRoute,
   matchingRoute,
   toolsRoute,

@@ -6,6 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
+from replay.core.plan import UninterceptedTool
+from replay.core.vocabulary import CalibrationStatus, SessionStatus
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
 from traces.signatures.ignore_rules import IgnoreRule
@@ -16,6 +18,35 @@ class CalibrationRequest(Schema):
 
     base: str
     candidate: str
+
+
+class AgentStart(Schema):
+    """A start of the agent, and the run of what it did."""
+
+    session: UUID
+    status: SessionStatus
+    run: UUID | None
+
+
+class AgentCalibrationView(Schema):
+    """Two starts of a run's agent by a runner, whose runs are compared once both have ended.
+
+    `waits_for`: which runner has to be started before it can go on, and how; empty if none. `calibration` is the
+    comparison; `error` why there is none.
+    """
+
+    id: UUID
+    run: UUID
+    run_name: str
+    app: str
+    status: CalibrationStatus
+    starts: list[AgentStart]
+    # What the agent really runs in each start.
+    unintercepted_tools: list[UninterceptedTool]
+    waits_for: str
+    calibration: UUID | None
+    error: str
+    created_at: datetime
 
 
 class Example(Schema):

@@ -53,13 +53,16 @@ def start_runner(server: Server, tmp_path: Path) -> Iterator[StartRunner]:
     """Start a runner of the app “desk” and wait until it is online."""
     runners: list[subprocess.Popen[str]] = []
 
-    def start(program: str, *arguments: str, options: tuple[str, ...] = ()) -> "subprocess.Popen[str]":
+    def start(
+        program: str, *arguments: str, options: tuple[str, ...] = (), allows_tools: bool = True
+    ) -> "subprocess.Popen[str]":
         script = tmp_path / f"agent{len(runners)}.py"
         script.write_text(program)
         names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
         # The recorded agent has plain tools.
-        command = [*COMMAND, "runner", "--app", "desk", "--url", server.url, *ALLOW_TOOLS, *options, "--"]
+        consent = ALLOW_TOOLS if allows_tools else []
+        command = [*COMMAND, "runner", "--app", "desk", "--url", server.url, *consent, *options, "--"]
         with (tmp_path / f"runner{len(runners)}.log").open("w") as log:
             process = subprocess.Popen(
                 [*command, sys.executable, str(script), *arguments], env=environment, stderr=log, text=True

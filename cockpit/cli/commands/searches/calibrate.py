@@ -1,6 +1,7 @@
 """`calibrate`: find fields to exclude from signatures, from two recordings of the same task."""
 
 import re
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,15 +11,18 @@ from rich.text import Text
 
 from cockpit.cli import output
 from cockpit.cli.agent_store import AgentStore, confinement, open_agent_store
-from cockpit.cli.client import Api, connect
+from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
+from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.text import count_noun
 from forkpoint.bootstrap.gateway import CannotRun
 from forkpoint.bootstrap.rerun import open_rerun, run_agent
-from forkpoint.bootstrap.rerun_report import report_text
+from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
+from replay.core.vocabulary import CalibrationStatus, Engine
 
 _STANDARD_ERROR: Final = 2
+_POLL_S: Final = 0.2
 
 
 @dataclass(frozen=True)
@@ -30,21 +34,43 @@ class Program:
     hosts: Sequence[str]
 
 
-def calibrate(
-    base: str,
-    candidate: str | None,
-    program: Program | None,
-    *,
-    accept: str | None,
-    json: bool,
-    url: str | None,
-    token: str | None,
-) -> None:
-    """Compare two recordings, or what a program does twice, print the proposals, and accept the selected ones."""
-    if (candidate is None) == (program is None):
-        raise Failure("name a second recording, or a program to run after --", exit=Exit.BAD_INPUT)
-    with _runs(base, candidate, program, url, token) as (api, runs):
-        calibration = api.post("/calibrations", dict(zip(("base", "candidate"), runs, strict=True)))
+def program_of(words: Sequence[str], *, tools: Sequence[str], hosts: Sequence[str]) -> Program | None:
+    """Return the program after `--`; raise `Failure` for options of one where there is none."""
+    if words:
+        return Program(words, tools=tools, hosts=hosts)
+    if tools or hosts:
+        detail = "--allow-tool and --allow-host are for a program after --; a runner has its own, on its command line"
+        raise Failure(detail, exit=Exit.BAD_INPUT)
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What is compared with what: two recordings, or what an agent does twice with the calls of one."""
+
+    base: str
+    candidate: str | None
+    program: Program | None
+    engine: str | None
+
+    def check(self) -> None:
+        """Raise `Failure` unless exactly one thing is named that makes two runs."""
+        if self.engine not in (None, *Engine):
+            raise Failure(f"“{self.engine}” is no engine: use follow or agent", exit=Exit.BAD_INPUT)
+        if [self.candidate is None, self.program is None, not self.needs_runner].count(False) != 1:
+            detail = "name one of these: a second recording, a program to run after --, or --engine agent"
+            raise Failure(detail, exit=Exit.BAD_INPUT)
+
+    @property
+    def needs_runner(self) -> bool:
+        """Whether a runner starts the agent."""
+        return self.engine == Engine.AGENT
+
+
+def calibrate(subject: Subject, *, accept: str | None, json: bool, url: str | None, token: str | None) -> None:
+    """Compare two recordings, or what an agent does twice, print the proposals, and accept the selected ones."""
+    subject.check()
+    with _comparison(subject, url, token) as (api, calibration):
         indexes = _selected_indexes(accept, calibration["proposals"])
         ignore_list = api.post(f"/calibrations/{calibration['id']}/accept", {"proposals": indexes}) if indexes else None
     if json:
@@ -57,18 +83,43 @@ def calibrate(
 
 
 @contextmanager
-def _runs(
-    base: str, candidate: str | None, program: Program | None, url: str | None, token: str | None
-) -> Iterator[tuple[Api, list[str]]]:
-    """Yield the runs to compare, and the server that has them."""
-    if program is None:
-        with connect(url, token) as api:
-            api.start_worker()
-            yield api, [run_id(api, ref) for ref in (base, candidate or "")]
+def _comparison(subject: Subject, url: str | None, token: str | None) -> Iterator[tuple[Api, dict[str, Any]]]:
+    """Yield the calibration, and the server that has it."""
+    if subject.program is not None:
+        with open_agent_store(url, token) as store:
+            run = run_id(store.api, subject.base)
+            yield store.api, _compare(store.api, [_rerun(store, run, subject.program) for _ in range(2)])
         return
-    with open_agent_store(url, token) as store:
-        run = run_id(store.api, base)
-        yield store.api, [_rerun(store, run, program) for _ in range(2)]
+    with connect(url, token) as api:
+        api.start_worker()
+        if subject.needs_runner:
+            yield api, _await_runner(api, run_id(api, subject.base))
+        else:
+            yield api, _compare(api, [run_id(api, ref) for ref in (subject.base, subject.candidate or "")])
+
+
+def _compare(api: Api, runs: Sequence[str]) -> dict[str, Any]:
+    return dict(api.post("/calibrations", dict(zip(("base", "candidate"), runs, strict=True))))
+
+
+def _await_runner(api: Api, run: str) -> dict[str, Any]:
+    """Let a runner start the agent twice, and return the comparison. An interrupt cancels both starts."""
+    progress = api.post(f"/runs/{in_path(run)}/calibrate")
+    for line in real_tools_text({"real_tools": [tool["name"] for tool in progress["unintercepted_tools"]]}):
+        output.note(line)
+    waits_for = ""
+    try:
+        while progress["status"] == CalibrationStatus.RUNNING:
+            waits_for = note_wait(progress, waits_for)
+            time.sleep(_POLL_S)
+            progress = api.get(f"/calibrations/by-agent/{progress['id']}")
+    except KeyboardInterrupt:
+        for start in progress["starts"]:
+            api.post(f"/replays/{start['session']}/cancel")
+        raise
+    if progress["error"]:
+        raise Failure(progress["error"])
+    return dict(api.get(f"/calibrations/{progress['calibration']}"))
 
 
 def _rerun(store: AgentStore, run: str, program: Program) -> str:

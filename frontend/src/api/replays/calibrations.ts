@@ -6,6 +6,21 @@ export function calibrate(base: string, candidate: string) {
   return answer(api.POST("/api/v1/calibrations", { body: { base, candidate } }));
 }
 
+/** Let a runner start the agent of a run twice, and compare both runs. */
+export function calibrateAgent(run: string) {
+  return answer(api.POST("/api/v1/runs/{id}/calibrate", { params: { path: { id: run } } }));
+}
+
+/** The progress of a calibration by an agent. It has no live messages. */
+export const agentCalibrationQuery = (calibration: string) =>
+  queryOptions({
+    queryKey: ["agent calibration", calibration],
+    queryFn: ({ signal }) =>
+      answer(api.GET("/api/v1/calibrations/by-agent/{id}", { params: { path: { id: calibration } }, signal })),
+    staleTime: 0,
+    refetchInterval: (query) => (query.state.data?.status === "running" ? 1_000 : false),
+  });
+
 export const calibrationsQuery = queryOptions({
   queryKey: ["calibrations"],
   queryFn: ({ signal }) => answer(api.GET("/api/v1/calibrations", { signal })),

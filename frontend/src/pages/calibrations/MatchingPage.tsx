@@ -67,7 +67,7 @@ function NoCalibrations(): ReactElement {
       }
     >
       Select two recordings of the same task in the runs list, then “Find fields to ignore when matching calls” in the
-      menu of the selection.
+      menu of the selection. Where a runner is online, the same in the menu of one run starts its agent twice.
     </EmptyState>
   );
 }

@@ -8,6 +8,12 @@ export const matchingRoute = createRoute({
   component: lazyRouteComponent(() => loadPart(() => import("./MatchingPage")), "MatchingPage"),
 });
 
+export const agentCalibrationRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/calibrations/by-agent/$calibration",
+  component: lazyRouteComponent(() => loadPart(() => import("./AgentCalibrationPage")), "AgentCalibrationPage"),
+});
+
 export const calibrationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/calibrations/$calibration",

@@ -55,13 +55,13 @@ export function EngineChoice(props: Props): ReactElement {
             <Link {...paths.runners()}>{runnersWords(runners)}</Link> starts the agent, whose own code decides every
             step. Recorded calls get their recorded answers.
           </p>
-          <ToolConsent tools={tools} />
+          <ToolConsent app={app} tools={tools} hasRunner />
           {children}
         </>
       ) : (
         <>
           <NoRunner app={app} />
-          <ToolConsent tools={tools} />
+          <ToolConsent app={app} tools={tools} hasRunner={false} />
         </>
       )}
     </section>

@@ -1,17 +1,21 @@
 import type { ReactElement } from "react";
 import type { UninterceptedTool } from "@/api/schema";
+import { RunnerStart } from "@/features/runners/RunnerStart";
+import { toolsToAllow } from "./consent";
 import classes from "./ToolConsent.module.css";
 
 interface Props {
+  app: string;
   tools: readonly UninterceptedTool[];
+  hasRunner: boolean;
 }
 
 const CONSENTS = { review: "reviewed as safe", runner: "allowed by the user of the runner" };
 
 /** The tools that the agent really runs in each start, and who let them. Only the user of the runner can. */
-export function ToolConsent({ tools }: Props): ReactElement | null {
+export function ToolConsent({ app, tools, hasRunner }: Props): ReactElement | null {
   if (tools.length === 0) return null;
-  const options = tools.filter(({ consent }) => !consent).map(({ name }) => `--allow-tool ${name}`);
+  const names = toolsToAllow(tools, hasRunner);
   return (
     <section className={classes.consent} aria-label="Tools that really run">
       <b>Tools that really run</b>
@@ -26,11 +30,14 @@ export function ToolConsent({ tools }: Props): ReactElement | null {
           </li>
         ))}
       </ul>
-      {options.length > 0 && (
-        <p>
-          Allow them on the terminal of the runner: start it with <code>{options.join(" ")}</code>. Review the harmless
-          ones as safe under Tools.
-        </p>
+      {names.length > 0 && (
+        <>
+          <p>
+            Only you can allow them, on the terminal of the runner. Started with this command, it lets{" "}
+            {names.join(", ")} really run in each start of the agent. Review the harmless ones as safe under Tools.
+          </p>
+          <RunnerStart app={app} allowedTools={names} />
+        </>
       )}
     </section>
   );

@@ -14,9 +14,9 @@ export function FindingsView({ findings }: { findings: Findings | Evidence }): R
     <div className={classes.findings}>
       <Conclusion findings={findings} />
       {findings.cheapest_experiment && (
-        <p className={classes.next}>
+        <div className={classes.next}>
           <b>Next test</b> <CheapestExperimentPanel findings={findings} cheapest={findings.cheapest_experiment} />
-        </p>
+        </div>
       )}
       <details className={classes.more}>
         <summary>Changes, replays and assumptions</summary>

@@ -1,10 +1,12 @@
 import { Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useQuery } from "@tanstack/react-query";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { IconBinaryTree2, IconRepeat, IconStethoscope } from "@tabler/icons-react";
+import { IconAdjustments, IconBinaryTree2, IconRepeat, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { bisectionsOfRunQuery } from "@/api/replays/bisections";
+import { calibrateAgent } from "@/api/replays/calibrations";
 import type { RunDetail } from "@/api/schema";
 import { timeAgo } from "@/ui/format/numbers";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
@@ -41,11 +43,33 @@ export function useRunTools(run: RunDetail): { items: ReactElement; dialog: Reac
         >
           Bisect: where did it go wrong?
         </Menu.Item>
+        <CalibrateItem run={run} />
         <Bisections run={run.id} />
       </>
     ),
     dialog: isDialogOpen ? <BisectDialog subject={{ run: run.id }} sourceRun={run.id} onClose={dialog.close} /> : null,
   };
+}
+
+/** Let the agent show which fields of its calls vary without meaning. */
+function CalibrateItem({ run }: { run: RunDetail }): ReactElement {
+  const navigate = useNavigate();
+  const start = useMutation({
+    mutationFn: () => calibrateAgent(run.id),
+    onSuccess: ({ id }) => void navigate(paths.agentCalibration(id)),
+    onError: (error) =>
+      notifications.show({ title: "The agent was not started", message: error.message, color: "red" }),
+  });
+  return (
+    <Menu.Item
+      leftSection={<IconAdjustments size={15} />}
+      disabled={!run.sealed || start.isPending}
+      onClick={() => start.mutate()}
+    >
+      Find fields to ignore when matching calls
+      <div className="muted">A runner starts the agent twice, unchanged</div>
+    </Menu.Item>
+  );
 }
 
 function Bisections({ run }: { run: string }): ReactElement | null {
