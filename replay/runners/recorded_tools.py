@@ -16,6 +16,7 @@ from forkpoint.vocabulary import INTERCEPTION_MARK, ValueTool
 from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_object, as_text, member
 from traces.core.vocabulary import StepType
+from traces.importers.common.builtin_tools import agent_tool_names
 from traces.importers.common.model_calls import PROVIDER_RAN
 from traces.importers.formats.tracing import event_lines
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
@@ -94,12 +95,13 @@ def _load(run_id: UUID) -> RecordedTools:
         reader.read(chunk)
     inputs = [*reader.inputs_by_tools.values()]
     requests = artifacts.available(inputs)
-    offered_names = [as_text(tool.get("name")) for ref in inputs for tool in ModelRequest(requests.get(ref)).tools]
+    offered_tools = [tool for ref in inputs for tool in ModelRequest(requests.get(ref)).tools]
+    offered_names = [name for tool in offered_tools for name in agent_tool_names(tool)]
     return RecordedTools(
         called_names=tuple(dict.fromkeys(name for name in reader.called_names if name not in reader.searches)),
         marked_names=frozenset(reader.marked_names | reader.searches),
         unmarked_names=frozenset(reader.unmarked_names - reader.searches),
-        offered_names=tuple(dict.fromkeys(name for name in offered_names if name)),
+        offered_names=tuple(dict.fromkeys(offered_names)),
     )
 
 

@@ -92,7 +92,21 @@ class _Responses:
         return {**_with_member(body, "instructions", system), "input": edited_items}
 
     def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
-        return {**body, "input": [_with_result(item, "call_id", "output", results) for item in _items(body, "input")]}
+        return {**body, "input": [self._with_result(item, results) for item in _items(body, "input")]}
+
+    def _with_result(self, item: JSONValue, results: Mapping[str, str]) -> JSONValue:
+        # Tools that are built into the API have results of a form of their own.
+        match as_text(as_object(item).get("type")):
+            case "local_shell_call_output":
+                return _with_result(item, "id", "output", results)
+            case "shell_call_output" if (id := as_text(as_object(item).get("call_id"))) in results:
+                outcome: JSONObject = {"type": "exit", "exit_code": 0}
+                output: list[JSONValue] = [{"stdout": results[id], "stderr": "", "outcome": outcome}]
+                return {**as_object(item), "output": output}
+            case "computer_call_output" if as_text(as_object(item).get("call_id")) in results:
+                raise CannotEdit("the screenshot of a computer call cannot be overridden")
+            case _:
+                return _with_result(item, "call_id", "output", results)
 
     def tool(self, tool: JSONObject) -> JSONObject:
         return {"type": "function", "strict": False, **tool}

@@ -112,7 +112,7 @@ def normalize_tools(value: JSONValue) -> list[JSONValue]:
 def normalize_tool_call(value: JSONValue) -> JSONObject:
     """Convert any client's call to `{id, name, arguments}` with parsed arguments."""
     call = as_object(value)
-    function = as_object(first_member(call, "function", "functionCall", "function_call")) or call
+    function = as_object(first_member(call, "function", "functionCall", "function_call", "custom")) or call
     arguments = first_member(function, "arguments", "args", "input", "parameters")
     if arguments is None:
         arguments = first_member(call, "arguments", "args", "input", "server_tool_call")
@@ -342,7 +342,7 @@ def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
 
 
 def _normalize_tool(tool: JSONObject) -> JSONObject:
-    function = as_object(tool.get("function")) or tool
+    function = as_object(first_member(tool, "function", "custom")) or tool
     if "name" not in function:
         # A tool built into the provider's API has a type only.
         return tool

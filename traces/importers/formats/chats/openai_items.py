@@ -4,6 +4,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.builtin_tools import is_in_container
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     Answer,
@@ -14,8 +15,20 @@ from traces.importers.common.model_calls import (
     normalize_usage,
 )
 
-_CALLS: Final = frozenset({"function_call", "custom_tool_call"})
-_RESULTS: Final = frozenset({"function_call_output", "custom_tool_call_output"})
+# Calls that the agent runs, by the member that has the arguments. All but functions and custom tools are built in.
+_ARGUMENTS: Final = {
+    "function_call": ("arguments",),
+    "custom_tool_call": ("input",),
+    "local_shell_call": ("action",),
+    "shell_call": ("action",),
+    "computer_call": ("actions", "action"),
+    "apply_patch_call": ("operation",),
+    "tool_search_call": ("arguments",),
+}
+_RESULTS: Final = frozenset({"tool_search_output", *(f"{kind}_output" for kind in _ARGUMENTS)}) - {
+    "tool_search_call_output"
+}
+_CALLS: Final = frozenset(_ARGUMENTS)
 _SAMPLING: Final = ("temperature", "top_p", "max_output_tokens", "tool_choice", "reasoning", "top_logprobs")
 _NOT_SAMPLING: Final = frozenset(
     {"input", "text", "previous_response_id", "store", "include", "conversation", "background", "service_tier"}
@@ -30,21 +43,21 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
         return normalize_messages(value)
     messages: list[JSONObject] = []
     model_items: list[JSONValue] = []
+    provider_calls = {as_object(item).get("call_id") for item in value if _is_run_by_provider(item)}
     for item in value:
-        if is_model_output(item):
+        is_provider_result = _type(item) in _RESULTS and as_object(item).get("call_id") in provider_calls
+        if is_model_output(item) or is_provider_result:
             model_items.append(item)
             continue
         messages += _answers(model_items)
         model_items = []
-        messages += normalize_messages(
-            {**as_object(item), "type": "function_call_output"} if _type(item) in _RESULTS else item
-        )
+        messages += normalize_messages(_result(as_object(item)) if _type(item) in _RESULTS else item)
     return messages + _answers(model_items)
 
 
 def has_calls(value: JSONValue) -> bool:
     """Return True if `value` is a list of items with a tool call."""
-    return any(_type(item) in _CALLS for item in as_list(value))
+    return any(_is_call(item) for item in as_list(value))
 
 
 def is_response_output(value: JSONValue) -> bool:
@@ -125,8 +138,8 @@ def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
     calls: list[JSONValue] = []
     for item in model_items:
         fields = as_object(item)
-        if _type(item) in _CALLS:
-            calls.append(fields)
+        if _is_call(item):
+            calls.append(_call(fields))
         elif _type(item) == "reasoning":
             blocks += [{"type": "thinking", "thinking": thought} for thought in _reasoning(fields)]
         elif _type(item) in ("message", ""):
@@ -136,6 +149,34 @@ def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
         else:
             blocks.append(item)
     return normalize_messages({"role": "assistant", "content": blocks, "tool_calls": calls})
+
+
+def _is_call(item: JSONValue) -> bool:
+    """Return True if `item` is a call of a tool that the agent runs."""
+    return _type(item) in _CALLS and not _is_run_by_provider(item)
+
+
+def _is_run_by_provider(item: JSONValue) -> bool:
+    """Return True if `item` is a call of a shell in a container, or of a tool search, that the provider makes."""
+    fields = as_object(item)
+    if _type(item) == "tool_search_call":
+        return fields.get("execution") != "client"
+    return _type(item) == "shell_call" and is_in_container(fields.get("environment"))
+
+
+def _call(item: JSONObject) -> JSONObject:
+    """Return a call as one of a function. A tool that is built in is named by its type."""
+    kind = _type(item)
+    name = as_text(item.get("name")) or kind.removesuffix("_call")
+    call: JSONObject = {"id": first_member(item, "call_id", "id"), "name": name}
+    return {**call, "arguments": first_member(item, *_ARGUMENTS[kind])}
+
+
+def _result(item: JSONObject) -> JSONObject:
+    """Return the result of a call as that of a function."""
+    # A patch may have a status only.
+    output = first_member(item, "output", "tools", "status")
+    return {"type": "function_call_output", "call_id": first_member(item, "call_id", "id"), "output": output}
 
 
 def _reasoning(item: JSONObject) -> list[str]:

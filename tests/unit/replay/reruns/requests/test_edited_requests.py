@@ -165,3 +165,21 @@ def test_what_an_api_does_not_allow_is_refused() -> None:
 
 def without(body: JSONObject, name: str) -> JSONObject:
     return {key: value for key, value in body.items() if key != name}
+
+
+def test_results_of_builtin_tools_keep_their_form() -> None:
+    shell: JSONObject = {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "a", "stderr": ""}]}
+    local: JSONObject = {"type": "local_shell_call_output", "id": "c2", "output": "b"}
+    body: JSONObject = {"input": [shell, local]}
+    outputs = [
+        item["output"]
+        for item in as_objects(replace_results("openai.responses", body, {"c1": "x", "c2": "y"})["input"])
+    ]
+    assert outputs == [[{"stdout": "x", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}], "y"]
+    screenshot: JSONObject = {
+        "type": "computer_call_output",
+        "call_id": "c3",
+        "output": {"type": "computer_screenshot"},
+    }
+    with pytest.raises(CannotEdit, match="screenshot of a computer call"):
+        replace_results("openai.responses", {"input": [screenshot]}, {"c3": "x"})
