@@ -59,6 +59,9 @@ SDK_MARK: Final = "forkpoint_sdk"
 INTERCEPTION_MARK: Final = "intercepted"
 
 
+# The attribute of the call of an MCP server with the parameters of its progress notifications, without their token.
+MCP_PROGRESS: Final = "mcp_progress"
+
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"
 

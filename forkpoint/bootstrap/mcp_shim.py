@@ -39,6 +39,9 @@ _MOST_CALLS: Final = 32
 _HANDSHAKE_ID: Final = "forkpoint-handshake"
 _HANDSHAKE_METHOD: Final = "initialize"
 _READY_MESSAGE: Final = "notifications/initialized"
+_PROGRESS: Final = "notifications/progress"
+# Of one request that are recorded.
+_MOST_PROGRESS: Final = 1_000
 _CANCELLATION: Final = "notifications/cancelled"
 _DEFAULT_PARAMETERS: Final = {
     "protocolVersion": "2025-06-18",
@@ -110,9 +113,15 @@ class _Gateway:
                 if "asks" not in decision:
                     return decision
 
-    def record(self, request: Message, call: str, response: Message, duration_ms: int) -> None:
-        """Record what the server answered."""
-        report = {"request": request, "response": response, "call": call, "duration_ms": duration_ms}
+    def record(self, request: "_OpenRequest", response: Message) -> None:
+        """Record what the server answered; not a call of which the SDK in the client takes care."""
+        if request.call is None:
+            return
+        message, call = request.call
+        duration_ms = int((time.monotonic() - request.at) * 1000)
+        report = {"request": message, "response": response, "call": call, "duration_ms": duration_ms}
+        if request.progress:
+            report["progress"] = request.progress
         try:
             self._post("/exchanges", report)
         except (OSError, ValueError) as error:
@@ -146,6 +155,8 @@ class _OpenRequest:
     # As the client sent it, and the id of its step; None if it is not recorded here.
     call: tuple[Message, str] | None = None
     at: float = field(default_factory=time.monotonic)
+    # The parameters of the notifications of its progress.
+    progress: list[Message] = field(default_factory=list)
 
 
 class _Shim:
@@ -190,6 +201,8 @@ class _Shim:
         if decision and "asks" in decision:
             decision = self._await_operator(request, call)
         if decision and "response" in decision:
+            for notification in decision.get("progress", ()):
+                self._write(notification)
             self._write(decision["response"])
         elif decision:
             self._ask_server(_OpenRequest(decision["request"], call=(request, call)))
@@ -212,10 +225,10 @@ class _Shim:
 
     def _show_progress(self, request: Message, count: int) -> None:
         """Show a client that asked for it that its request goes on: it may extend its time limit."""
-        token = ((request.get("params") or {}).get("_meta") or {}).get("progressToken")
+        token = _progress_token(request)
         if token is not None:
             progress = {"progressToken": token, "progress": count, "message": "waits for the operator"}
-            self._write({"jsonrpc": "2.0", "method": "notifications/progress", "params": progress})
+            self._write({"jsonrpc": "2.0", "method": _PROGRESS, "params": progress})
 
     def _cancels(self, message: Message) -> bool:
         """End the wait of a request that a message cancels, and return whether it did."""
@@ -283,6 +296,8 @@ class _Shim:
             request = None if "method" in message else self._open.pop(message.get("id", ""), None)
             if request is not None:
                 self._note_answer(request, message)
+            elif message.get("method") == _PROGRESS:
+                self._note_progress(message.get("params") or {})
             if request is None or request.message["id"] != _HANDSHAKE_ID:
                 self._write(message)
         self._is_ready.set()
@@ -292,11 +307,20 @@ class _Shim:
                 self._write(_error(request.message, "the MCP server ended during the call"))
 
     def _note_answer(self, request: _OpenRequest, response: Message) -> None:
-        if request.call is not None:
-            self._gateway.record(*request.call, response, int((time.monotonic() - request.at) * 1000))
+        self._gateway.record(request, response)
         if request.message["method"] == _HANDSHAKE_METHOD:
             self._tell({"jsonrpc": "2.0", "method": _READY_MESSAGE})
             self._is_ready.set()
+
+    def _note_progress(self, parameters: Message) -> None:
+        for request in [*self._open.values()]:
+            token = _progress_token(request.message)
+            if (
+                token is not None
+                and token == parameters.get("progressToken")
+                and len(request.progress) < _MOST_PROGRESS
+            ):
+                request.progress.append(parameters)
 
     def _write(self, message: Message) -> None:
         """Send a message to the client, unless it is gone."""
@@ -330,6 +354,11 @@ def _parse(line: bytes) -> Message | None:
 
 def _is_request(message: Message | None) -> TypeGuard[Message]:
     return message is not None and "method" in message and message.get("id") is not None
+
+
+def _progress_token(request: Message) -> Any:
+    """Return the token of a client that wants to know the progress of its request; None if it does not."""
+    return ((request.get("params") or {}).get("_meta") or {}).get("progressToken")
 
 
 def _without_mark(request: Message) -> tuple[bool, Message]:

@@ -16,6 +16,7 @@ _PATCHES: Final = {
     "langgraph.pregel.main": "langchain:patch_graphs",
     "agents": "openai_agents:patch_tracing",
     "agents.run_internal.tool_execution": "openai_agents:patch_tools",
+    "agents.run_internal.turn_resolution": "openai_agents:patch_handoffs",
     "google.genai._api_client": "google_genai:patch_client",
     "google.genai._extra_utils": "google_genai:patch_functions",
     "litellm": "litellm:patch",

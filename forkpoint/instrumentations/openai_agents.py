@@ -1,7 +1,9 @@
 """OpenAI's Agents SDK: its agents by a trace processor, and its tools. Model calls are recorded by the client below."""
 
 import copy
+import functools
 import importlib
+import inspect
 import json
 from collections.abc import Callable
 from contextlib import suppress
@@ -57,6 +59,36 @@ def patch_tracing(module: ModuleType) -> None:
     interface = importlib.import_module("agents.tracing.processor_interface")
     interface.TracingProcessor.register(_Processor)
     module.add_trace_processor(_Processor())
+
+
+def patch_handoffs(module: ModuleType) -> None:
+    wrap(module, "execute_handoffs", lambda call: record_calls(call, _describe_handoff, _read_transfer))
+
+
+def _describe_handoff(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the step of a handoff that only changes the agent; none if a function of the user runs in it."""
+    handoff, call = kwargs["run_handoffs"][0].handoff, kwargs["run_handoffs"][0].tool_call
+    if not _is_plain(handoff.on_invoke_handoff):
+        return None
+    step = recorder.tool(handoff.tool_name, json.loads(call.arguments or "{}"), call_id=call.call_id)
+    step.is_pure = True
+    return step
+
+
+def _is_plain(invoke: Any) -> bool:
+    """Return whether the library itself made the function of a handoff, without a function of the user in it."""
+    function = invoke.args[0] if isinstance(invoke, functools.partial) and invoke.args else invoke
+    if getattr(function, "__module__", "") != "agents.handoffs":
+        return False
+    variables = inspect.getclosurevars(function).nonlocals
+    return "on_handoff" in variables and variables["on_handoff"] is None
+
+
+def _read_transfer(result: Any) -> Any:
+    """Return what the model reads as the result of a handoff."""
+    return next(
+        item.raw_item["output"] for item in reversed(result.new_step_items) if item.type == "handoff_output_item"
+    )
 
 
 class _Processor:

@@ -15,11 +15,27 @@ from forkpoint.recorder import recorder
 
 def patch_tools(module: ModuleType) -> None:
     wrap(module.ToolManager, "execute_tool_call", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
+    if hasattr(module.ToolManager, "execute_output_tool_call"):
+        wrap(module.ToolManager, "execute_output_tool_call", lambda call: record_calls(call, _describe_output))
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     call = _validation(args, kwargs).call
     return recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
+
+
+def _describe_output(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the step of an output tool, which only reads the model's answer.
+
+    One with a function of the user is none: nothing intercepts what the function does.
+    """
+    validation = _validation(args, kwargs)
+    call = validation.call
+    if validation.tool.toolset.processors[call.tool_name]._function_schema is not None:
+        return None
+    step = recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
+    step.is_pure = True
+    return step
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from replay.core.vocabulary import RerunDecision
 from replay.overrides.policy import CallCount, Dollars, Seconds
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
 
@@ -55,7 +55,7 @@ class ToolAnswer(Schema):
     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
-    null: with its own.
+    null: with its own. `progress` is what an MCP server said of its progress.
     """
 
     decision: RerunDecision
@@ -66,6 +66,7 @@ class ToolAnswer(Schema):
     step: int | None = None
     reason: str = ""
     arguments: JSONValue = None
+    progress: list[JSONObject] = []
 
 
 class RerunTool(Schema):

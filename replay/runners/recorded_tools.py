@@ -16,8 +16,8 @@ from forkpoint.vocabulary import INTERCEPTION_MARK, ValueTool
 from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_object, as_text, member
 from traces.core.vocabulary import StepType
-from traces.importers.common.builtin_tools import agent_tool_names
 from traces.importers.common.model_calls import PROVIDER_RAN
+from traces.importers.formats.chats.builtin_tools import agent_tool_names
 from traces.importers.formats.tracing import event_lines
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.registry import IMPORTERS

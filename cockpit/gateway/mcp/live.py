@@ -98,6 +98,11 @@ def find_response(answer: Answer, request: JSONObject) -> JSONObject | None:
     return messages.find_response(answer.body, request[messages.MESSAGE_ID], is_stream=is_stream)
 
 
+def find_progress(answer: Answer, request: JSONObject) -> list[JSONObject]:
+    """Return what an answer of a server says of the progress of its request."""
+    return messages.find_progress(answer.body, request) if answer.media_type.startswith("text/event-stream") else []
+
+
 def _response(answer: Answer, request: JSONObject) -> JSONObject:
     response = find_response(answer, request)
     if response is None:

@@ -4,7 +4,7 @@ A call of a tool is a step with the tool's name and arguments, as the SDK record
 lists, resources, prompts) are steps of the server: they change nothing, and are answered as often as they are made.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,10 @@ MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
 _INITIALIZE: Final = "initialize"
 _CANCELLATION: Final = "notifications/cancelled"
+_PROGRESS: Final = "notifications/progress"
+_TOKEN: Final = "progressToken"
+# Of one request that are recorded.
+_MOST_PROGRESS: Final = 1_000
 _PARAMETERS: Final = "params"
 _META: Final = "_meta"
 # JSON-RPC's code for errors of an implementation.
@@ -87,13 +91,39 @@ def with_arguments(message: JSONObject, arguments: JSONValue) -> JSONObject:
     return {**message, _PARAMETERS: {**as_object(message.get(_PARAMETERS)), "arguments": arguments}}
 
 
-def progress(request: JSONObject, count: int) -> JSONObject | None:
-    """Return a notification that a request goes on; None if its client did not ask for any."""
-    token = as_object(as_object(request.get(_PARAMETERS)).get(_META)).get("progressToken")
+def waiting_progress(count: int) -> JSONObject:
+    """Return the parameters of a notification that a request goes on."""
+    return {"progress": count, "message": "waits for the operator"}
+
+
+def progress_notification(request: JSONObject, parameters: JSONObject) -> JSONObject | None:
+    """Return a notification with the token of a request; None if its client did not ask for any."""
+    token = _progress_token(request)
     if token is None:
         return None
-    parameters: JSONObject = {"progressToken": token, "progress": count, "message": "waits for the operator"}
-    return {"jsonrpc": "2.0", "method": "notifications/progress", _PARAMETERS: parameters}
+    return {"jsonrpc": "2.0", "method": _PROGRESS, _PARAMETERS: {**parameters, _TOKEN: token}}
+
+
+def find_progress(body: bytes, request: JSONObject) -> list[JSONObject]:
+    """Return the parameters of the notifications about a request in the stream of a server, without their token."""
+    token = _progress_token(request)
+    if token is None:
+        return []
+    notifications = (_parse(text) for text in _events(body))
+    parameters = (as_object(item.get(_PARAMETERS)) for item in notifications if item.get("method") == _PROGRESS)
+    return without_tokens([item for item in parameters if item.get(_TOKEN) == token])
+
+
+def without_tokens(parameters: Sequence[JSONObject]) -> list[JSONObject]:
+    """Return the parameters of progress notifications without what belongs to one request only."""
+    own_names = {_TOKEN, _META}
+    return [
+        {name: value for name, value in item.items() if name not in own_names} for item in parameters[:_MOST_PROGRESS]
+    ]
+
+
+def _progress_token(request: JSONObject) -> JSONValue:
+    return as_object(as_object(request.get(_PARAMETERS)).get(_META)).get(_TOKEN)
 
 
 def without_sdk_mark(message: JSONObject) -> JSONObject:
@@ -109,10 +139,7 @@ def without_sdk_mark(message: JSONObject) -> JSONObject:
 def find_response(body: bytes, id: JSONValue, *, is_stream: bool) -> JSONObject | None:
     """Return the response to a request in what a server sent; None if it is not there."""
     for text in _events(body) if is_stream else (body,):
-        try:
-            message = as_object(orjson.loads(text))
-        except orjson.JSONDecodeError:
-            continue
+        message = _parse(text)
         if message.get(MESSAGE_ID) == id and "method" not in message:
             return message
     return None
@@ -154,6 +181,14 @@ def refusal(id: JSONValue, reason: str) -> JSONObject:
     """Return the response to a call that is refused."""
     error: JSONObject = {"code": _SERVER_ERROR, "message": f"Forkpoint's gateway: {reason}"}
     return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": error}
+
+
+def _parse(text: bytes) -> JSONObject:
+    """Return a message; an empty one for a text that is none."""
+    try:
+        return as_object(orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return {}
 
 
 def _events(body: bytes) -> Iterator[bytes]:

@@ -86,7 +86,11 @@ class Proxy:
             end=time.time(),
             problem=problem or (f"HTTP {answer.status}" if answer.status >= 400 else ""),
         )
-        self._journal.add(lambda: exchange(response=live.find_response(answer, message)).lines(session))
+        self._journal.add(
+            lambda: exchange(
+                response=live.find_response(answer, message), progress=live.find_progress(answer, message)
+            ).lines(session)
+        )
 
     async def _play(
         self, scope: Scope, request: JSONObject, response: Response, session: Session, server: str
@@ -111,6 +115,7 @@ class Proxy:
             answer = operator_answer
         known_response = await recorded_response(session, server, request, answer, call_id, start)
         if known_response is not None:
+            await response.play_progress(answer.progress)
             return known_response
         start = time.time()
         result = await self._live_servers.ask(session, server, request_to_make(request, answer), scope["headers"])

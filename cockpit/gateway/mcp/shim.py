@@ -14,7 +14,7 @@ from cockpit.gateway.transport.asgi import JSON, Receive, Send, read_body, respo
 from cockpit.gateway.transport.journal import Journal
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
-from traces.core.json_access import as_integer, as_object, as_text
+from traces.core.json_access import as_integer, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 
 
@@ -40,7 +40,10 @@ class Shim:
 
 
 async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
-    """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked."""
+    """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked.
+
+    Before a response come the notifications of its `progress`.
+    """
     request = as_object(question.get("request"))
     if not session.is_rerun:
         return {"request": request}
@@ -51,8 +54,11 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
             return {"asks": True}
         response = await recorded_response(session, server, request, answer, call_id, start)
     except Refusal as refusal:
-        response = messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)
-    return {"request": request_to_make(request, answer)} if response is None else {"response": response}
+        return {"response": messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)}
+    if response is None:
+        return {"request": request_to_make(request, answer)}
+    notifications = (messages.progress_notification(request, item) for item in answer.progress)
+    return {"progress": [item for item in notifications if item is not None], "response": response}
 
 
 def request_to_make(request: JSONObject, answer: ToolAnswer) -> JSONObject:
@@ -96,5 +102,6 @@ def _exchange(server: str, report: JSONObject) -> steps.Exchange:
         response=as_object(report.get("response")) or None,
         start=now - duration_ms / 1000,
         end=now,
+        progress=messages.without_tokens(as_objects(report.get("progress"))),
         id=as_text(report.get("call")),
     )

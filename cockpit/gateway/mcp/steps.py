@@ -1,6 +1,6 @@
 """Calls of MCP servers as steps: events of a recording, and answers of a rerun."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,7 +11,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
-from forkpoint.vocabulary import INTERCEPTION_MARK, RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports
@@ -37,12 +37,15 @@ class Exchange:
     start: float
     end: float
     problem: str = ""
+    progress: Sequence[JSONObject] = ()
     id: str = field(default_factory=lambda: uuid4().hex)
 
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
         attributes: JSONObject = {"mcp_server": self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
+        if self.progress:
+            attributes[MCP_PROGRESS] = [*self.progress]
         beginning: JSONObject = {
             "tool_name": call.name,
             "args": call.arguments,

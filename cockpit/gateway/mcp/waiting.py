@@ -6,7 +6,7 @@ progress of its request may extend its own time limit by it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from uuid import uuid4
 
@@ -45,7 +45,7 @@ class Response:
     async def finish(self, message: JSONObject | None) -> None:
         """Send the response; None: the client wants none any more."""
         if self._has_begun:
-            body = b"" if message is None else b"data: " + orjson.dumps(message) + b"\n\n"
+            body = b"" if message is None else _event(message)
             await self._send({"type": "http.response.body", "body": body})
         elif message is None:
             await respond(self._send, 202, [], b"")
@@ -57,18 +57,32 @@ class Response:
         """Send a comment or, to a client that asked for it, the progress of its request."""
         if not self._reads_events:
             return
+        self._signs += 1
+        notification = messages.progress_notification(self._request, messages.waiting_progress(self._signs))
+        await self._send_event(b": waits for the operator\n\n" if notification is None else _event(notification))
+
+    async def play_progress(self, parameters: Sequence[JSONObject]) -> None:
+        """Send recorded notifications of progress to a client that asked for it."""
+        if not self._reads_events:
+            return
+        for item in parameters:
+            if (notification := messages.progress_notification(self._request, item)) is not None:
+                await self._send_event(_event(notification))
+
+    async def _send_event(self, event: bytes) -> None:
         if not self._has_begun:
             self._has_begun = True
             await self._send({"type": "http.response.start", "status": 200, "headers": _STREAM})
-        self._signs += 1
-        progress = messages.progress(self._request, self._signs)
-        body = b": waits for the operator\n\n" if progress is None else b"data: " + orjson.dumps(progress) + b"\n\n"
-        await self._send({"type": "http.response.body", "body": body, "more_body": True})
+        await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def wait_for_hangup(self) -> None:
         """Return when the client has closed the connection."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+
+def _event(message: JSONObject) -> bytes:
+    return b"data: " + orjson.dumps(message) + b"\n\n"
 
 
 class Waits:

@@ -26,7 +26,7 @@ def _note(context: Context[Any, Any], name: str) -> None:
 
 
 @server.tool()
-def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
+async def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
     """Look an order up."""
     _note(ctx, "lookup")
     if order_id == "none":
@@ -35,6 +35,9 @@ def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
         os._exit(3)
     if order_id == "hang":
         time.sleep(600)
+    if order_id == "slow":
+        for done, text in enumerate(("searching", "found it"), 1):
+            await ctx.report_progress(done, 2, text)
     return json.dumps({"id": order_id, "status": "found by mcp"})
 
 

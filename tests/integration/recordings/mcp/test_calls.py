@@ -63,13 +63,18 @@ def test_other_call_runs_only_if_it_is_allowed(server: Server, desk: Desk, has_s
     assert reasons["lookup"] == ("simulated", "agent_ran")
 
 
+def shim_command(log: Path, before: str = "") -> list[str]:
+    """Return the command of a server on standard streams behind the shim; `before` is code that runs first."""
+    program = f"{before}import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(log)!r}]; "
+    program += "runpy.run_module('tests.support.servers.mcp_server', run_name='__main__')"
+    return [*COMMAND, "mcp-shim", "--name", "desk", "--", sys.executable, "-c", program]
+
+
 def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(server: Server, tmp_path: Path) -> None:
     desk = Desk("", tmp_path / "log")
     started = tmp_path / "started"
-    program = f"import pathlib, runpy, sys; pathlib.Path({str(started)!r}).open('a').write('1'); "
-    program += f"sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(desk.log)!r}]; "
-    program += "runpy.run_module('tests.support.servers.mcp_server', run_name='__main__')"
-    agent = stdio_agent([*COMMAND, "mcp-shim", "--name", "desk", "--", sys.executable, "-c", program])
+    note = f"import pathlib; pathlib.Path({str(started)!r}).open('a').write('1'); "
+    agent = stdio_agent(shim_command(desk.log, before=note))
     interpreter = python("mcp-2", has_sdk=False)
     first = record(server, agent, "7", "none", python=interpreter)
     assert (first.returncode, desk.calls(), started.read_text()) == (0, 2, "1"), first.stderr
@@ -91,3 +96,33 @@ def test_unknown_server_is_named(server: Server) -> None:
     result = record(server, HTTP_AGENT.replace("/mcp/desk", "/mcp/other"), "7", python=python("mcp-2", has_sdk=False))
     assert result.returncode != 0
     assert "FORKPOINT_MCP_SERVERS has no server “other”" in result.stderr
+
+
+def with_progress(agent: str) -> str:
+    """Return an agent that prints the progress of its calls."""
+    note = """
+async def note(progress, total, message):
+    print("progress:", progress, total, message, flush=True)
+
+async def work("""
+    call = '"lookup", {"order_id": order}'
+    return agent.replace("\nasync def work(", note).replace(call, f"{call}, progress_callback=note")
+
+
+@pytest.mark.parametrize(("transport", "generation"), [("http", "mcp-2"), ("http", "mcp-1"), ("stdio", "mcp-2")])
+def test_recorded_progress_is_played_back(
+    server: Server, desk: Desk, tmp_path: Path, transport: str, generation: str
+) -> None:
+    desk = desk if transport == "http" else Desk("", tmp_path / "log")
+    agent = with_progress(HTTP_AGENT if transport == "http" else stdio_agent(shim_command(desk.log)))
+    interpreter = python(generation, has_sdk=False)
+    # A client counts its requests: the call has another token here than in the rerun.
+    first = record(server, agent, "7", "slow", python=interpreter)
+    lines = ["progress: 1.0 2.0 searching", "progress: 2.0 2.0 found it"]
+    assert (first.returncode, first.stdout.splitlines()[:2]) == (0, lines), first.stderr
+    run = run_of(first)
+    calls = desk.calls()
+    again = rerun(server, run, agent, "slow", python=interpreter)
+    assert again.stdout.splitlines()[:2] == lines, again.stderr
+    assert desk.calls() == calls
+    assert "lookup: 1 exact" in again.stderr

@@ -4,7 +4,6 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.builtin_tools import is_in_container
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     Answer,
@@ -14,6 +13,7 @@ from traces.importers.common.model_calls import (
     normalize_request,
     normalize_usage,
 )
+from traces.importers.formats.chats.builtin_tools import is_in_container
 
 # Calls that the agent runs, by the member that has the arguments. All but functions and custom tools are built in.
 _ARGUMENTS: Final = {

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from traces.importers.common.builtin_tools import agent_tool_names
+from traces.core.json_types import JSONValue
 from traces.importers.common.model_calls import normalize_request
+from traces.importers.formats.chats.builtin_tools import agent_tool_names
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items, normalize_response
 
 CONTAINER = {"type": "container_reference", "container_id": "c1"}
@@ -15,7 +16,8 @@ def call_and_result(item: dict[str, Any], result: dict[str, Any]) -> tuple[Any, 
     """Return the call and the result of a conversation that ends with an item and its result."""
     assert has_calls([item])
     _, answer, tool_message = normalize_items([{"role": "user", "content": "Go"}, item, result])
-    [call] = normalize_response({"output": [item]}).output["message"]["tool_calls"]
+    output: Any = normalize_response({"output": [item]}).output
+    [call] = output["message"]["tool_calls"]
     assert answer["tool_calls"] == [call]
     return call, tool_message
 
@@ -73,7 +75,7 @@ def test_results_of_other_forms() -> None:
 )
 def test_tools_that_the_provider_runs_are_no_calls_of_the_agent(item: dict[str, Any]) -> None:
     kind = item["type"].replace("tool_search_call", "tool_search")
-    items = [{**item, "call_id": "k1"}, {"type": f"{kind}_output", "call_id": "k1", "output": []}]
+    items: list[JSONValue] = [{**item, "call_id": "k1"}, {"type": f"{kind}_output", "call_id": "k1", "output": []}]
     assert not has_calls(items)
     [message] = normalize_items(items)
     assert "tool_calls" not in message
