@@ -15,7 +15,8 @@ from urllib.error import HTTPError
 from urllib.request import Request
 
 from forkpoint.bootstrap import child_environment, clients
-from forkpoint.bootstrap.languages import is_other_language
+from forkpoint.bootstrap.languages import is_node, is_other_language
+from forkpoint.bootstrap.node_preload import node_preload
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
 
@@ -95,7 +96,7 @@ def _explanation(body: bytes) -> tuple[str, str]:
 def record(words: Sequence[str], environment: Mapping[str, str], client: str = "", *, is_seeded: bool = False) -> int:
     """Run a program with its model calls through the gateway, and return its exit code.
 
-    `is_seeded`: the random numbers and ids of a Python program come from the id of the run.
+    `is_seeded`: the random numbers and ids of a Python or Node program come from the id of the run.
     """
     server = Server.from_environment(environment)
     try:
@@ -104,8 +105,8 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
         start = _local_start(session, opened_at, time.time())
         # A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
         keys = placeholders(environment, session["placeholder_key"], session["keys"])
-        seed = {SEED: session["run"]} if is_seeded else {}
-        if is_seeded and is_other_language(words):
+        seed = {SEED: session["run"], **node_preload(environment)} if is_seeded else {}
+        if is_seeded and is_other_language(words) and not is_node(words):
             print(f"warning: --freeze does not reach the random numbers of {words[0]}", file=sys.stderr)
         variables = child_environment({**environment, **keys, **seed, VARIABLE: f"{session['run']} {start}"})
         code = run_client(words, variables, server.url + session["path"], client)

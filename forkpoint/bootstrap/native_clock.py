@@ -1,4 +1,4 @@
-"""The clock of a program in another language than Python in a rerun with `--freeze`: by libfaketime, if it is there."""
+"""The clock of a program in another language than Python or JavaScript in a rerun with `--freeze`: by libfaketime."""
 
 import glob
 import os
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from forkpoint.bootstrap.languages import is_other_language
+from forkpoint.bootstrap.languages import is_node, is_other_language
 
 # The library for programs with threads, where Linux distributions install it. The variable names another place.
 _PLACES: Final = ("/usr/lib/*/faketime", "/usr/lib/faketime", "/usr/lib64/faketime", "/usr/local/lib/faketime")
@@ -17,6 +17,10 @@ _VARIABLE: Final = "FORKPOINT_LIBFAKETIME"
 
 def native_clock(words: Sequence[str], environment: Mapping[str, str], started_at: str) -> dict[str, str]:
     """Return the variables that let a program's clock start at a time; none, and a warning, if nothing can."""
+    if is_node(words):
+        note = "gets the recorded clock, and random numbers and ids of the recording's seed, by NODE_OPTIONS"
+        print(f"{words[0]} {note}.", file=sys.stderr)
+        return {}
     if not is_other_language(words):
         return {}
     library = _find_library(environment)

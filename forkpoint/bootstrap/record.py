@@ -80,7 +80,8 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--freeze",
         action="store_true",
-        help="With --gateway: seed a Python program's random numbers and ids, so that `rerun --freeze` draws the same.",
+        help="With --gateway: seed the random numbers and ids of a program in Python or Node, so that `rerun --freeze` "
+        "draws the same.",
     )
     parser.add_argument("--client", choices=CLIENTS, default="", help=f"With --gateway: {CLIENT_HELP}")
     parser.add_argument(

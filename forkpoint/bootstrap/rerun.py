@@ -26,6 +26,7 @@ from forkpoint.bootstrap.gateway import (
     run_client,
 )
 from forkpoint.bootstrap.native_clock import native_clock
+from forkpoint.bootstrap.node_preload import node_preload
 from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
 from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.left_processes import MARK, end_left_processes
@@ -142,7 +143,15 @@ def agent_variables(server: Server, session: Any, agent: Agent, confinement: Con
         VARIABLE: _gateway_run(session),
         **placeholders(agent.environment, session["placeholder_key"]),
         **confinement.variables(server.url, session),
-        **(native_clock(agent.words, agent.environment, session["started_at"]) if confinement.is_frozen else {}),
+        **(_frozen(agent, session) if confinement.is_frozen else {}),
+    }
+
+
+def _frozen(agent: Agent, session: Any) -> dict[str, str]:
+    """Return the variables that give the recorded clock to programs in other languages than Python."""
+    return {
+        **node_preload(agent.environment),
+        **native_clock(agent.words, agent.environment, session["started_at"]),
     }
 
 
@@ -346,6 +355,6 @@ def add_agent_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--freeze",
         action="store_true",
-        help="Start a Python agent's clock when the recording started, and seed its random numbers and ids. "
-        "Needs forkpoint[freeze] in its environment.",
+        help="Start the clock of an agent in Python or Node when the recording started, and seed its random numbers "
+        "and ids. Python needs forkpoint[freeze] in its environment.",
     )

@@ -1,12 +1,11 @@
 /** Reports of tool calls for the run that the gateway sees of this program. They never fail the agent. */
 
-import { randomUUID } from "node:crypto";
-import { post } from "./session.js";
+import { newId, post } from "./session.js";
 
 // As in the gateway: numbers are microseconds since the start of the run, and the low bits distinguish events.
 const SALTS = 64;
 const [RUN, START] = (process.env.FORKPOINT_GATEWAY_RUN ?? "").split(" ");
-const PROCESS = randomUUID();
+const PROCESS = newId();
 const pending = new Set();
 let steps = 0;
 let events = 0;

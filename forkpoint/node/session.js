@@ -13,6 +13,9 @@ const OPERATOR_MS = 3_600_000;
 const OUTAGE_MS = 120_000;
 const POLL_MS = 500;
 
+/** Return a random id, also where `--freeze` lets the agent draw those of its recording. */
+export const newId = globalThis[Symbol.for("forkpoint.randomUUID")] ?? randomUUID;
+
 export const isReplay = () => Boolean(process.env.FORKPOINT_RERUN);
 
 /** Return what becomes of a call: its outcome, or that it may be made, with other `arguments` if an override sets them. */
@@ -20,7 +23,7 @@ export async function ask(type, name, args) {
   const start = process.env.FORKPOINT_RERUN;
   const path = `/reruns/${encodeURIComponent(start)}/tools`;
   const id = start.split(".")[0];
-  const call = randomUUID();
+  const call = newId();
   const question = { type, name, arguments: args, call };
   let answer;
   try {

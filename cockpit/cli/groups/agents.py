@@ -77,7 +77,11 @@ def ci(
         str, typer.Option(metavar="listed|open", help="Hosts to which a Python agent may connect.")
     ] = "listed",
     freeze: Annotated[
-        bool, typer.Option("--freeze", help="Start a Python agent's clock when the recording started.")
+        bool,
+        typer.Option(
+            "--freeze",
+            help="Start the clock of a Python or Node agent when the recording started, and seed what it draws.",
+        ),
     ] = False,
     client: Annotated[str, typer.Option(metavar="NAME", help="Client that COMMAND is, as in `rerun`.")] = "",
     json: Json = False,

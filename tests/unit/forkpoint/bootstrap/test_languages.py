@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from forkpoint.bootstrap.languages import is_other_language
+from forkpoint.bootstrap.languages import is_node, is_other_language
 from forkpoint.bootstrap.native_clock import native_clock
 from forkpoint.bootstrap.record import record
 
@@ -35,15 +35,22 @@ def test_what_may_be_python(words: str) -> None:
     assert not is_other_language(words.split())
 
 
+def test_programs_in_node() -> None:
+    assert all(is_node(words.split()) for words in ("node a.js", "env A=1 npx tsx a.ts", "./agent.mjs"))
+    assert not any(is_node(words.split()) for words in ("deno run a.ts", "bun a.ts", "python a.py", ""))
+
+
 def test_clock_of_another_language_needs_its_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     library = tmp_path / "libfaketimeMT.so.1"
     place = {"FORKPOINT_LIBFAKETIME": str(library)}
     assert native_clock(["python", "a.py"], place, START) == {}
     assert capsys.readouterr().err == ""
-    assert native_clock(["node", "a.js"], place, START) == {}
-    assert "warning: --freeze does not reach node: install libfaketime" in capsys.readouterr().err
+    assert native_clock(["deno", "a.js"], place, START) == {}
+    assert "warning: --freeze does not reach deno: install libfaketime" in capsys.readouterr().err
     library.touch()
-    variables = native_clock(["node", "a.js"], {**place, "LD_PRELOAD": "/lib/other.so"}, START)
+    assert native_clock(["node", "a.js"], place, START) == {}
+    assert "node gets the recorded clock, and random numbers and ids" in capsys.readouterr().err
+    variables = native_clock(["deno", "a.js"], {**place, "LD_PRELOAD": "/lib/other.so"}, START)
     assert (variables["LD_PRELOAD"], variables["FAKETIME"]) == (f"{library} /lib/other.so", "@1772359200")
 
 
