@@ -176,7 +176,6 @@ class Migration(migrations.Migration):
                         ('engine', models.CharField(default=replay.core.vocabulary.Engine['FOLLOW'], help_text='an `Engine`', max_length=6)),
                         ('variables', models.JSONField(default=dict, help_text="of the agent's environment, if its runner allows them; empty when the session has ended")),
                         ('variable_digests', models.JSONField(default=dict, help_text='keyed digests of their values, which stay')),
-                        ('tools_of_runner', models.JSONField(default=list, help_text='tools that nothing intercepts, and that only the user of a runner allows to run')),
                         ('status', models.CharField(choices=[('pending', 'pending'), ('running', 'running'), ('completed_exact', 'completed_exact'), ('completed_simulated', 'completed_simulated'), ('completed_mixed', 'completed_mixed'), ('failed_validation', 'failed_validation'), ('failed_execution', 'failed_execution'), ('cancelled', 'cancelled'), ('awaiting_operator', 'awaiting_operator')], default=replay.core.vocabulary.SessionStatus['PENDING'], max_length=20)),
                         ('owner', models.CharField(blank=True, help_text='the worker process that claimed it', max_length=160)),
                         ('heartbeat_at', models.DateTimeField(null=True)),
@@ -213,6 +212,18 @@ class Migration(migrations.Migration):
                     options={
                         'indexes': [models.Index(condition=models.Q(('is_probe', False)), fields=['-created_at'], name='session_newest'), models.Index(condition=models.Q(('is_probe', False)), fields=['-id'], name='session_listed'), models.Index(condition=models.Q(('is_probe', False)), fields=['by', '-id'], name='session_by_author'), models.Index(condition=models.Q(('status__in', (replay.core.vocabulary.SessionStatus['PENDING'], replay.core.vocabulary.SessionStatus['RUNNING'], replay.core.vocabulary.SessionStatus['AWAITING_OPERATOR']))), fields=['status'], name='session_unfinished'), models.Index(condition=models.Q(('compared_at', None), ('status__in', (replay.core.vocabulary.SessionStatus['COMPLETED_EXACT'], replay.core.vocabulary.SessionStatus['COMPLETED_MIXED'], replay.core.vocabulary.SessionStatus['COMPLETED_SIMULATED']))), fields=['status'], name='session_uncompared'), models.Index(fields=['source_run', '-created_at'], name='session_of_run')],
                     },
+                ),
+                migrations.CreateModel(
+                    name='AgentCalibration',
+                    fields=[
+                        ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
+                        ('by', models.CharField(blank=True, help_text='who started it', max_length=120)),
+                        ('created_at', models.DateTimeField(auto_now_add=True)),
+                        ('calibration', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='replay.calibration')),
+                        ('first_session', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='replay.replaysession')),
+                        ('run', models.ForeignKey(help_text='the recording that answers the calls', on_delete=django.db.models.deletion.CASCADE, related_name='+', to='traces.run')),
+                        ('second_session', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='replay.replaysession')),
+                    ],
                 ),
                 migrations.CreateModel(
                     name='ProofProbe',
