@@ -45,13 +45,18 @@ def first_difference(old: JSONValue, new: JSONValue, trial: Trial, path: str = "
 def _objects(old: JSONObject, new: JSONObject, trial: Trial, path: str) -> Difference | None:
     for name in dict.fromkeys([*old, *new]):
         place = f"{path}/{escape_pointer(name)}"
-        if name in _CACHE_MARKS:
+        if name in _CACHE_MARKS and all(_is_mark(side[name]) for side in (old, new) if name in side):
             continue
         if name not in old or name not in new:
             return Difference(path=place, old=old.get(name, ABSENT), new=new.get(name, ABSENT))
         if difference := first_difference(old[name], new[name], trial, place):
             return difference
     return None
+
+
+def _is_mark(value: JSONValue) -> bool:
+    """Return whether a value is a mark for a cache, and no argument of that name, such as a header's value."""
+    return isinstance(value, dict) and "type" in value
 
 
 def _lists(old: Sequence[JSONValue], new: Sequence[JSONValue], trial: Trial, path: str) -> Difference | None:

@@ -81,6 +81,12 @@ def test_parallel_workers_keep_their_ids(shuffler: random.Random, old: list[UUID
     assert len({*map(tuple, seen.values())}) == len(old)
 
 
+def test_argument_with_the_name_of_a_cache_mark_counts() -> None:
+    matcher = recording([{**say("hi"), "cache_control": {"type": "ephemeral"}}], [say('{"cache_control": "no-store"}')])
+    assert number(ask(matcher, [say("hi")])) == (1, False)
+    assert isinstance(ask(matcher, [say('{"cache_control": "max-age=60"}')]), Divergence)
+
+
 def test_id_that_the_recording_contains_is_another_thing() -> None:
     orders = [str(UUID(int=2**100 + number)) for number in range(3)]
     listing = say(f"orders {orders[0]} and {orders[1]}")
