@@ -38,9 +38,10 @@ CONTROLS: Final = {
     "trades": 36,
     "outposts": 16,
     "stations": 16,
+    "guilds": 52,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
-STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations"}
+STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds"}
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}

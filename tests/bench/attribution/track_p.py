@@ -15,6 +15,7 @@ from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
 from tests.bench.attribution.programs.fresh import FRESH
+from tests.bench.attribution.programs.guilds import GUILDS
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.novel import NOVEL
@@ -46,6 +47,7 @@ HELD_OUT_SETS: Final = (
     "trades",
     "outposts",
     "stations",
+    "guilds",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -64,6 +66,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "trades": TRADES,
     "outposts": OUTPOSTS,
     "stations": STATIONS,
+    "guilds": GUILDS,
 }
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
