@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from forkpoint.code_version import CodePart, code_version
 from forkpoint.encoding import Late, encode
 from forkpoint.entropy import random_bytes
 from forkpoint.gateway_run import GatewayRun
@@ -124,17 +125,20 @@ class Recorder:
         environment: str | None = None,
         tags: Iterable[str] = (),
         metadata: dict[str, Any] | None = None,
+        code: Iterable[CodePart] = (),
     ) -> RunScope:
         """Record one execution of the agent, from end to end.
 
         `name` is shown in lists; a run without one is listed by its first request. Steps recorded inside the scope
-        belong to the run.
+        belong to the run. `code`: the modules, classes and functions that the agent consists of; a digest of their
+        source is recorded, so that a diff knows if different code made two runs.
         """
+        parts = list(code)
         facts = {
             "app_id": self.app if app is None else app,
             "environment": self.environment if environment is None else environment,
             "tags": list(tags),
-            "metadata": metadata or {},
+            "metadata": (metadata or {}) | ({"code": code_version(parts)} if parts else {}),
         }
         return self._repeatable(lambda make: RunScope(self, make, name, input, facts))
 

@@ -24,6 +24,9 @@ _SETTINGS: Final = (
     "git_sha",
     "revision",
     "service.version",
+    "code.version",
+    "vcs.ref.head.revision",
+    "code",
 )
 _BATCHES: Final = ("dataset", "source", "experiment", "experiment_id", "batch", "suite", "split")
 

@@ -102,6 +102,7 @@ class AssumptionKind(StrEnum):
     PROVIDERS = "providers"
     AGENT_RAN = "agent_ran"
     ONE_PROGRAM = "one_program"
+    OTHER_CODE = "other_code"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

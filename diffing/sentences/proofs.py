@@ -82,6 +82,8 @@ _ASSUMPTIONS: Final[Mapping[AssumptionKind, str]] = {
     "change. It is the agent that the runner starts today; started unchanged, it did what is recorded.",
     AssumptionKind.ONE_PROGRAM: "The agent that the runner starts reproduces only one of the two recordings; both "
     "sides were tested with it, from that recording.",
+    AssumptionKind.OTHER_CODE: "The two runs declare different versions of the agent's code, so a changed result is "
+    "not taken as the cause of what code composed without a trace of it.",
 }
 _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.NOT_NEEDED: "no repeats were needed, because no differing answer was sampled from a model when these "

@@ -20,6 +20,7 @@ from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.proofs.changes import certificates
+from replay.proofs.changes.code_origins import is_code_different
 from replay.proofs.core.schemas import ProofProgress, ProofRequest
 from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
@@ -100,6 +101,8 @@ def case_of(subject: Subject, prober: ProbeRunner, start: AgentStart) -> Case:
         chance=certificates.chance(subject.examination, atoms, kind, lattice=subject.lattice),
         one_space=subject.lattice or start.home is not None,
         runs_agent=prober.agent is not None,
+        # The agent that a runner starts has one version of the code.
+        other_code=prober.agent is None and not subject.lattice and is_code_different(subject.examination),
         home=start.home,
         obstacle=start.obstacle,
         features=(prober.question.text,),

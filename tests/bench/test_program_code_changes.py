@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 
 from tests.bench.attribution.cases import BenchCase
+from tests.bench.attribution.code_edits import CodeEdits
 from tests.bench.attribution.mechanisms.running import Runtime
 from tests.bench.attribution.mechanisms.settings import prompts, user
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
@@ -64,3 +65,32 @@ def test_changes_of_code_are_known_by_their_node(path: str, value: JSONValue, *,
     lab = ProgramLab(ProgramBench(case))
     assert len(lab.changes.changes) == 1
     assert set(lab.edits_of.values()) == {path}
+
+
+def _rounds(runtime: Runtime) -> str:
+    settings = runtime.settings
+    rounds = settings["code.asker.rounds"]
+    assert isinstance(rounds, int)
+    for number in range(rounds):
+        say(runtime, "asker", f"{user(settings)} {number}")
+        runtime.tool("look", {"round": str(number)})
+    return say(runtime, "writer", str(rounds))
+
+
+def test_loop_that_ends_earlier_leaves_out_all_its_steps() -> None:
+    program = replace(
+        _STEPS,
+        program=_rounds,
+        final="writer",
+        model=model_of({"asker": _say, "writer": _say}),
+        settings={
+            **prompts(asker=("You are the asker.",), writer=("You are the writer.",)),
+            "user.0": "Find it.",
+            "code.asker.rounds": 2,
+        },
+    )
+    change = Injection(id="a0", category="upstream", hunks=(("code.asker.rounds", 1),), main=0)
+    truth = Truth(pipeline=program, acting={"a0": change})
+    case = BenchCase(number=0, split="balanced", pipeline=program, injections=(change,), truth=truth)
+    nodes = CodeEdits(case=case, program=program).nodes("code.asker.rounds")
+    assert (set(nodes.inputs), set(nodes.steps)) == ({"asker", "writer"}, {"asker", "look", "writer"})

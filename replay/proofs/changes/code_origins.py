@@ -11,9 +11,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from diffing.attribution import declared_code
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.facet import SYSTEM_ROLES
+from diffing.report.examination import Examination
 from replay.proofs.changes.atoms import Change
 from traces.payloads.step_summaries import one_line
 
@@ -30,6 +32,11 @@ def with_common_origins(changes: Iterable[tuple[Root, Change]], run_inputs: froz
         else change
         for root, change in rows
     ]
+
+
+def is_code_different(examination: Examination) -> bool:
+    """Return whether the runs declare that different code made them."""
+    return declared_code.is_code_different(examination.comparison, examination.reasoning.atoms)
 
 
 def _is_made_by_code(root: Root, run_inputs: frozenset[str]) -> bool:

@@ -188,6 +188,7 @@ class Case:
     live_calls,
     live_cost_usd  expected for one full replay, for estimates
     runs_agent     the agent itself runs in every probe
+    other_code     different code made the two recordings, which shows in none of the changes
     home           the side whose recording the agent reproduces, if it is only one of two: both are replayed from there
     obstacle       why no probe can run; empty if they can
     coarser        questions to fall back on if repeats disagree under this one, the finest first
@@ -206,6 +207,7 @@ class Case:
     live_calls: int = 0
     live_cost_usd: float | None = None
     runs_agent: bool = False
+    other_code: bool = False
     home: Side | None = None
     obstacle: str = ""
     coarser: Sequence[EvidenceQuestion] = ()

@@ -98,6 +98,8 @@ def _assumption_kinds(context: FindingContext, *, new_answer: bool) -> Iterator[
         yield from _cause_assumptions(context, context.sets[0])
     if context.gate.base_n:
         yield AssumptionKind.SAME_MODELS
+    if context.ladder.case.other_code:
+        yield AssumptionKind.OTHER_CODE
 
 
 def _cause_assumptions(context: FindingContext, cause: Atoms) -> Iterator[AssumptionKind]:

@@ -56,7 +56,8 @@ class Space:
     """The subsets of some atoms that can be applied to the base and reverted from the candidate.
 
     `context` is applied on a side in addition. For the parts of one atom it contains the other members of its cause on
-    the base, and every other change on the candidate. `whole` maps all parts of an atom to the atom's own id.
+    the base, and every other change on the candidate. `whole` maps all parts of an atom to the atom's own id. Nothing
+    that a replay of `traceless` changes shows may rest on what the agent's code did in the other run.
     """
 
     facts: Facts
@@ -65,6 +66,7 @@ class Space:
     runs_agent: bool = False
     context: Mapping[Side, Atoms] = field(default_factory=lambda: {"base": NO_ATOMS, "candidate": NO_ATOMS})
     whole: tuple[Atoms, str] | None = None
+    traceless: Atoms = NO_ATOMS
 
     @property
     def all(self) -> Atoms:
@@ -86,14 +88,24 @@ class Space:
         """
         is_candidate = self._is_candidate(subset, ("base", "candidate") if self.one_space else ("base",))
         result = None if self.one_space else self.result(subset, "base")
+        if is_candidate and result is not None and self._is_assumed(subset, result):
+            return None
         rekeys = any(atom.rekeys and atom.id in subset for atom in self.atoms)
         return None if is_candidate and rekeys and result is not None and result.borrowed_answers else is_candidate
 
     def is_needed(self, subset: Atoms) -> bool | None:
         """True if the candidate without these changes loses its outcome; None: unknown."""
         sides: tuple[Side, ...] = ("candidate", "base") if self.one_space else ("candidate",)
-        is_candidate = self._is_candidate(self.all - self.with_dependents(subset), sides)
+        remainder = self.all - self.with_dependents(subset)
+        is_candidate = self._is_candidate(remainder, sides)
+        result = None if self.one_space else self.result(remainder, "candidate")
+        if is_candidate is False and result is not None and self._is_assumed(subset, result):
+            return None
         return None if is_candidate is None else not is_candidate
+
+    def _is_assumed(self, subset: Atoms, result: ProbeResult) -> bool:
+        """Return whether an effect of these changes is only assumed, although other code may have had it."""
+        return result.derived and not subset.isdisjoint(self.traceless)
 
     def restores_base(self, subset: Atoms) -> bool:
         """False if the candidate without these changes has an outcome of neither recording."""

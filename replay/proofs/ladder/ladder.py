@@ -108,7 +108,11 @@ class Ladder:
         self.question = self.case.question
         atoms = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
         self.space = Space(
-            facts=self.facts, atoms=atoms, one_space=self.case.one_space, runs_agent=self.case.runs_agent
+            facts=self.facts,
+            atoms=atoms,
+            one_space=self.case.one_space,
+            runs_agent=self.case.runs_agent,
+            traceless=relays.traceless_results(self.case.atoms) if self.case.other_code else NO_ATOMS,
         )
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(

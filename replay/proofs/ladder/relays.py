@@ -24,7 +24,7 @@ from typing import Final
 from diffing.schemas.evidence import ProbeOutcome
 from diffing.sequences.recurrence import Texts, distinct_words, recurs
 from diffing.sequences.subjects import names
-from replay.proofs.core.types import Atom, ProbeSpec
+from replay.proofs.core.types import Atom, Atoms, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from replay.proofs.ladder.search import Steps
@@ -37,6 +37,9 @@ _RECURRENCE_WEIGHT: Final = 3.0
 # The weight for a change whose subject is named in lines that differ only, and against one named in equal lines only.
 # It breaks ties: a subject is named for many reasons.
 _SUBJECT_WEIGHT: Final = 0.25
+# The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
+_CODE_WEIGHT: Final = 1.0
+_RESULTS: Final = frozenset({"tool", "retrieval"})
 _OWN, _RELAY, _NO_CAUSE, _REST = range(4)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
@@ -68,19 +71,53 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     return result.outcome == ProbeOutcome.CANDIDATE
 
 
-def ranking(space: Space, atoms: Sequence[Atom], parts: Parts) -> list[Atom]:
-    """The changes of an undecided proof, the most likely first."""
+def traceless_results(atoms: Sequence[Atom]) -> Atoms:
+    """The changed results that recur nowhere in what code composed, and whose subject names no line that differs.
+
+    If different code made the recordings, that is rather of the code. A replay only assumes that code used a result.
+    """
+    relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
+    results = [atom for atom in atoms if atom.category in _RESULTS and not atom.rekeys and not atom.echoes]
+    line_names = _line_names(relays)
+    return frozenset(
+        atom.id
+        for atom in results
+        if relays and line_names.fit(atom) <= 0 and not any(_recurs_in(atom, relay) for relay in relays)
+    )
+
+
+def _recurs_in(atom: Atom, relay: Atom) -> bool:
+    return any(recurs(mine, theirs) for mine in atom.texts for theirs in relay.texts)
+
+
+def ranking(space: Space, atoms: Sequence[Atom], parts: Parts, *, other_code: bool = False) -> list[Atom]:
+    """The changes of an undecided proof, the most likely first. `other_code`: different code made the recordings."""
     open_relays = [atom for atom in atoms if atom.is_relay and _standing(space, atom) == _RELAY]
     passages, line_names = _passages(space, atoms, parts), _line_names(open_relays)
     weights = {atom.id: _weight(space, atom, passages, line_names) for atom in space.atoms}
     _put_consequences_last(space, weights)
+    code = _first_of_code(space, atoms) if other_code else None
 
     def order(atom: Atom) -> tuple[int, float]:
+        if atom is code:
+            return _OWN, -max(_CODE_WEIGHT, weights.get(atom.id, 0))
         standing = _standing(space, atom)
         # Whatever differs first may have made what code composed later.
         return standing, _place(atom) if standing == _RELAY else -weights.get(atom.id, 0)
 
     return sorted([*space.atoms, *(atom for atom in atoms if not atom.testable)], key=order)
+
+
+def _first_of_code(space: Space, atoms: Sequence[Atom]) -> Atom | None:
+    """The first thing that code did differently without a trace of another change; None if there is none."""
+    own = [atom for atom in space.atoms if _standing(space, atom) == _OWN and atom.category != "structure"]
+    open_atoms = [
+        atom
+        for atom in atoms
+        if (atom.is_relay or atom.category == "structure") and _standing(space, atom) in {_OWN, _RELAY}
+    ]
+    candidates = [atom for atom in open_atoms if not any(_recurs_in(change, atom) for change in own)]
+    return min(candidates, key=_place, default=None)
 
 
 def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]], line_names: "_LineNames") -> float:

@@ -41,11 +41,16 @@ of other agents, or as calls made by the code; votes, sums, critics, and forms t
 programs have later user turns, some from users who react to an answer; context windows that drop early messages;
 renamed tools, with the same or different data; models that word the same decision differently each time. The changes
 are not given, no tool is available, and each case is proved twice: with callable models, and from the recordings alone.
+Sets with edits of code are proved once more with the [version of the code](recording.md#the-version-of-the-code)
+in both recordings, as the SDK records it: its `logic` differs by edits of code, models, parameters and search
+settings, its `source` also by those of prompts and tool descriptions.
 The truth comes from running the whole program, code included, with every combination of the changes. *Top-1*: the first
 change named, or listed if none is named, belongs to a cause. *Decided*: a change is named. *The diff alone*: top-1 of
 the first change that the diff lists. *Not recorded*: a change that matters acts on a step that only one of the runs
 has; these cases count for precision, not for top-1. A user's text that code passes on as a call's argument, or within a
-longer message, counts as that change, and so does a step of one run only whose description quotes that text.
+longer message, counts as that change, and so does a step of one run only whose description quotes that text. An edit of
+code shows at the steps that it names, at the first step that differs by it alone, and in the steps that a loop then
+leaves out there.
 
 The programs are in sets. What matters is who wrote a set, and whether its failures were read afterwards. Where a model
 decides at random, the truth is about its usual answers. Of the 384 cases of *wild*, 96 have no cause and differ by
@@ -67,7 +72,8 @@ noise only.
 | bureaus | five kinds that the others lack | the same | yes |
 | trades | eight kinds that the others lack, one also reworded | the method's, after the rules of that day | yes |
 | outposts | four kinds that the others lack | had not looked at any failure or at the method | for one rule |
-| stations | four further kinds | the same | yes, after the last rule below |
+| stations | four further kinds | the same | yes, after its first measurement |
+| guilds | nine kinds that the others lack, two also with noise | the method's, before its last rule | afterwards |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.

@@ -1,6 +1,6 @@
 """Probe runner for two recordings of a program. Tools are unavailable; models are called where allowed."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -17,12 +17,14 @@ from replay.engine.replayer import Replayer
 from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.proofs.changes.atoms import Absent, Change
+from replay.proofs.changes.code_origins import is_code_different
 from replay.proofs.core.types import Allowance, Case, ProbeResult, ProbeSpec
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.copied_values import with_links
 from replay.proofs.counterfactual.derivations import OtherState
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
+from tests.bench.attribution.code_edits import CodeEdits
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import Model
@@ -51,12 +53,18 @@ class ProgramBench(Bench):
     is a cause, otherwise two different answers, one of them the usual one.
     """
 
+    has_code_version: bool = False
+
     def __post_init__(self) -> None:
         program, before, after = self.program, self.settings(()), self.settings(self.case.by_id)
         for attempt in count():
             suffix = f" {attempt}" if attempt else ""
-            self.base = Source.record(program.program, before, self.model(f"base{suffix}"))
-            self.candidate = Source.record(program.program, after, self.model(f"candidate{suffix}"))
+            self.base, self.candidate = (
+                Source.record(
+                    program.program, settings, self.model(f"{side}{suffix}"), has_code_version=self.has_code_version
+                )
+                for side, settings in (("base", before), ("candidate", after))
+            )
             if program.chance is None or self._shows_case():
                 break
 
@@ -115,6 +123,7 @@ class ProgramLab(UnaidedLab):
             question=self.question,
             differs=values[0] != values[1],
             is_sampled=self.bench.program.is_sampled,
+            other_code=is_code_different(self.examination),
             coarser=outcomes.coarser(kind),
             values={
                 "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),
@@ -184,6 +193,10 @@ class ProgramLab(UnaidedLab):
         return {**own, **self._relayed_edits}
 
     @cached_property
+    def _code_edits(self) -> CodeEdits:
+        return CodeEdits(case=self.bench.case, program=self.bench.program)
+
+    @cached_property
     def _relayed_edits(self) -> Mapping[str, str]:
         """Map the id of each relay to the true change that shows in it and nowhere else, if there is only one."""
         groups = [paths for paths in self._edit_groups if not any(map(self._changes_of, paths))]
@@ -192,7 +205,14 @@ class ProgramLab(UnaidedLab):
             id: [min(paths) for paths in groups if any(self._makes(change, path) for path in paths)]
             for id, change in relays
         }
-        return {id: names[0] for id, names in names_by_relay.items() if len(names) == 1}
+        return {id: name for id, names in names_by_relay.items() if (name := self._of_one_program(names))}
+
+    def _of_one_program(self, names: Sequence[str]) -> str:
+        """The true change behind a relay: the only one, or if all are of the code, one that is a cause if there is."""
+        if len(names) > 1 and not all(name.startswith("code.") for name in names):
+            return ""
+        causes = frozenset[str]().union(*self.true_changes.sets)
+        return next((name for name in names if name in causes), names[0] if names else "")
 
     @cached_property
     def true_changes(self) -> Truth:
@@ -229,13 +249,16 @@ class ProgramLab(UnaidedLab):
         """Return the ids of the found changes that set this setting."""
         if path not in self._change_ids:
             changes = self.changes.changes.items()
-            self._change_ids[path] = frozenset(
-                id for id, change in changes if not change.atom.is_relay and self._makes(change, path)
-            )
+            ids = {id for id, change in changes if not change.atom.is_relay and self._makes(change, path)}
+            if path.startswith("code."):
+                # Code passes on what others wrote, and a change of that is theirs.
+                paths = (path for injection in self.bench.case.injections for path, _ in injection.hunks)
+                ids -= set[str]().union(*(self._changes_of(path) for path in paths if not path.startswith("code.")))
+            self._change_ids[path] = frozenset(ids)
         return self._change_ids[path]
 
     def _makes(self, change: Change, path: str) -> bool:
-        is_step = _is_step_of(change, path) or self._is_asked(change, path)
+        is_step = _is_step_of(change, self._code_edits.nodes(path).steps) or self._is_asked(change, path)
         return is_step or any(self._sets(*entry, path) for entry in self._entries(change))
 
     def _is_asked(self, change: Change, path: str) -> bool:
@@ -264,7 +287,7 @@ class ProgramLab(UnaidedLab):
         if kind == "tool":
             return _has(entry, "model", "tools")
         if kind == "code" and rest:
-            return node is not None and node.name in name.split("+") and _sets_input(entry)
+            return node is not None and node.name in self._code_edits.nodes(path).inputs and _sets_input(entry)
         if kind == "code":
             return any(edit.get("op") in {"insert", "delete"} for edit in _edits(entry))
         if kind == "search":
@@ -304,12 +327,10 @@ class ProgramLab(UnaidedLab):
         return as_objects(as_object(source.payloads.get(node.input_ref)).get("messages")) if node is not None else []
 
 
-def _is_step_of(change: Change, path: str) -> bool:
-    """Return whether a change is a step more or less of a node that edited code calls: `code.NODES.what`."""
-    kind, name, *rest = path.split(".")
+def _is_step_of(change: Change, nodes: Collection[str]) -> bool:
+    """Return whether a change is a step more or less of a node that edited code calls."""
     steps = (change.atom.base, change.atom.candidate)
-    is_structure = kind == "code" and bool(rest) and change.atom.category == "structure"
-    return is_structure and any(step is not None and step.name in name.split("+") for step in steps)
+    return change.atom.category == "structure" and any(step is not None and step.name in nodes for step in steps)
 
 
 def _sets_input(entry: JSONObject) -> bool:

@@ -46,9 +46,11 @@ class Source:
         self.graph, self.payloads = graph_of(self.run)
 
     @staticmethod
-    def record(program: Program, settings: Settings, model: Model = noiseless_model) -> "Source":
+    def record(
+        program: Program, settings: Settings, model: Model = noiseless_model, *, has_code_version: bool = False
+    ) -> "Source":
         """Record a run."""
-        return Source(record_run(program, settings, "run", model), settings)
+        return Source(record_run(program, settings, "run", model, has_code_version=has_code_version), settings)
 
     @property
     def answer(self) -> str:

@@ -87,7 +87,7 @@ def unrecorded_target(rows: Sequence[UnaidedRow]) -> Target:
 def program_targets(rows: Sequence[ProgramRow]) -> Iterator[Target]:
     """Yield the targets of track P per set of programs. The recordings alone must reach the same precision."""
     for name, group in scoring.group_by(rows, lambda row: row.set).items():
-        top = scoring.share(row.top for row in group if row.live and not row.hidden)
+        top = scoring.share(row.top for row in group if row.live and not row.has_code_version and not row.hidden)
         yield _at_least(f"P, {name}: a named change belongs to a true cause", 97, top)
         high = scoring.share(row.right for row in group if row.confidence == "high")
         yield _at_least(f"P, {name}: precision of `high`", 98, high)

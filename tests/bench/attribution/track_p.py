@@ -68,6 +68,15 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "stations": STATIONS,
     "guilds": GUILDS,
 }
+# Sets with edits of the agents' code.
+_VERSIONED_SETS: Final = frozenset(
+    {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds"}
+)
+_MODES: Final = (
+    ("models callable", True, False),
+    ("recordings alone", False, False),
+    ("models callable, code version recorded", True, True),
+)
 _REPEATS: Final = 10
 # Number of cases that covers every combination of size and cause.
 _CYCLE: Final = 16
@@ -77,7 +86,8 @@ Job = tuple[str, int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRow:
-    """Result of one case. `live`: models may be called for answers that are not recorded.
+    """Result of one case. `live`: models may be called for answers that are not recorded. `has_code_version`: both
+    runs have recorded the version of the agent's code.
 
     `top`: the first change named, or listed if none is named, belongs to a cause; None if there is no cause.
     `hidden`: a change that matters is not recorded on both sides. `diff`: `top` for the diff alone.
@@ -88,6 +98,7 @@ class ProgramRow:
     program: str
     number: int
     live: bool
+    has_code_version: bool
     verdict: str
     confidence: str
     right: bool
@@ -116,14 +127,20 @@ def plan(cases: int, *, held_out: bool, only: str | None = None) -> list[Job]:
 
 
 def rows(jobs: Sequence[Job]) -> list[ProgramRow]:
-    """Prove each case twice: with callable models, and from the recordings alone."""
-    return [row(job, live=live) for job in jobs for live in (True, False)]
+    """Prove each case twice, with callable models and from the recordings alone; some with the version of the code."""
+    modes = ((True, False), (False, False), (True, True))
+    return [
+        row(job, live=live, has_code_version=has_code_version)
+        for job in jobs
+        for live, has_code_version in modes
+        if not has_code_version or job[0] in _VERSIONED_SETS
+    ]
 
 
-def row(job: Job, *, live: bool) -> ProgramRow:
+def row(job: Job, *, live: bool, has_code_version: bool = False) -> ProgramRow:
     name, index, number = job
     program = SETS[name][index]
-    bench = ProgramBench(draw_case(program, number, SEED))
+    bench = ProgramBench(draw_case(program, number, SEED), has_code_version=has_code_version)
     lab = ProgramLab(bench)
     budget = Budget(probes=500, live_calls=None if live else 0, repeats=_REPEATS)
     findings = prove(lab.case(), lab, budget, parts=False, mediators=False)
@@ -138,6 +155,7 @@ def row(job: Job, *, live: bool) -> ProgramRow:
         program=program.name,
         number=number,
         live=live,
+        has_code_version=has_code_version,
         verdict=findings.verdict,
         confidence=findings.confidence,
         names_change=bool(named_sets),
@@ -172,9 +190,8 @@ def summary(rows: Sequence[ProgramRow]) -> JSONObject:
     """Summarise by set, mode and group of programs. Cases that the recordings cannot decide are counted separately."""
     cells: JSONObject = {}
     for set in SETS:
-        for live in (True, False):
-            group = [row for row in rows if row.set == set and row.live == live]
-            mode = "models callable" if live else "recordings alone"
+        for mode, live, has_code_version in _MODES:
+            group = [row for row in rows if (row.set, row.live, row.has_code_version) == (set, live, has_code_version)]
             groups = scoring.group_by(group, lambda row: row.group)
             cells |= {f"{set}, {mode}, {name}": cell(group_rows) for name, group_rows in groups.items()}
             if group:

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.brain import respond
 from tests.bench.attribution.mechanisms.settings import Settings
+from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -202,8 +203,29 @@ class Recording:
 Program = Callable[[Runtime], str]
 
 
-def record_run(program: Program, settings: Settings, external_id: str, ask: Model = noiseless_model) -> RecordedRun:
-    """Record a run as it would be stored: an agent, its steps, its answer."""
+# Settings that are written in an agent's code: its logic and numbers, and its prose.
+_LOGIC: Final = ("code.", "model.", "search.")
+_PROSE: Final = ("prompt.", "tool.")
+
+
+def code_version(settings: Settings) -> JSONObject:
+    """Return the digests that the SDK records of an agent's code."""
+    logic, source = (
+        digest({path: value for path, value in settings.items() if path.startswith(kinds)})
+        for kinds in (_LOGIC, _LOGIC + _PROSE)
+    )
+    return {"logic": logic, "source": source}
+
+
+def record_run(
+    program: Program,
+    settings: Settings,
+    external_id: str,
+    ask: Model = noiseless_model,
+    *,
+    has_code_version: bool = False,
+) -> RecordedRun:
+    """Record a run as it would be stored: an agent, its steps, its answer, and the version of its code if recorded."""
     runtime = Recording(settings, ask)
     answer = program(runtime)
     task: JSONObject = {"task": access.user(settings)}
@@ -217,7 +239,12 @@ def record_run(program: Program, settings: Settings, external_id: str, ask: Mode
         output={"text": answer},
     )
     return RecordedRun(
-        external_id=external_id, name="bench", app="bench", format="bench", steps=(agent, *runtime.steps, output)
+        external_id=external_id,
+        name="bench",
+        app="bench",
+        format="bench",
+        steps=(agent, *runtime.steps, output),
+        metadata={"code": code_version(settings)} if has_code_version else {},
     )
 
 

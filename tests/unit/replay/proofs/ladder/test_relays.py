@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+import pytest
+
 from diffing.schemas.evidence import Findings, ProbeOutcome
 from diffing.schemas.terms import StepRef
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
@@ -133,3 +135,52 @@ def test_step_of_one_run_comes_before_what_code_composed_later() -> None:
         "note",
         "sample",
     ]
+
+
+DERIVED: Final = ProbeResult(outcome=CANDIDATE, derived=True)
+
+
+class OtherRunsCode(Replays):
+    """Replays that continue as the other run did, once they have its result or its message."""
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.requests.append(spec)
+        is_candidate = any(name in spec.atoms for name in ("room", "note"))
+        return DERIVED if is_candidate else replace(DERIVED, outcome=BASE)
+
+
+def result(id: str, *texts: tuple[str, str], subject: str = "") -> Atom:
+    return replace(change(id, *texts), category="tool", subject=frozenset({subject} - {""}))
+
+
+NOTE: Final = at(
+    change("note", ("Lang: hall\nSum: 20", "Lang: hall\nSum: 45"), why_not="code may derive it", is_relay=True), 5
+)
+
+
+@pytest.mark.parametrize(
+    ("room", "other_code", "primary"),
+    [
+        (result("room", ("hall", "loft")), True, []),
+        (result("room", ("hall", "loft")), False, [["room"]]),
+        (result("room", ("sum: 20", "sum: 45")), True, [["room"]]),
+        (result("room", ("hall", "loft"), subject="sum"), True, [["room"]]),
+        (result("room", ("hall", "loft"), subject="lang"), True, []),
+    ],
+)
+def test_result_without_a_trace_is_no_cause_if_the_code_differs(
+    room: Atom, other_code: bool, primary: list[list[str]]
+) -> None:
+    """A replay with the result continues as the other run did. But different code may have made that run's message."""
+    case = Case(question=QUESTION, atoms=[NOTE, room, change("own")], other_code=other_code)
+    proof = prove(case, OtherRunsCode({}), Budget())
+    assert proof.primary == primary
+    assert proof.confidence == ("medium" if primary else "low")
+    assert proof.atoms[0].id == ("room" if primary else "note")
+    assert any("different versions of the agent's code" in text for text in proof.assumptions) is other_code
+
+
+def test_first_step_that_code_left_out_comes_before_later_messages_if_the_code_differs() -> None:
+    call = at(replace(change("call"), category="structure"), 4)
+    case = Case(question=QUESTION, atoms=[NOTE, call, change("own")], other_code=True)
+    assert [atom.id for atom in prove(case, Replays({}), Budget()).atoms] == ["call", "own", "note"]
