@@ -224,8 +224,8 @@ def _in_order(ladder: Ladder, conclusion: Verdict, *, searched_causes: bool) -> 
     # Of the members of a set that is enough, those shown without an assumption about the agent's code come first.
     is_enough = any(space.is_enough(causes) for causes in conclusion.sets)
 
-    def order(atom: Atom) -> tuple[float, bool, bool]:
-        return -leads.weight(space, atom), not atom.echoes, is_enough and leads.rests_on_code(space, atom)
+    def order(atom: Atom) -> tuple[float, bool]:
+        return -leads.weight(space, atom), is_enough and leads.rests_on_code(space, atom)
 
     own = sorted(space.atoms, key=order) if searched_causes else space.atoms
     return [*own, *(atom for atom in ladder.case.atoms if not atom.testable)]

@@ -251,9 +251,10 @@ class ProgramLab(UnaidedLab):
             changes = self.changes.changes.items()
             ids = {id for id, change in changes if not change.atom.is_relay and self._makes(change, path)}
             if path.startswith("code."):
-                # Code passes on what others wrote, and a change of that is theirs.
+                # Code passes on what others wrote, and a change of that is theirs. But it makes its calls itself.
                 paths = (path for injection in self.bench.case.injections for path, _ in injection.hunks)
-                ids -= set[str]().union(*(self._changes_of(path) for path in paths if not path.startswith("code.")))
+                others = set[str]().union(*(self._changes_of(path) for path in paths if not path.startswith("code.")))
+                ids -= {id for id in others if self.changes.changes[id].atom.category != "structure"}
             self._change_ids[path] = frozenset(ids)
         return self._change_ids[path]
 
