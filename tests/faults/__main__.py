@@ -63,7 +63,7 @@ def break_packs(kills: int) -> int:
     server.start()
     try:
         traces = packs.kill_while_packing(server, kills=kills)
-        others = dict(packs.trace_of(number) for number in range(-20, 0))
+        others = dict(packs.trace_of(number) for number in range(2 * kills, 2 * kills + 20))
         statuses = packs.fill_disk(server, list(others.values()), seconds=10)
         packs.send_all(server, list(others.values()))
         runs = packs.sealed_runs(server, len(traces) + len(others))
