@@ -200,14 +200,14 @@ def _link(data: bytes) -> JSONObject:
 
 def _divide(attributes: list[bytes], known_copies: list[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Separate encoded attributes from those that copy a request's messages."""
-    is_copy = [data.startswith(_MESSAGE_COPY, _NAME_START) for data in attributes]
-    start = is_copy.index(True) if True in is_copy else len(attributes)
+    copy_indices = (index for index, data in enumerate(attributes) if data.startswith(_MESSAGE_COPY, _NAME_START))
+    start = next(copy_indices, len(attributes))
     end = start + len(known_copies)
     is_repeat = attributes[start:end] == known_copies
     plain_attributes, copies = attributes[:start], [*known_copies] if is_repeat else []
-    rest = slice(end if is_repeat else start, None)
-    for data, is_more in zip(attributes[rest], is_copy[rest], strict=True):
-        (copies if is_more else plain_attributes).append(data)
+    # Those of a long history are not looked at one by one.
+    for data in attributes[end if is_repeat else start :]:
+        (copies if data.startswith(_MESSAGE_COPY, _NAME_START) else plain_attributes).append(data)
     return plain_attributes, copies
 
 
