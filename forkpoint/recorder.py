@@ -133,12 +133,12 @@ class Recorder:
         belong to the run. `code`: the modules, classes and functions that the agent consists of; a digest of their
         source is recorded, so that a diff knows if different code made two runs.
         """
-        parts = list(code)
+        version = code_version(code)
         facts = {
             "app_id": self.app if app is None else app,
             "environment": self.environment if environment is None else environment,
             "tags": list(tags),
-            "metadata": (metadata or {}) | ({"code": code_version(parts)} if parts else {}),
+            "metadata": (metadata or {}) | ({"code": version} if version else {}),
         }
         return self._repeatable(lambda make: RunScope(self, make, name, input, facts))
 

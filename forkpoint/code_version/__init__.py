@@ -7,26 +7,29 @@ an edited prompt changes `source` alone, and another threshold changes both.
 import ast
 import hashlib
 import inspect
+import logging
 import textwrap
 from collections.abc import Callable, Iterable
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
+
+_log: Final = logging.getLogger("forkpoint")
 
 CodePart = ModuleType | type | Callable[..., Any]
 
 
 def code_version(parts: Iterable[CodePart]) -> dict[str, str]:
-    """Return the digests of these parts, in their order. Raises `ValueError` for one without a source file."""
-    sources = [_source(part) for part in parts]
-    return {"logic": _digest(_logic(source) for source in sources), "source": _digest(sources)}
-
-
-def _source(part: CodePart) -> str:
-    try:
-        return textwrap.dedent(inspect.getsource(part))
-    except (OSError, TypeError) as error:
-        name = getattr(part, "__qualname__", getattr(part, "__name__", repr(part)))
-        raise ValueError(f"the version of {name} cannot be recorded: {error}") from error
+    """Return the digests of these parts, in their order; none if the source of one cannot be read, which is logged."""
+    sources: list[str] = []
+    for part in parts:
+        try:
+            sources.append(textwrap.dedent(inspect.getsource(part)))
+            ast.parse(sources[-1])
+        except (OSError, TypeError, SyntaxError) as error:
+            name = getattr(part, "__qualname__", getattr(part, "__name__", repr(part)))
+            _log.warning("The version of %s is not recorded: %s", name, error)
+            return {}
+    return {"logic": _digest(map(_logic, sources)), "source": _digest(sources)} if sources else {}
 
 
 def _logic(source: str) -> str:

@@ -66,6 +66,11 @@ def test_run_has_the_version_of_its_code(tmp_path: Path) -> None:
     assert run.metadata == {"team": "desk", "code": code_version([agent])}
 
 
-def test_part_without_source_is_named() -> None:
-    with pytest.raises(ValueError, match="the version of len cannot be recorded"):
-        code_version([len])
+def test_part_without_source_leaves_the_agent_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    recorder = Recorder(tmp_path / "run.jsonl")
+    with recorder.run("desk", code=[code_version, len]), recorder.tool("get_order", {"id": 7}):
+        pass
+    assert recorder.flush()
+    [run] = forkpoint_events.parse([Source(name="run.jsonl", data=(tmp_path / "run.jsonl").read_bytes())])
+    assert run.metadata == {}
+    assert "The version of len is not recorded" in caplog.text
