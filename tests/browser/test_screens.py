@@ -126,6 +126,8 @@ def _open(cockpit: Cockpit, opener: str | re.Pattern[str]) -> None:
 def test_exported_report_is_accessible_offline(
     open_cockpit: OpenCockpit, demo: Demo, tmp_path: Path, scheme: Scheme
 ) -> None:
+    # Its control replay is in the report.
+    demo.path("bisection")
     cockpit = open_cockpit("/login")
     report = tmp_path / "report.html"
     report.write_text(cockpit.page.request.get(demo.url("report file")).text())

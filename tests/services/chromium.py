@@ -23,6 +23,7 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    "--process-per-site",
 )
 # The only fonts visible to the browser, so that measurements do not depend on the machine's fonts.
 _FONTS = ROOT / "frontend" / "node_modules" / "dejavu-fonts-ttf" / "ttf"
