@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ import psycopg
 from tests.faults import desk, process
 from tests.faults.verdict import broken
 from tests.services.processes import WORKER_OPTIONS, free_port, start, stop
+from tests.services.warm_start import CELERY, WarmProcess
 from tests.support.patience import patience_s
 
 TAKEOVER_S: Final = 1
@@ -150,7 +150,6 @@ def web(env: Mapping[str, str], home: Path) -> Iterator[str]:
 def web_process(env: Mapping[str, str], home: Path) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """Start a web process as in production; yields its address and the process."""
     port = free_port()
-    command = [sys.executable, "-m", "cockpit.serving.web"]
 
     def answers() -> bool:
         try:
@@ -159,11 +158,12 @@ def web_process(env: Mapping[str, str], home: Path) -> Iterator[tuple[str, "subp
             return False
 
     running = start(
-        command,
+        ["from cockpit.serving.web import main; main()"],
         is_ready=answers,
         stop_signal=signal.SIGTERM,
         log=home.with_suffix(".web"),
         env={**env, "FORKPOINT_PORT": str(port)},
+        launch=WarmProcess,
     )
     try:
         yield f"http://127.0.0.1:{port}", running
@@ -174,10 +174,14 @@ def web_process(env: Mapping[str, str], home: Path) -> Iterator[tuple[str, "subp
 @contextlib.contextmanager
 def celery(env: Mapping[str, str], home: Path) -> Iterator["subprocess.Popen[bytes]"]:
     """Start `celery -A cockpit worker` as in production: a process that forks others."""
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING", *WORKER_OPTIONS]
-    log = home.with_suffix(".celery")
     running = start(
-        command, is_ready=lambda: True, stop_signal=signal.SIGTERM, log=log, env=env, start_new_session=True
+        # In a session of its own, because a terminal interrupts all processes of one.
+        [f"import os; os.setsid(); {CELERY}", "-A", "cockpit", "worker", "-c", "2", "-l", "WARNING", *WORKER_OPTIONS],
+        is_ready=lambda: True,
+        stop_signal=signal.SIGTERM,
+        log=home.with_suffix(".celery"),
+        env=env,
+        launch=WarmProcess,
     )
     try:
         yield running
@@ -189,7 +193,7 @@ class Nursery:
     """Starts workers quickly: each is forked from a process that has loaded Python and Django."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        self._parent = subprocess.Popen(_arguments("nurse"), env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._parent = WarmProcess([process.PROGRAM, "nurse"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._alive: set[int] = set()
 
     def start(self) -> int:
@@ -219,8 +223,10 @@ class Nursery:
 
 def ask(command: str, env: Mapping[str, str]) -> Any:
     """Run a command and parse its JSON output."""
-    command_result = subprocess.run(_arguments(command), env=env, stdout=subprocess.PIPE, timeout=120, check=True)
-    return json.loads(command_result.stdout.splitlines()[-1])
+    with WarmProcess([process.PROGRAM, command], env=env, stdout=subprocess.PIPE) as running:
+        out, _ = running.communicate(timeout=120)
+    assert running.returncode == 0, command
+    return json.loads(out.splitlines()[-1])
 
 
 def wait_until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
@@ -229,7 +235,3 @@ def wait_until(happens: Callable[[], object], seconds: float = 40, step: float =
         if (elapsed_s := time.monotonic() - start) > patience_s(seconds):
             raise AssertionError(f"it did not happen in {elapsed_s:.0f} s")
         time.sleep(step)
-
-
-def _arguments(command: str) -> list[str]:
-    return [sys.executable, "-m", "tests.faults.process", command]

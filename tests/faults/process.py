@@ -1,12 +1,13 @@
-"""Entry points of separate processes: `python -m tests.faults.process prepare|nurse|report`."""
+"""Entry points of separate processes: `prepare`, `nurse` and `report`."""
 
 import json
 import os
 import signal
 import sys
 import time
-from typing import Any
+from typing import Any, Final
 
+PROGRAM: Final = "from tests.faults.process import main; main()"
 SESSIONS = "TEST_SESSIONS"
 
 
@@ -88,7 +89,7 @@ def _of_session(session: Any) -> dict[str, Any]:
     }
 
 
-if __name__ == "__main__":
+def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
     import django
 

@@ -56,11 +56,12 @@ def start(
     stop_signal: int,
     log: Path,
     env: Mapping[str, str] | None = None,
+    launch: "type[subprocess.Popen[Any]]" = subprocess.Popen,
     **options: Any,
 ) -> subprocess.Popen[bytes]:
     """Start a server. Raises CannotStart with the end of its log."""
     with log.open("wb") as output:
-        process = subprocess.Popen(command, stdout=output, stderr=output, env=env, **options)
+        process = launch(command, stdout=output, stderr=output, env=env, **options)
     atexit.register(stop, process, stop_signal)
     start_time = time.monotonic()
     while not is_ready():

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit, urlunsplit
@@ -13,6 +12,7 @@ from django.db import connection
 
 from cockpit.serving.embedded_worker import STOP_LIMIT_S, EmbeddedWorker
 from tests.services.processes import WORKER_OPTIONS, scratch_folder, start, stop
+from tests.services.warm_start import CELERY, WarmProcess
 from tests.support.patience import patience_s
 
 
@@ -26,14 +26,14 @@ def _test_database_url() -> str:
 def worker_process() -> Iterator[subprocess.Popen[bytes]]:
     """Run `celery -A cockpit worker` as deployed. Tests may kill it."""
     log = scratch_folder("fp-worker-") / "log"
-    command = [sys.executable, "-m", "celery", "-A", "cockpit", "worker", "--concurrency", "2", *WORKER_OPTIONS]
     process = start(
-        command,
+        [CELERY, "-A", "cockpit", "worker", "--concurrency", "2", *WORKER_OPTIONS],
         # Tasks sent before it listens wait in the queue.
         is_ready=lambda: True,
         stop_signal=signal.SIGTERM,
         log=log,
         env={**os.environ, "DATABASE_URL": _test_database_url()},
+        launch=WarmProcess,
     )
     try:
         yield process
