@@ -11,6 +11,7 @@ from cockpit.demo.local_model.model import MODELS, SMALL
 from replay.live import providers
 from replay.live.providers import ModelAnswer, ModelCall, ProviderError
 
+pytestmark = pytest.mark.once
 ORDER = {"order_id": "A-1042", "status": "delivered", "total": 4200, "items": [{"name": "desk lamp", "price": 4200}]}
 QUESTION = {"role": "user", "content": "My order A-1042 came damaged. Please refund it."}
 SCHEMA = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}

@@ -78,6 +78,7 @@ def test_failed_step_keeps_earlier_steps() -> None:
     assert warnings == ["The replay will fail at step 5: nothing can answer it, and the policy's fallback is `fail`."]
 
 
+@pytest.mark.divided
 @pytest.mark.parametrize("most", [3, 5, 9])
 @pytest.mark.parametrize("entries", [(), (LOST_ORDER,), (ASKS_MORE,)])
 def test_step_budget_limits_the_run(entries: tuple[dict[str, Any], ...], most: int) -> None:
