@@ -15,7 +15,13 @@ from tests.services.server import Server
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
+def server(demo_server: Server) -> Server:
+    """The server that a test opens; some modules have their own."""
+    return demo_server
+
+
+@pytest.fixture(scope="session")
+def demo_server() -> Iterator[Server]:
     """A server with the demo and no API key, as on a first visit."""
     running = Server(scratch_folder("fp-browser-") / "home")
     running.start()
@@ -41,13 +47,13 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def profile(browser: Browser, server: Server) -> Iterator[BrowserContext]:
+def profile(browser: Browser, demo_server: Server) -> Iterator[BrowserContext]:
     """A browser profile whose cache stays warm; what pages store in it is removed before each test.
 
     Its first page stays open, because all pages share the process of the first, which has compiled the scripts.
     """
     with _new_profile(browser) as context:
-        context.new_page().goto(server.url + "/favicon.svg")
+        context.new_page().goto(demo_server.url + "/favicon.svg")
         yield context
 
 
