@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from tests.services.server import Server
-from tests.support.command_line import COMMAND
+from tests.services.warm_start import FORKPOINT, WarmProcess
 from tests.support.gateway_agents import ALLOW_TOOLS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -86,20 +86,21 @@ def run_agent(
 ) -> "subprocess.CompletedProcess[str]":
     names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    command = [*COMMAND, *words, "--url", server.url, "--", *python, "-c"]
-    return subprocess.run(
-        [*command, program, *arguments],
-        env={
-            **environment,
-            **variables,
-            "NO_PROXY": "127.0.0.1",
-            "FORKPOINT_HOME": str(server.home.parent / "agent"),
-        },
-        capture_output=True,
-        text=True,
-        timeout=patience_s(90),
-        check=False,
-    )
+    command = [FORKPOINT, *words, "--url", server.url, "--", *python, "-c", program, *arguments]
+    variables = {
+        **environment,
+        **variables,
+        "NO_PROXY": "127.0.0.1",
+        "FORKPOINT_HOME": str(server.home.parent / "agent"),
+    }
+    pipe = subprocess.PIPE
+    with WarmProcess(command, env=variables, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            out, err = process.communicate(timeout=patience_s(90))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def run_of(result: "subprocess.CompletedProcess[str]") -> str:

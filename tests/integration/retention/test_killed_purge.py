@@ -3,11 +3,12 @@
 import os
 import random
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.services.warm_start import WarmProcess
 
 pytestmark = pytest.mark.own_store
 RUNS = 24
@@ -71,8 +72,7 @@ def test_killed_purge_is_continued(tmp_path: Path) -> None:
 
 def _start(home: Path, program: str) -> "subprocess.Popen[bytes]":
     environment = {**os.environ, "FORKPOINT_HOME": str(home)}
-    command = [sys.executable, "-c", _SET_UP + program]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return WarmProcess([_SET_UP + program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _run(home: Path, program: str) -> None:
