@@ -30,7 +30,7 @@ from traces.importers.common.model_calls import PROVIDER_RAN
 from traces.models import Run
 from traces.runs.services import record
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
+pytestmark = pytest.mark.django_db(transaction=True)
 TOOLS = ["get_order", "search_policy", "send_email"]
 CHECK = {"kind": "contains", "text": "nothing says this"}
 
