@@ -1,6 +1,7 @@
 """Replays in which a runner starts the agent, from the fork to the diff."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -141,6 +142,26 @@ def test_agent_starts_with_consent_to_each_tool_that_nothing_intercepts(
     replay = fork.get_by_role("button", name="Replay")
     expect(tools).to_contain_text("get_weather: allowed by the user of the runner", timeout=patience_ms(RUN_MS))
     expect(tools).to_contain_text("get_time: not allowed")
-    expect(tools).to_contain_text("start it with --allow-tool get_time")
+    expect(tools).to_contain_text("it lets get_weather, get_time really run in each start")
+    expect(tools).to_contain_text("--allow-tool get_weather --allow-tool get_time -- python agent.py {input}")
     expect(fork.get_by_role("region", name="Plan")).to_contain_text("really runs them again: get_time.")
     expect(replay).to_be_disabled()
+
+
+def test_agent_shows_which_fields_to_ignore(
+    open_cockpit: OpenCockpit, server: Server, start_runner: StartRunner
+) -> None:
+    # A number that no comparison takes for volatile.
+    agent = "import random\n" + AGENTS["chat"].replace(
+        '"tools": tools, ', '"tools": tools, "nonce": random.randrange(10**9), '
+    )
+    run = run_of(record(server, agent, "plain"))
+    wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}", timeout=patience_s(30)).json()["sealed"], 30)
+    start_runner(agent)
+    wait_until(lambda: "online" in HTTP.get(f"{server.url}/api/v1/runners?app=desk").text, 30)
+    page = open_cockpit(f"/runs/{run}").page
+    page.get_by_role("button", name=re.compile("^Actions of ")).click()
+    page.get_by_role("menuitem", name="Find fields to ignore when matching calls").click()
+    # The page of the two starts becomes that of their comparison.
+    proposal = page.get_by_role("checkbox", name=re.compile("nonce of every model step"))
+    expect(proposal).to_be_visible(timeout=patience_ms(RUN_MS))
