@@ -10,6 +10,7 @@ from diffing.schemas.report import DiffStatus
 from replay.core.vocabulary import (
     AttemptStatus,
     BisectionStatus,
+    CalibrationStatus,
     ExperimentStatus,
     ExportStatus,
     ProofStatus,
@@ -28,6 +29,7 @@ _KINDS: Final[list[type[Status]]] = [
     ExportStatus,
     BisectionStatus,
     ExperimentStatus,
+    CalibrationStatus,
     ProofStatus,
 ]
 _KIND = pytest.mark.parametrize("kind", _KINDS)
