@@ -44,7 +44,8 @@ def transcript(number: int, text: str = "Is Dune in stock?") -> bytes:
 def test_second_import_of_examples_changes_nothing() -> None:
     names = sorted(name for name in fixtures.FORMATS if name != "langsmith_batch.json")
     first = import_examples(*names)
-    assert first.skipped == []
+    # Some of them are one trace in the forms of several exports, which keep different parts of it.
+    assert all("occurs twice with different contents" in item.reason for item in first.skipped)
     expected = {run.external_id for name in names for run in fixtures.runs(name)}
     assert sorted(run.external_id for run in first.runs) == sorted(expected)
     assert all(run.created for run in first.runs)

@@ -175,15 +175,17 @@ def test_same_ids_with_other_content(separately: bool) -> None:
     batches = [[root(), model()], [other]] if separately else [[root(), model(), other]]
     for batch in batches:
         assert _post(OTLP, request(*batch)).status_code == 200
-    # The last one counts.
-    assert _steps() == ["handle order", "get_order"]
+    # The fuller one counts.
+    assert _steps() == ["handle order", "chat"]
+    assert "occurs twice" in Run.objects.get().metadata["recording_problem"]
 
 
 def test_same_id_after_sealing_is_a_revision() -> None:
     _post(OTLP, request(root(), model()))
     assert _steps() == ["handle order", "chat"]
     _post(OTLP, request(_with(tool(), spanId=MODEL)))
-    assert _steps() == ["handle order", "get_order"]
+    assert _steps() == ["handle order", "chat"]
+    assert "occurs twice" in Run.objects.get(revision=2).metadata["recording_problem"]
     assert list(Run.objects.order_by("revision").values_list("revision", flat=True)) == [1, 2]
 
 
