@@ -57,6 +57,7 @@ def _by_forkpoint(tool: Forkpoint, calls: int) -> Finding:
     with subprocess.Popen(words, env=variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as runner:
         try:
             wait_until(lambda: _ask(tool, "/runners")["runners"], _LIMIT_S)
+            wait_until(lambda: _ask(tool, f"/runs/{tool.run_id}")["sealed"], _LIMIT_S)
             once = {"samples": 1, "reproduce": 1, "confirm": 1}
             body = {"checks": [{"kind": "not_contains", "text": "wrong"}], "engine": "agent", **once}
             id = _ask(tool, f"/runs/{tool.run_id}/bisect", body)["id"]
