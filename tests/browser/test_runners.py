@@ -144,7 +144,11 @@ def test_agent_starts_with_consent_to_each_tool_that_nothing_intercepts(
     expect(tools).to_contain_text("get_time: not allowed")
     expect(tools).to_contain_text("it lets get_weather, get_time really run in each start")
     expect(tools).to_contain_text("--allow-tool get_weather --allow-tool get_time -- python agent.py {input}")
-    expect(fork.get_by_role("region", name="Plan")).to_contain_text("really runs them again: get_time.")
+    command = tools.get_by_label("Command that starts a runner and allows tools")
+    expect(command).not_to_be_visible()
+    tools.get_by_text("Allow them", exact=True).click()
+    expect(command).to_be_visible()
+    expect(fork.get_by_role("status")).to_contain_text("Tools of the agent need consent.")
     expect(replay).to_be_disabled()
 
 

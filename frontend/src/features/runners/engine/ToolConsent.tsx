@@ -31,13 +31,14 @@ export function ToolConsent({ app, tools, hasRunner }: Props): ReactElement | nu
         ))}
       </ul>
       {names.length > 0 && (
-        <>
+        <details>
+          <summary>Allow them</summary>
           <p>
-            Only you can allow them, on the terminal of the runner. Started with this command, it lets{" "}
-            {names.join(", ")} really run in each start of the agent. Review the harmless ones as safe under Tools.
+            Only you can, on the terminal of the runner. Started with this command, it lets {names.join(", ")} really
+            run in each start of the agent. Review the harmless ones as safe under Tools.
           </p>
           <RunnerStart app={app} allowedTools={names} />
-        </>
+        </details>
       )}
     </section>
   );

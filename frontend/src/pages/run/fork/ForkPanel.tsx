@@ -23,6 +23,8 @@ import { useFirstFieldFocus } from "./useFirstFieldFocus";
 import type { Fork } from "./useFork";
 import type { ReplayChanges } from "./useReplayChanges";
 
+const CONSENT_REQUIRED = "consent_required";
+
 const OverridesJson = lazy(() => loadPart(() => import("./OverridesJson")));
 
 interface Props {
@@ -124,7 +126,8 @@ export function ForkPanel({
       )}
       <PlanView
         fork={fork}
-        orphans={refusals.filter((refusal) => entryOf(refusal.where) === null)}
+        // The choice of the engine states which tools need consent.
+        orphans={refusals.filter(({ where, code }) => entryOf(where) === null && code !== CONSENT_REQUIRED)}
         onSelect={onSelect}
       />
       <div className={classes.foot}>
@@ -158,7 +161,7 @@ export function ForkPanel({
 /** Why the replay cannot start. */
 function blockerOf({ plan, error, engine }: Fork, runnerCount: number | undefined): string | null {
   const refusals = plan?.refusals ?? [];
-  if (error === null && refusals.length > 0 && refusals.every(({ code }) => code === "consent_required"))
+  if (error === null && refusals.length > 0 && refusals.every(({ code }) => code === CONSENT_REQUIRED))
     return "Tools of the agent need consent.";
   if (error !== null || refusals.length > 0) return "The plan rejects these changes.";
   return engine === "agent" && runnerCount === 0 ? "No runner is online." : null;
