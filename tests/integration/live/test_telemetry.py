@@ -232,6 +232,8 @@ def test_close_drops_and_counts_leftovers() -> None:
     assert sending.close(0.05) is False
     assert TelemetryCount.objects.get(target="t").dropped == 3
     place.open.set()
+    # Its thread writes what was sent, and must not do so after the test.
+    assert sending.close(patience_s(20)) is True
 
 
 def test_incomplete_last_line_is_terminated(tmp_path: Path) -> None:
