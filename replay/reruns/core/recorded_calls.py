@@ -11,8 +11,8 @@ from typing import Final
 from traces.core.canonical import canonical_bytes, digest
 from traces.core.json_types import JSONObject, JSONValue
 
-# What may be an id: it contains a digit.
-_WORD: Final = re.compile(r"(?=[A-Za-z_-]*\d)[A-Za-z0-9_-]{6,}")
+# What may be an id.
+_WORD: Final = re.compile(r"[A-Za-z0-9_-]{6,}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class RecordedCalls:
     @cached_property
     def _words(self) -> frozenset[str]:
         texts = _texts([request.request for request in self.requests], set())
-        return frozenset(word for text in texts for word in _WORD.findall(text))
+        return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isalpha())
 
     def answered_before(self, call: RecordedRequest) -> list[int]:
         """Return the calls that were open at the same time as this one and were answered before it."""

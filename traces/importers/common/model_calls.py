@@ -126,10 +126,8 @@ _CACHED_COUNTS: Final = ("cached_tokens", "cached_input_tokens", "cachedInputTok
 _MOST_USAGES: Final = 200
 # Counts and costs that a step has columns for, and sums of them, under any client's names.
 _COLUMN_COUNTS: Final = frozenset(
-    {"prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "input", "promptTokenCount"}
-    | {"completion_tokens", "output_tokens", "completionTokens", "outputTokens", "output", "candidatesTokenCount"}
-    | {"cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount", "cache_read"}
-    | {"cache_read_input_tokens", "input_cached_tokens", "total_tokens", "totalTokens", "total", "totalTokenCount"}
+    {*_INPUT_COUNTS, *_OUTPUT_COUNTS, *_CACHED_COUNTS, "cache_read", "cache_read_input_tokens", "input_cached_tokens"}
+    | {"total_tokens", "totalTokens", "total", "totalTokenCount"}
     | {"total_cost", "totalCost", "estimated_cost_usd", "cost"}
 )
 
@@ -228,8 +226,8 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     if not usage:
         return Usage()
     if (names := _plain_counts(tuple(usage))) is not None:
-        counts = [parse_token_count(usage.get(name), location) for name in names]
-        return Usage(tokens_in=counts[0], tokens_out=counts[1], tokens_cached=counts[2])
+        tokens_in, tokens_out, tokens_cached = (parse_token_count(usage.get(name), location) for name in names)
+        return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
     details = as_object(first_member(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
     input_count, output_count = first_member(usage, *_INPUT_COUNTS), first_member(usage, *_OUTPUT_COUNTS)
     cached_count = first_member(details, "cached_tokens", "cache_read")
@@ -255,13 +253,15 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
 
 
 @lru_cache(_MOST_USAGES)
-def _plain_counts(names: tuple[str, ...]) -> tuple[str, str, str] | None:
-    """Return the members of a usage that are its counts; None if it has others, or several that may be one of them."""
+def _plain_counts(names: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the members of a usage for its counts in, out and cached, empty for none.
+
+    None if it has other members, or several that may be one of them.
+    """
     roles = [[name for name in names if name in group] for group in (_INPUT_COUNTS, _OUTPUT_COUNTS, _CACHED_COUNTS)]
-    is_plain = all(len(role) <= 1 for role in roles) and len(names) == sum(map(len, roles)) + names.count(
-        "total_tokens"
-    )
-    return (*(role[0] if role else "" for role in roles),) if is_plain else None  # type: ignore[return-value]
+    known_count = sum(map(len, roles)) + names.count("total_tokens")
+    is_plain = known_count == len(names) and all(len(role) <= 1 for role in roles)
+    return tuple(role[0] if role else "" for role in roles) if is_plain else None
 
 
 def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int | None, int | None]:

@@ -202,13 +202,13 @@ def test_no_field_of_a_stand_in_is_hidden_by_its_texts() -> None:
 
 def labeled_point() -> LabeledPoint:
     point = LabeledPoint(8.5, 47.0)
-    point.name = "Zürich"  # type: ignore[attr-defined]
+    point.name = "Zürich"  # type: ignore[attr-defined]  # an attribute beside the fields
     return point
 
 
 def slotted() -> Slotted:
     value = Slotted(1)
-    value.hidden = "h"  # type: ignore[attr-defined]
+    value.hidden = "h"  # type: ignore[attr-defined]  # an attribute beside the fields
     return value
 
 

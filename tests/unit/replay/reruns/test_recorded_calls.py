@@ -32,3 +32,14 @@ def test_calls_without_a_model_are_apart() -> None:
     calls = RecordedCalls([call(1, "r1", "d1"), call(2, "r2", "d2", api="openai.embeddings")])
     assert [request.no for request in calls.of_kind("").requests] == [1]
     assert [request.no for request in calls.of_kind("openai.embeddings").requests] == [2]
+
+
+def test_ids_are_found_as_words() -> None:
+    request = RecordedRequest(
+        no=1, request={"input": ["Order ord_7f3a, customer C-10042.", "a" * 1_000_000]}, strict={}
+    )
+    calls = RecordedCalls([request])
+    assert calls.contains("ord_7f3a")
+    assert calls.contains("C-10042")
+    assert not calls.contains("10042")
+    assert not calls.contains("customer")

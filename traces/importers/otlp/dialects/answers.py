@@ -28,8 +28,8 @@ _EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {})
 # Of a response: what the step states, and what its request does.
 _CALL_FIELDS: Final = frozenset({"output", "usage", "model", "object", "tools", "instructions"})
 _ARGUMENTS: Final = ("arguments", "args", "input")
-# Of a message, a choice, or the response that is itself the message.
 _CHOICE_FIELDS: Final = frozenset({"index", "message", "finish_reason", "logprobs"})
+# Of a message, a choice, or the response that is itself the message.
 _KNOWN_FIELDS: Final = frozenset(
     {"role", "content", "contents", "parts", "tool_calls", "function_call", "name", "finish_reason", "stop_reason"}
     | {"message", "index", "model", "type", "usage", *RESPONSE_ATTRIBUTES}

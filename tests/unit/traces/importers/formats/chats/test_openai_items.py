@@ -95,7 +95,7 @@ def test_custom_tools_of_chat_completions_have_a_name() -> None:
     )
     messages: Any = request["messages"]
     assert messages[0]["tool_calls"] == [{"id": "k1", "name": "sql", "arguments": "select 1"}]
-    assert [*agent_tool_names(request["tools"][0])] == ["sql"]  # type: ignore[index]
+    assert [*agent_tool_names(request["tools"][0])] == ["sql"]  # type: ignore[index]  # a list, as written above
 
 
 @pytest.mark.parametrize(
