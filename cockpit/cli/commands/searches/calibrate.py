@@ -57,7 +57,7 @@ class Subject:
         """Raise `Failure` unless exactly one thing is named that makes two runs."""
         if self.engine not in (None, *Engine):
             raise Failure(f"“{self.engine}” is no engine: use follow or agent", exit=Exit.BAD_INPUT)
-        if [self.candidate is None, self.program is None, not self.needs_runner].count(False) != 1:
+        if sum((self.candidate is not None, self.program is not None, self.needs_runner)) != 1:
             detail = "name one of these: a second recording, a program to run after --, or --engine agent"
             raise Failure(detail, exit=Exit.BAD_INPUT)
 

@@ -34,8 +34,8 @@ export function ToolConsent({ app, tools, hasRunner }: Props): ReactElement | nu
         <details>
           <summary>Allow them</summary>
           <p>
-            Only you can, on the terminal of the runner. Started with this command, it lets {names.join(", ")} really
-            run in each start of the agent. Review the harmless ones as safe under Tools.
+            Only the user of the runner can, on its terminal. Started with this command, it lets {names.join(", ")}{" "}
+            really run in each start of the agent. Review the harmless ones as safe under Tools.
           </p>
           <RunnerStart app={app} allowedTools={names} />
         </details>
