@@ -164,6 +164,7 @@ check-python: .make/dev
 	$(BIN)/deptry . --exclude 'frontend|\.venv|\.make|tests/clients/.*agents' --ignore DEP002,DEP004 # of the tests, too
 	@! { $(BIN)/vulture || true; } | grep -v 'unused variable' # class fields are declarations
 	$(BIN)/python manage.py makemigrations --check --dry-run
+	@! git ls-files -z | xargs -0 sh -c 'find "$$@" -size +600k 2>/dev/null' find | grep . # no database or download slipped in
 
 check-interface: .make/dev .make/npm
 	$(BIN)/python manage.py spectacular --validate --fail-on-warn --format openapi-json --file .make/openapi.json
