@@ -1,6 +1,7 @@
 """Guess from a tool's name and description whether it is safe to run. Pure.
 
-Unsafe words win over safe ones. A tool with neither is unknown, which counts as a side effect until it is reviewed.
+Unsafe words, and an action as the first word of the name, win over safe words. A tool with none of them is unknown,
+which counts as a side effect until it is reviewed.
 """
 
 import re
@@ -9,6 +10,14 @@ from typing import Final
 
 UNSAFE_WORDS: Final = ("update", "send", "write", "delete", "email", "payment", "purchase", "post", "create")
 SAFE_WORDS: Final = ("read", "get", "search", "find", "list", "fetch")
+# Verbs that change something, as the first word of a name. Words that are also common nouns (order, return, store) are
+# left out: `order_status` reads.
+_ACTIONS: Final = frozenset(
+    "add append apply approve assign book cancel charge clear close commit confirm deploy disable dispatch drop edit "
+    "enable exchange execute forward grant insert install invite issue kill merge modify move notify overwrite pay "
+    "publish push refund reject remove rename reply reschedule reserve reset restart revoke save schedule submit "
+    "subscribe terminate transfer trigger unsubscribe upload upsert withdraw".split()
+)
 _READING: Final = frozenset(
     (
         *SAFE_WORDS,
@@ -29,9 +38,12 @@ class Suggestion:
 
 def suggest(name: str, description: str = "") -> Suggestion:
     """Look for known words among the parts of snake_case, camelCase and plain text."""
-    for vocabulary, safe in ((UNSAFE_WORDS, False), (SAFE_WORDS, True)):
-        if places := _places(vocabulary, name, description):
-            return Suggestion(safe=safe, reason=places)
+    if places := _places(UNSAFE_WORDS, name, description):
+        return Suggestion(safe=False, reason=places)
+    if (verb := next(iter(_parts(name)), "")) in _ACTIONS:
+        return Suggestion(safe=False, reason=f"name begins with “{verb}”")
+    if places := _places(SAFE_WORDS, name, description):
+        return Suggestion(safe=True, reason=places)
     return Suggestion(safe=None, reason="treated as a side effect until reviewed")
 
 
@@ -54,7 +66,11 @@ def _places(vocabulary: tuple[str, ...], name: str, description: str) -> str:
 
 
 def _words(text: str) -> set[str]:
-    return {part.lower() for part in _PARTS.findall(text)}
+    return {*_parts(text)}
+
+
+def _parts(text: str) -> list[str]:
+    return [part.lower() for part in _PARTS.findall(text)]
 
 
 def blocked_message(tool: str) -> str:

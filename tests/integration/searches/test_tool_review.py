@@ -83,8 +83,8 @@ def test_every_tool_is_listed_with_a_suggestion() -> None:
         "name contains “get”",
     )
     assert (policy.suggestion.safe, policy.parameters) == (True, {"b": 2})
-    assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, None)
-    assert transfer.suggestion.reason == "treated as a side effect until reviewed"
+    assert (transfer.calls, transfer.last_seen, transfer.suggestion.safe) == (0, None, False)
+    assert transfer.suggestion.reason == "name begins with “transfer”"
 
 
 def test_unsafe_word_in_description_wins() -> None:

@@ -202,7 +202,7 @@ export function StepsPanel(props: Props): ReactElement {
         <Kbd>j</Kbd>
         <Kbd>k</Kbd> move <Kbd>e</Kbd> next error {visit === null && <ActionKeys />} <Kbd>?</Kbd> all keys
         <span className="grow" />
-        {props.plans && <span>Right column: expected label in the fork</span>}
+        {props.plans && <span className={classes.caption}>Right column: expected label in the fork</span>}
       </div>
     </Tabs>
   );
