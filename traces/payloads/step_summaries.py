@@ -20,7 +20,9 @@ _HEAD: Final = 2_000
 def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, output: JSONValue) -> str:
     """Summarize a step in one line: `get_order(A-1042)`, `asks for get_order`, or the beginning of its text."""
     if type is StepType.TOOL:
-        return one_line(f"{tool_name or name}({_arguments(input)})")
+        tool = tool_name or name
+        # Without parentheses if the arguments are not recorded.
+        return one_line(tool if input is None else f"{tool}({_arguments(input)})")
     if type is StepType.MODEL:
         return one_line(_answer(output))
     if type is StepType.RETRIEVAL:
@@ -83,7 +85,7 @@ def _request_text(input: JSONValue, cursor: MessageCursor) -> str:
 def _arguments(input: JSONValue) -> str:
     if isinstance(input, dict):
         return ", ".join(_argument(item) for item in list(input.values())[:8])
-    return "" if input is None else _argument(input)
+    return _argument(input)
 
 
 def _argument(value: JSONValue) -> str:
@@ -101,5 +103,8 @@ def _name(call: JSONObject) -> str:
 
 
 def _retrieval(input: JSONValue, output: JSONValue) -> str:
-    count = Documents(output).count or 0
-    return f"{count} document{'' if count == 1 else 's'} for {text_of(input)}"
+    query, count = text_of(input), Documents(output).count
+    if count is None:
+        return query
+    documents = f"{count} document{'' if count == 1 else 's'}"
+    return f"{documents} for {query}" if query else documents
