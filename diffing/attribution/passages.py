@@ -20,7 +20,7 @@ Source = int | tuple[str, str]
 # So many words in a row hardly occur in two texts by chance, however short they are.
 _PHRASE: Final = 3
 # Shorter words and numbers occur in any two texts.
-_WORD: Final = re.compile(r"[^\W\d_]{4,}|\d{3,}|[^\W\d]\w*\d|\d\w*[^\W\d]")
+_WORD: Final = re.compile(r"[^\W\d_]{4}|\d{3}|[^\W\d]\d|\d[^\W\d]")
 
 
 @dataclass(frozen=True, kw_only=True)

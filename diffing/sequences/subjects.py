@@ -18,6 +18,10 @@ from traces.core.json_walk import find, pointer_tokens, scalars
 
 # Shorter words and single digits name nothing.
 _NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
+# Without a digit, `_NAME` would search the rest of a run at each of its characters.
+_RUN: Final = re.compile(r"\w+")
+_DIGIT: Final = re.compile(r"\d")
+_LETTERS: Final = re.compile(r"[^\W\d_]{3,}")
 # The number of changed values of a result to look at.
 _MAX_CHANGES: Final = 20
 # Longer texts are about many things.
@@ -36,7 +40,8 @@ def subject(calls: tuple[JSONValue, JSONValue], results: tuple[JSONValue, JSONVa
 
 def names(text: str) -> set[str]:
     """The words of a text that may name something."""
-    return {*_NAME.findall(text.casefold())}
+    runs = _RUN.findall(text.casefold())
+    return {name for run in runs for name in (_NAME if _DIGIT.search(run) else _LETTERS).findall(run)}
 
 
 def _sibling_texts(value: JSONValue, other: JSONValue) -> Iterator[str]:

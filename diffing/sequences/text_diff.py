@@ -18,7 +18,7 @@ LIMIT: Final = 200_000
 _WINDOW: Final = 20_000
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
-_LINE_END_SPACES: Final = re.compile(r"[ \t\u00a0]+(?=\n|\Z)")
+_LINE_END_SPACES: Final = re.compile(r"(?<![ \t\u00a0])[ \t\u00a0]++(?=\n|\Z)")
 _WORD: Final = re.compile(r"\w")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 # Share of equal characters; below it, neither text is an edit of the other.

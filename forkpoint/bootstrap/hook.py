@@ -32,7 +32,7 @@ _POLL_S: Final = 0.5
 _LONGEST_TEXT: Final = 100_000
 # What the agents add to the output of a command for the model: Claude Code where it failed, Codex always.
 _CLAUDE_CODE: Final = re.compile(r"Exit code (\d+)(?:\n|\Z)")
-_CODEX: Final = re.compile(r"(?:.*\n)*?Process exited with code (\d+)\n(?:.*\n)*?Output:\n")
+_CODEX: Final = re.compile(r"(?>(?:.*\n)*?Process exited with code (\d+)\n)(?:.*\n)*?Output:\n")
 
 
 def hook(arguments: Sequence[str]) -> int:

@@ -27,10 +27,14 @@ SURE: Final = 1.0
 LIKELY: Final = 0.6
 OTHER_ZIP: Final = "a zip file, but not a bundle of Forkpoint: unpack it and import its files"
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
+# Only the first header counts: the time to try each of them grows with the square of their number.
 _YAML: Final = (
-    (re.compile(r"^tools:\s*$.*^done:", re.M | re.S), "this is Kurral's side-effect review of tools, not a recording"),
     (
-        re.compile(r"^(?:proxy|servers):\s*$.*^(?:capture|replay|servers|mode):", re.M | re.S),
+        re.compile(r"(?>.*?^tools:[^\S\n]*$).*^done:", re.M | re.S),
+        "this is Kurral's side-effect review of tools, not a recording",
+    ),
+    (
+        re.compile(r"(?>.*?^(?:proxy|servers):[^\S\n]*$).*^(?:capture|replay|servers|mode):", re.M | re.S),
         "this is the configuration of Kurral's MCP proxy, not a recording",
     ),
 )
@@ -177,7 +181,7 @@ def _not_json(sample: Sample) -> BadFile:
     except BadFile as problem:
         return problem
     for pattern, reason in _YAML:
-        if pattern.search(content):
+        if pattern.match(content):
             return BadFile(reason, "line 1")
     if _SQL.match(content):
         return BadFile("these are SQL statements: import the database file itself", "line 1")

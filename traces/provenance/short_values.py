@@ -39,11 +39,12 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _DIGIT: Final = re.compile(r"\d")
 _QUOTATION: Final = re.compile(r"\"([^\"\n]{2,60})\"|'([^'\n]{2,60})'|`([^`\n]{2,60})`|\*\*([^*\n]{2,60})\*\*")
 _IDENTIFIER: Final = re.compile(r"[^\W_]*\d(?:[\w.,/:#-]*\w)?|[^\W\d_]+(?:[_-][^\W_]+)*[_-][^\W_]*\d[\w-]*")
-_IDENTIFIER_RUN: Final = re.compile(r"[\w.,/:#-]+")
+# In pieces, because the time to search one grows with the square of its length.
+_IDENTIFIER_RUN: Final = re.compile(r"[\w.,/:#-]{1,200}")
 _QUOTATION_MARKS: Final = ('"', "'", "`", "**")
 _CAPITALS: Final = re.compile(r"[A-Z][A-Z0-9]{2}")
 _ENUM: Final = re.compile(r"(?<![\w-])(?:[A-Z][A-Z0-9]{2,}(?:_[A-Z0-9]+)*|[a-z][a-z0-9]*(?:_[a-z0-9]+)+)(?![\w-])")
-_FENCE: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+_FENCE: Final = re.compile(r"```(?:json)?(?:[^\S\n]*+\n)++(.*?)```", re.DOTALL)
 # May follow a truncated text.
 _ENDS: Final = ("…", "...", "[", "<", '"', "'", "`", ")", "]", "\n")
 # May precede a value that code filled in.

@@ -37,7 +37,7 @@ _TOKEN: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _GROUP_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_LIST_MARKER: Final = re.compile(r"^\s*(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
+_LIST_MARKER: Final = re.compile(r"^[^\S\n]*+(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d{3,}")
 _RUN: Final = re.compile(r"\d{2,}")
 _LONG: Final = re.compile(r"\d{5,}")

@@ -23,7 +23,7 @@ from traces.payloads.conversation import Conversation
 _ROOT: Final = AGENT_KEY
 _UNKNOWN: Final = Usage()
 _USER: Final = re.compile(
-    r"(?:human|user|customer|admin|\w*proxy\w*|you)(?:[ _-]?(?:proxy|agent|input|simulator))*", re.I
+    r"(?:human|user|customer|admin|you|(?=\w*proxy)\w++)(?:[ _-]?(?:proxy|agent|input|simulator))*", re.I
 )
 _MACHINE: Final = re.compile(r"(?:computer[ _-]?)?terminal|(?:code[ _-]?)?executor(?:[ _-]?agent)?", re.I)
 _EXIT_CODE: Final = re.compile(r"\s*exit ?code:\s*(-?\d+)", re.I)

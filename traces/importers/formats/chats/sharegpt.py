@@ -48,7 +48,7 @@ _PAIR: Final = ("system", "human", "assistant")
 _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
 _NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
-_TAGGED_CALL: Final = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|$)", re.S)
+_TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
 
 
 def sniff(sample: Sample) -> float:

@@ -22,7 +22,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents.swe_agent import Trajectory, build_trajectory_run
 
 FORMAT: Final = "mini-swe-agent"
-_COMMAND: Final = re.compile(r"```(?:bash|sh|mswea_bash_command)\s*\n(.*?)\n?```", re.S)
+_COMMAND: Final = re.compile(r"```(?:bash|sh|mswea_bash_command)(?:[^\S\n]*+\n)++(.*?)\n?```", re.S)
 _RETURN_CODE: Final = re.compile(r"<returncode>(-?\d+)</returncode>")
 _INTERRUPTION: Final = "UserInterruption"
 _MAPPED_FIELDS: Final = frozenset(

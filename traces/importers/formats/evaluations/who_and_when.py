@@ -1,6 +1,5 @@
 """Who&When: failed conversations among agents, annotated with the agent and message that caused the failure."""
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -18,7 +17,6 @@ from traces.importers.files.source import Source
 
 FORMAT: Final = "who-and-when"
 _ROLES: Final = frozenset({"assistant", "user", "system", "tool", "human"})
-_REMARK: Final = re.compile(r"\s*\((.*)\)\s*$")
 _NOT_METADATA: Final = frozenset({"history", "system_prompt"})
 
 
@@ -70,19 +68,27 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 def _utterance(message: JSONObject, location: str) -> Utterance:
     """Convert a message; the hand-crafted part names the speaker in `role`, with a remark in parentheses."""
     role, name = as_text(message.get("role")), as_text(message.get("name"))
-    label = name or role
-    speaker = name or _REMARK.sub("", role)
+    speaker, remark = _split_remark(name or role)
+    speaker = name or speaker
     content = join_lines(message.get("content"))
     voice = Voice.CONTEXT if role == "system" else classify_speaker(speaker, content)
-    remark = _REMARK.search(label)
     attributes: JSONObject = {"role": role} if role not in _ROLES and role != speaker else {}
     return Utterance(
         speaker=speaker,
         content=content,
         location=location,
         voice=voice,
-        attributes={**attributes, **({"remark": remark[1]} if remark else {})},
+        attributes={**attributes, **({"remark": remark} if remark is not None else {})},
     )
+
+
+def _split_remark(label: str) -> tuple[str, str | None]:
+    """Return a speaker, and the remark in parentheses at the end of the label: `Ann (thought)`."""
+    text = label.rstrip()
+    start = text.find("(", text.rfind("\n") + 1)
+    if start < 0 or not text.endswith(")"):
+        return label, None
+    return text[:start].rstrip(), text[start + 1 : -1]
 
 
 def _judgements(body: JSONObject) -> Iterator[RecordedJudgement]:

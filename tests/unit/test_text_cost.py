@@ -1,0 +1,78 @@
+"""Recorded text is hostile: the time to search it must not grow with its square. A search stops the whole process."""
+
+import time
+from collections.abc import Callable
+
+import orjson
+import pytest
+
+from diffing.attribution.passages import _is_distinctive
+from diffing.sequences import subjects, text_diff
+from diffing.sequences.word_hunks import Hunk
+from forkpoint.bootstrap import hook
+from replay.inspection.core import checkable_values
+from traces.core.json_types import JSONValue
+from traces.importers.common.speakers import Voice, classify_speaker
+from traces.importers.files.errors import BadFile
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Source
+from traces.importers.formats.chats import sharegpt
+from traces.importers.formats.coding_agents import mini_swe_agent
+from traces.importers.formats.evaluations import who_and_when
+from traces.importers.registry import detect
+from traces.provenance import short_values
+
+LONG = 60_000
+MOST_S = 1.0
+
+
+def detect_yaml(header: str) -> None:
+    with pytest.raises(BadFile):
+        detect(Sample(name="x", head=header.encode() * (LONG // len(header)), is_complete=True))
+
+
+def read(parse: Callable[[Source], object], value: JSONValue) -> None:
+    list(parse(Source(name="x", data=orjson.dumps(value))))  # type: ignore[call-overload]
+
+
+def shell_answer(text: str) -> JSONValue:
+    return {"info": {}, "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": text}]}
+
+
+def labelled(role: str) -> JSONValue:
+    return {"mistake_agent": "Ann", "mistake_step": "0", "history": [{"role": role, "content": "x"}]}
+
+
+def tagged(text: str) -> JSONValue:
+    return {"conversations": [{"from": "human", "value": "go"}, {"from": "gpt", "value": text}]}
+
+
+CASES: dict[str, Callable[[], object]] = {
+    "a speaker of many proxies": lambda: classify_speaker("proxy" * 500 + "!", ""),
+    "an open fence before blank lines": lambda: short_values.json_in("```" + "\n" * LONG),
+    "an identifier without an end": lambda: short_values.tokens_of("_a" * (LONG // 2) + ":1"),
+    "a difference of underscores": lambda: _is_distinctive(
+        Hunk(base="_" * LONG, candidate="x1", base_span=(0, LONG), candidate_span=(0, 2))
+    ),
+    "a name of underscores": lambda: subjects.names("_" * LONG),
+    "spaces at the start of a line": lambda: text_diff.normalise("\n" + " " * LONG + "x"),
+    "a command after blank lines": lambda: read(mini_swe_agent.parse, shell_answer("```bash" + "\n" * LONG + "x")),
+    "a remark that stays open": lambda: read(who_and_when.parse, labelled("(" * LONG + "x")),
+    "blank lines before a number": lambda: [*checkable_values.tokens("\n" * LONG + "x 1")],
+    "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
+    "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
+    "exit codes without an output": lambda: hook.replacement("Process exited with code 0\n" * (LONG // 27), ""),
+}
+
+
+@pytest.mark.parametrize("search", CASES.values(), ids=CASES.keys())
+def test_search_time_is_linear(search: Callable[[], object]) -> None:
+    start = time.thread_time()
+    search()
+    assert time.thread_time() - start < MOST_S
+
+
+def test_proxy_of_user_is_user() -> None:
+    assert classify_speaker("my_proxy-agent", "") is Voice.USER
+    assert classify_speaker("UserProxyAgent", "") is Voice.USER
+    assert classify_speaker("approxy man", "") is Voice.AGENT
