@@ -184,7 +184,7 @@ def _check_origin(request: HttpRequest, headers: Mapping[str, str]) -> None:
     if foreign_origin(headers.get("origin"), request.get_host()):
         raise NotAllowed("This request came from a page of another site.")
     # A cookie alone does not prove that the user made the request.
-    if not settings.LOGIN_REQUIRED or _has_key(headers) or SESSION_KEY not in request.session:
+    if not settings.LOGIN_REQUIRED or _secret(headers) or SESSION_KEY not in request.session:
         return
     check = CsrfViewMiddleware(lambda _: HttpResponse())
     check.process_request(request)

@@ -152,6 +152,8 @@ def test_session_needs_csrf_token() -> None:
     assert client.post("/api/v1/none").status_code == 403
     token = client.cookies["csrftoken"].value
     assert client.post("/api/v1/none", headers={"X-CSRFToken": token}).status_code == 404
+    # A page can make the browser send this: the address of its form contains a user name.
+    assert client.post("/api/v1/none", headers={"Authorization": "Basic dXNlcjo="}).status_code == 403
 
 
 def test_cross_site_write_is_rejected() -> None:

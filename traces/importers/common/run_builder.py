@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from traces.core.canonical import NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_access import as_object, as_text
@@ -13,7 +13,7 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.messages import first_request
-from traces.importers.common.streamed_calls import restore_streamed_calls
+from traces.importers.common.streamed_calls import Call, OpenCalls, restore_streamed_calls
 from traces.importers.files.errors import BadFile
 from traces.payloads.conversation import MessageCursor
 from traces.payloads.messages import ModelAnswer, ModelRequest
@@ -160,11 +160,11 @@ def app_name(*candidates: JSONValue) -> str:
 
 def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Give tool steps without a call id that of an earlier model's call with the same name and arguments."""
-    open_calls: list[_Call] = []
+    open_calls = OpenCalls()
     result: list[RecordedStep] = []
     for step in restore_streamed_calls(steps):
         if step.type is StepType.MODEL:
-            open_calls += [call for call in _calls_in(step.output) if call not in open_calls]
+            open_calls.add(_calls_in(step.output))
         elif step.type is StepType.TOOL:
             step = _assign_call_id(step, open_calls)
         result.append(step)
@@ -178,28 +178,13 @@ def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
     )
 
 
-class _Call(NamedTuple):
-    """A model's tool call."""
-
-    name: str
-    arguments: JSONObject
-    # Canonical, so that equal arguments have equal bytes.
-    data: bytes
-    id: str
-
-
-def _assign_call_id(step: RecordedStep, open_calls: list[_Call]) -> RecordedStep:
+def _assign_call_id(step: RecordedStep, open_calls: OpenCalls) -> RecordedStep:
     """Assign the id of the first matching open call, and close that call."""
     if step.call_id:
-        call = next((call for call in open_calls if call.id == step.call_id), None)
-        open_calls[:] = [call for call in open_calls if call.id != step.call_id]
+        call = open_calls.close_id(step.call_id)
         return replace(step, input=call.arguments) if call and _is_text_of(step.input, call.arguments) else step
-    arguments = _canonical_bytes(step.input)
-    match = next((call for call in open_calls if (call.name, call.data) == (step.callee, arguments)), None)
-    if match is None:
-        return step
-    open_calls.remove(match)
-    return replace(step, call_id=match.id)
+    match = open_calls.close_content((step.callee, _canonical_bytes(step.input)))
+    return step if match is None else replace(step, call_id=match.id)
 
 
 def _is_text_of(value: JSONValue, arguments: JSONObject) -> bool:
@@ -210,10 +195,10 @@ def _is_text_of(value: JSONValue, arguments: JSONObject) -> bool:
     return value == only or value in (str(only), str(arguments))
 
 
-def _calls_in(output: JSONValue) -> list[_Call]:
+def _calls_in(output: JSONValue) -> list[Call]:
     """Return the tool calls of a model's output that have an id."""
     return [
-        _Call(
+        Call(
             name=as_text(call.get("name")),
             arguments=as_object(call.get("arguments")),
             data=_canonical_bytes(call.get("arguments")),

@@ -1,9 +1,9 @@
-"""Tool calls that a tracer recorded in part when it joined the pieces of a stream."""
+"""Tool calls of models: those that wait for their tool steps, and those of which a tracer recorded only a part."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
@@ -14,6 +14,8 @@ from traces.payloads.messages import Message, ModelAnswer, ModelRequest
 _DECODER: Final = json.JSONDecoder()
 # The next request comes soon, even among the steps of agents that work at the same time.
 _MOST_STEPS: Final = 50
+# The name of a tool, and canonical arguments.
+_Content = tuple[str, bytes]
 
 
 def restore_streamed_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
@@ -74,3 +76,45 @@ def _documents(arguments: JSONValue) -> list[JSONValue]:
     except (ValueError, RecursionError):
         return [arguments]
     return documents
+
+
+class Call(NamedTuple):
+    """A model's tool call."""
+
+    name: str
+    arguments: JSONObject
+    # Canonical, so that equal arguments have equal bytes.
+    data: bytes
+    id: str
+
+    @property
+    def content(self) -> _Content:
+        return self.name, self.data
+
+
+class OpenCalls:
+    """The calls that no tool step has answered, in order, by their ids and by their contents."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, dict[_Content, Call]] = {}
+        self._by_content: dict[_Content, dict[str, Call]] = {}
+
+    def add(self, calls: Iterable[Call]) -> None:
+        """Add calls; later requests repeat them."""
+        for call in calls:
+            self._by_id.setdefault(call.id, {}).setdefault(call.content, call)
+            self._by_content.setdefault(call.content, {}).setdefault(call.id, call)
+
+    def close_id(self, id: str) -> Call | None:
+        """Remove all calls with this id, and return the first."""
+        calls = self._by_id.pop(id, {})
+        for content in calls:
+            del self._by_content[content][id]
+        return next(iter(calls.values()), None)
+
+    def close_content(self, content: _Content) -> Call | None:
+        """Remove and return the first call of this tool with these arguments."""
+        call = next(iter(self._by_content.get(content, {}).values()), None)
+        if call is not None:
+            del self._by_content[content][call.id], self._by_id[call.id][content]
+        return call

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import pytest
@@ -38,3 +39,23 @@ def test_other_input_stays_as_it_is(value: Any, arguments: Any) -> None:
 
 def test_input_of_another_call_stays_as_it_is() -> None:
     assert tool_input("Lima", {"city": "Lima"}, call_id="c2") == "Lima"
+
+
+def test_repeated_calls_get_ids_in_order() -> None:
+    def model(key: str, *ids: str) -> RecordedStep:
+        calls: Any = [{"id": id, "name": "find", "arguments": {"city": "Lima"}} for id in ids]
+        return RecordedStep(key=key, name="m", type=StepType.MODEL, output={"message": {"tool_calls": calls}})
+
+    def tool(key: str) -> RecordedStep:
+        return RecordedStep(key=key, name="find", type=StepType.TOOL, tool_name="find", input={"city": "Lima"})
+
+    steps = match_calls([model("a", "c1", "c2"), tool("t1"), model("b", "c2", "c3"), *map(tool, ("t2", "t3", "t4"))])
+    assert [step.call_id for step in steps if step.type is StepType.TOOL] == ["c1", "c2", "c3", ""]
+
+
+def test_time_to_match_calls_is_linear() -> None:
+    calls: Any = [{"id": f"c{number}", "name": "find", "arguments": {"n": number}} for number in range(6_000)]
+    model = RecordedStep(key="m", name="m", type=StepType.MODEL, output={"message": {"tool_calls": calls}})
+    start = time.thread_time()
+    match_calls([model, model])
+    assert time.thread_time() - start < 1
