@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from cockpit.cli import output
 from cockpit.cli.client import Api
-from cockpit.cli.terminal_safety import harmless
+from forkpoint.confinement.terminal_text import harmless
 from replay.core.vocabulary import ACTIVE_STATUSES
 
 _POLL_S: Final = 0.1

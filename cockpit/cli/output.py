@@ -12,6 +12,7 @@ from rich.text import Text
 
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.terminal_safety import Harmless
+from forkpoint.confinement.terminal_text import harmless
 from traces.core.vocabulary import Outcome, RunStatus, StepStatus
 
 GLYPHS: Final = {
@@ -49,7 +50,12 @@ def _harmless(console: Console) -> Console:
 
 def document(value: Any) -> None:
     """Print the JSON document."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None) + "\n")
+    text(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+def text(value: str, *, end: str = "\n") -> None:
+    """Print a text: as it is for programs, without control characters on a terminal."""
+    sys.stdout.write((harmless(value) if sys.stdout.isatty() else value) + end)
     sys.stdout.flush()
 
 

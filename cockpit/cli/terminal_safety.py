@@ -1,21 +1,11 @@
-"""Safe terminal output: control characters in recorded texts are shown instead of executed."""
+"""Safe output of consoles: control characters in recorded texts are shown instead of executed."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook
 from rich.segment import Segment
 
-_PICTURES: Final = 0x2400  # first of the Unicode control pictures
-_SAFE_CONTROLS: Final = "\n\t"
-_CONTROLS: Final = {code: chr(_PICTURES + code) for code in range(0x20) if chr(code) not in _SAFE_CONTROLS}
-_INVISIBLE: Final = dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
-_SIGNS: Final = {**_CONTROLS, 0x7F: "\u2421", **_INVISIBLE}
-
-
-def harmless(text: str) -> str:
-    """Replace control characters, and those that change the writing direction, with visible symbols."""
-    return text.translate(_SIGNS)
+from forkpoint.confinement.terminal_text import harmless
 
 
 class Harmless(RenderHook):

@@ -32,6 +32,7 @@ from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.left_processes import MARK, end_left_processes
 from forkpoint.confinement.limits import Confinement
 from forkpoint.confinement.network import Host
+from forkpoint.confinement.terminal_text import harmless
 from forkpoint.gateway_run import VARIABLE
 
 # The agent does not do what its recording says.
@@ -60,9 +61,9 @@ def rerun(arguments: Sequence[str]) -> int:
         server = Server.from_environment(environment)
         report, code = _run(server, options, words, environment)
     except CannotRun as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        print(harmless(f"error: {problem}"), file=sys.stderr)
         return problem.code
-    print(report_text(report), file=sys.stderr)
+    print(harmless(report_text(report)), file=sys.stderr)
     if report["is_fork"]:
         print(_links(server, report), file=sys.stderr)
     return code if _is_as_expected(report) else _CHANGE
@@ -179,7 +180,7 @@ def run_agent(
     `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
     """
     for line in real_tools_text(session):
-        print(line, file=sys.stderr)
+        print(harmless(line), file=sys.stderr)
     mark = uuid4().hex
     variables = agent_variables(server, session, agent, confinement, mark)
     command = agent.command(session["input"])

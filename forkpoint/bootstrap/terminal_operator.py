@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 from forkpoint.bootstrap.gateway import Server
+from forkpoint.confinement.terminal_text import harmless
 
 # Standard input and output may be those of the agent.
 _TERMINAL: Final = Path("/dev/tty")
@@ -50,9 +51,9 @@ def has_terminal() -> bool:
 
 def ask(question: Any, reader: TextIO, writer: TextIO) -> dict[str, Any]:
     """Return the answer to a question. The end of the input refuses the call."""
-    arguments = json.dumps(question["arguments"], ensure_ascii=False, indent=2)[:_LONGEST_ARGUMENTS]
+    arguments = _shorten(json.dumps(question["arguments"], ensure_ascii=False, indent=2))
     choices = ("[r]un it, " if question["may_run"] else "") + "enter its [o]utput, or re[f]use? "
-    writer.write(f"\nforkpoint: {question['text']}\n{arguments}\n")
+    writer.write(harmless(f"\nforkpoint: {question['text']}\n{arguments}\n"))
     answers = {"f": {"action": "fallback"}, "o": {"action": "answer"}}
     if question["may_run"]:
         answers["r"] = {"action": "run"}
@@ -64,6 +65,14 @@ def ask(question: Any, reader: TextIO, writer: TextIO) -> dict[str, Any]:
     if choice == "o":
         answer["output"] = _parse(_read(reader, writer, "forkpoint: output, as JSON or text: "))
     return answer
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of long arguments; what is not shown is not approved without knowing of it."""
+    more = len(text) - _LONGEST_ARGUMENTS
+    return (
+        text if more <= 0 else f"{text[:_LONGEST_ARGUMENTS]}\n… and {more:,} more characters, which are not shown here"
+    )
 
 
 def _read(reader: TextIO, writer: TextIO, prompt: str, *, default: str = "") -> str:

@@ -22,6 +22,7 @@ from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_var
 from forkpoint.bootstrap.rerun_report import real_tools_text
 from forkpoint.confinement.left_processes import start_guardian
 from forkpoint.confinement.limits import Confinement
+from forkpoint.confinement.terminal_text import harmless
 from forkpoint.runner import inputs
 from forkpoint.runner.agents import RunningAgent, RunningAgents
 from forkpoint.runner.child import Child
@@ -270,7 +271,7 @@ class Runner:
                         self._agents.remove(agent)
 
     def _note(self, text: str) -> None:
-        print(f"forkpoint runner: {text}", file=sys.stderr, flush=True)
+        print(harmless(f"forkpoint runner: {text}"), file=sys.stderr, flush=True)
 
 
 def _read(text: str | bytes) -> Any:

@@ -52,7 +52,7 @@ def diff(
         if json:
             output.document({"id": report["id"], "path": str(target)})
     elif text:
-        print(text)
+        output.text(text)
     elif json or form:
         output.document(report)
     else:

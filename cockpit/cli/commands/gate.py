@@ -41,7 +41,7 @@ def tools(target: Path | None, *, source: Path | None, url: str | None, token: s
     if target is not None:
         output.save(target, text)
     else:
-        print(text, end="")
+        output.text(text, end="")
 
 
 def _read(path: Path) -> bytes:

@@ -1,7 +1,6 @@
 """`runs`, `show` and `tree`."""
 
 import json as jsonlib
-import sys
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -118,11 +117,10 @@ def pages(api: Api, run: str, kind: str, limit: int | None, q: str | None = None
 
 def _print_whole(run: dict[str, Any], steps: Iterator[dict[str, Any]]) -> None:
     """Write the JSON document step by step: the payloads of a long run may not fit into memory."""
-    sys.stdout.write(f'{{"run":{jsonlib.dumps(run, ensure_ascii=False)},"steps":[')
+    output.text(f'{{"run":{jsonlib.dumps(run, ensure_ascii=False)},"steps":[', end="")
     for number, step in enumerate(steps):
-        sys.stdout.write(("," if number else "") + "\n" + jsonlib.dumps(step, ensure_ascii=False))
-    sys.stdout.write("]}\n")
-    sys.stdout.flush()
+        output.text(("," if number else "") + "\n" + jsonlib.dumps(step, ensure_ascii=False), end="")
+    output.text("]}")
 
 
 def _overview(run: dict[str, Any], steps: list[dict[str, Any]]) -> None:

@@ -8,8 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from cockpit.cli import follow
-from cockpit.cli.terminal_safety import Harmless, harmless
+from cockpit.cli.terminal_safety import Harmless
 from diffing.render.markdown import escape_text
+from forkpoint.confinement.terminal_text import harmless
 
 EVIL = "a\x1b]0;title\x07b\x1b[2Jc\x9b31md\u202ee\x00f\x7f"
 

@@ -30,3 +30,12 @@ def test_call_that_may_not_run_is_not_offered_to_run() -> None:
     writer = StringIO()
     assert ask({**QUESTION, "may_run": False}, StringIO("r\nf\n"), writer)["action"] == "fallback"
     assert "[r]un" not in writer.getvalue()
+
+
+def test_question_cannot_hide_its_call() -> None:
+    writer = StringIO()
+    arguments = {"note": "\x9b2J" + "x" * 3_000, "path": "/etc"}
+    ask({**QUESTION, "text": "The agent calls \x1b[2Jsend", "arguments": arguments}, StringIO("f\n"), writer)
+    assert "The agent calls ␛[2Jsend" in writer.getvalue()
+    assert "\x9b" not in writer.getvalue()
+    assert "more characters, which are not shown here" in writer.getvalue()
