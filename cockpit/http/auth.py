@@ -31,6 +31,8 @@ SESSION_KEY = "token"
 # A sender records runs and reads nothing.
 _RANK: dict[Role, int] = {"sender": 0, "viewer": 1, "debugger": 2, "admin": 3}
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OTHER_SITES = frozenset({"cross-site", "same-site"})
+_OTHER_SITE = "This request came from a page of another site."
 # Public: health, login, the API description, and shared reports.
 _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout", "access", "schema", "docs", "share/"))
 # Addresses that the protocols of tracers fix; all of them record.
@@ -150,6 +152,11 @@ def foreign_origin(origin: str | None, host: str) -> bool:
     return origin is not None and urlsplit(origin).netloc.lower() != host.lower()
 
 
+def _is_from_other_site(headers: Mapping[str, str], host: str) -> bool:
+    """True if a browser sends the request for a page of another site, by what pages cannot change."""
+    return foreign_origin(headers.get("origin"), host) or headers.get("sec-fetch-site") in _OTHER_SITES
+
+
 class LoginRequired(ProblemError):
     """A request without a valid token or login."""
 
@@ -181,8 +188,8 @@ def _has_key(headers: Mapping[str, str]) -> bool:
 
 
 def _check_origin(request: HttpRequest, headers: Mapping[str, str]) -> None:
-    if foreign_origin(headers.get("origin"), request.get_host()):
-        raise NotAllowed("This request came from a page of another site.")
+    if _is_from_other_site(headers, request.get_host()):
+        raise NotAllowed(_OTHER_SITE)
     # A cookie alone does not prove that the user made the request.
     if not settings.LOGIN_REQUIRED or _secret(headers) or SESSION_KEY not in request.session:
         return
@@ -198,6 +205,9 @@ def _check(request: HttpRequest) -> None:
     headers = {key.lower(): value for key, value in request.headers.items()}
     if method not in _SAFE:
         _check_origin(request, headers)
+    # A page cannot read the answer, but it sees whether and when there is one. People may follow links.
+    elif headers.get("sec-fetch-mode") != "navigate" and _is_from_other_site(headers, request.get_host()):
+        raise NotAllowed(_OTHER_SITE)
     role = required_role(method, request.path)
     if role is not None:
         caller = authenticate(headers, request.session, role=role, address=address_of(request))

@@ -160,6 +160,13 @@ def test_cross_site_write_is_rejected() -> None:
     foreign = {"Origin": "https://elsewhere.example"}
     assert Client().post("/api/v1/none", headers=foreign).status_code == 403
     assert Client().post("/api/v1/none", headers={"Origin": "http://testserver"}).status_code == 404
+    assert Client().post("/api/v1/none", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+@pytest.mark.parametrize(("mode", "status"), [("no-cors", 403), ("cors", 403), ("navigate", 200)])
+def test_other_site_only_links_to_the_server(mode: str, status: int) -> None:
+    headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode}
+    assert Client().get("/api/v1/runs", headers=headers).status_code == status
 
 
 def test_secret_is_stored_as_hash() -> None:
