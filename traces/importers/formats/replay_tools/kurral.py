@@ -65,7 +65,8 @@ def _run(artifact: JSONObject, location: str) -> RecordedRun:
     steps = [agent, *_prompt(artifact, agent)]
     for interaction in interactions:
         steps += _turn(artifact, interaction, agent)
-    steps += [tool for tool in tools if not any(tool in interaction.tools for interaction in interactions)]
+    assigned_ids = {id(tool) for interaction in interactions for tool in interaction.tools}
+    steps += [tool for tool in tools if id(tool) not in assigned_ids]
     return build_run(_facts(artifact, inputs, outputs), steps, location=location)
 
 

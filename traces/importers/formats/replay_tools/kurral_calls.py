@@ -39,7 +39,7 @@ def read_calls(artifact: JSONObject, location: str) -> list[RecordedStep]:
 
 
 def _tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
-    keys: set[str] = set()
+    keys: dict[str, int] = {}
     calls = require_list(artifact.get("tool_calls") or [], f"{location}/tool_calls")
     return [
         _tool(require_object(call, f"{location}/tool_calls/{index}"), f"{location}/tool_calls/{index}", keys)
@@ -47,7 +47,7 @@ def _tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
     ]
 
 
-def _tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
+def _tool(call: JSONObject, location: str, keys: dict[str, int]) -> RecordedStep:
     name = as_text(call.get("tool_name"))
     if not name:
         raise BadFile("a tool call without `tool_name`", location)
@@ -77,7 +77,7 @@ def _tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
 
 
 def _mcp_tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
-    keys: set[str] = set()
+    keys: dict[str, int] = {}
     calls = require_list(artifact.get("mcp_tool_calls") or [], f"{location}/mcp_tool_calls")
     return [
         _mcp_tool(
@@ -87,7 +87,7 @@ def _mcp_tools(artifact: JSONObject, location: str) -> list[RecordedStep]:
     ]
 
 
-def _mcp_tool(call: JSONObject, location: str, keys: set[str]) -> RecordedStep:
+def _mcp_tool(call: JSONObject, location: str, keys: dict[str, int]) -> RecordedStep:
     started_at = parse_time(call.get("timestamp"), f"{location}/timestamp")
     answer = _mcp_answer(call)
     name = as_text(first_member(call, "tool_name", "method")) or "mcp call"
@@ -137,11 +137,14 @@ def _error_message(error: JSONValue) -> str:
     return as_text(first_member(as_object(error), "message", "error")) or result_text(error)
 
 
-def _unique(key: str, keys: set[str]) -> str:
-    """Return a unique key: ids repeat in hand-written files, but step keys must not."""
-    candidate, count = key, 1
+def _unique(key: str, keys: dict[str, int]) -> str:
+    """Return a unique key: ids repeat in hand-written files, but step keys must not.
+
+    `keys` has the number of the last suffix by key.
+    """
+    candidate = key
     while candidate in keys:
-        count += 1
-        candidate = f"{key}#{count}"
-    keys.add(candidate)
+        keys[key] += 1
+        candidate = f"{key}#{keys[key]}"
+    keys[candidate] = 1
     return candidate

@@ -1,5 +1,6 @@
 """Kurral files with unusual content: interrupted streams, runs without calls."""
 
+import time
 from typing import Any
 
 import orjson
@@ -54,3 +55,12 @@ def test_result_takes_precedence_over_events() -> None:
 def test_run_without_calls_is_imported() -> None:
     run = read({"kurral_id": "k", "tool_calls": [], "inputs": {}, "outputs": {}})
     assert (run.external_id, [step.type for step in run.steps]) == ("k", [StepType.AGENT])
+
+
+def test_time_to_read_calls_is_linear() -> None:
+    calls = [{"id": "c", "tool_name": "find", "input": {"n": number}} for number in range(4_000)]
+    interaction = {"inputs": {"interactions": [{"user_input": "go", "response": "done"}]}}
+    start = time.thread_time()
+    run = read({"kurral_id": "k", "run_id": "r", "tool_calls": calls, **interaction})
+    assert time.thread_time() - start < 3
+    assert [step.key for step in fixtures.steps(run, StepType.TOOL)][:3] == ["c", "c#2", "c#3"]
