@@ -209,6 +209,12 @@ FILES: Final[Files] = {
         b'{"is_correct":false,"question":"q","mistake_agent":"Ann","mistake_step":"1","history":[', team_message, b"]}"
     ),
     "ShareGPT, long": lambda: repeat_part(b'{"conversations":[', lambda n: sharegpt_turn(n, ("human", "gpt")), b"]}"),
+    "speaker of many proxies, 60 kB": lambda: orjson.dumps(
+        {"mistake_agent": "a", "mistake_step": "0", "history": [{"role": "proxy" * 12_000 + "!", "content": "x"}]}
+    ),
+    "open fence before blank lines": lambda: orjson.dumps(
+        {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "```" + "\n" * 950_000 + "x"}]}
+    ),
     "bundle of values": bundle_of_values,
     "bundle of padding": bundle_of_padding,
 }
