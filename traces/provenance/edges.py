@@ -190,7 +190,7 @@ def _output_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
     edges = list(value_edges(step.no, step.output, step.output_ref, state))
     text = as_string(member(step.output, "text"))
     request = state.latest_request
-    path = request.answer_texts.get(text.strip()) if request is not None else None
+    path = None if request is None else dict(request.message.text_places()).get(text.strip())
     is_covered = any(edge.kind is not EdgeKind.VALUE and edge.consumer_path in ("", _OUTPUT_TEXT) for edge in edges)
     if request is None or path is None or is_covered:
         yield from edges

@@ -43,8 +43,7 @@ class PastRequest:
     answer: str
     calls: frozenset[str]
     text: str
-    # Path in the output, by text of the answer.
-    answer_texts: dict[str, str]
+    message: Message
     # Outputs in its messages.
     placements: Placements
 
@@ -133,7 +132,7 @@ def _index_answer(step: StepFacts, state: ProvenanceState) -> None:
         answer=state.splitter.part_digest(answer) if answer else "",
         calls=frozenset(message.call_ids),
         text=message.plain_text,
-        answer_texts=dict(message.text_places()),
+        message=message,
         placements=state.placements,
     )
     state.latest_request = request
