@@ -1,5 +1,6 @@
 """Scores, rewards and verdicts of other systems as judgements."""
 
+import re
 from datetime import datetime
 from math import isfinite
 from typing import Final
@@ -12,6 +13,8 @@ from traces.ingest.outcome_rules import TERMINATION
 
 # A larger integer may not convert to a float.
 _LARGEST: Final = 1e300
+# The start of a word inside a name such as `LimitsExceeded`.
+_CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Booleans that state success. For others, such as `is_toxic`, it is unknown which value is good.
 _VERDICTS: Final = frozenset(
     {"success", "passed", "pass", "correct", "is_correct", "resolved", "solved", "is_successful", "completed_task"}
@@ -38,6 +41,8 @@ _CUT_OFF: Final = frozenset(
         "exit_format",
         "exit_command_timeout",
         "limits_exceeded",
+        "time_exceeded",
+        "context_window_exceeded_error",
     }
 )
 
@@ -66,7 +71,8 @@ def judgement(
 
 def termination(reason: str) -> RecordedJudgement:
     """Build the judgement for a termination reason: a failure if the run was cut off, else a note."""
-    cut_off = reason.strip().lower().replace("-", "_").replace(" ", "_") in _CUT_OFF
+    words = _CAPITAL.sub("_", reason.strip()).lower().replace("-", "_").replace(" ", "_")
+    cut_off = words in _CUT_OFF
     kind = JudgementKind.FAIL if cut_off else JudgementKind.NOTE
     return RecordedJudgement(name=TERMINATION, kind=kind, text=reason)
 

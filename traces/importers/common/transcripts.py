@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -14,6 +14,7 @@ from traces.importers.common.messages import message_text, normalize_messages, n
 from traces.importers.common.model_calls import (
     Usage,
     model_input,
+    normalize_finish_reason,
     normalize_provider,
     normalize_usage,
     parse_cost,
@@ -36,6 +37,8 @@ _MESSAGE_FIELDS = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
 )
 _RESULT_FIELDS = frozenset({"error", "is_error", "retries", "denied"})
+_REASONS = ("finish_reason", "stop_reason")
+_ANSWER_FIELDS = frozenset({"usage", "cost", "model", "error", *_REASONS})
 _TOKEN_FIELDS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
 
 
@@ -168,6 +171,9 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     usage = _usage(source, entry.location)
     model = as_text(source.get("model")) or state.settings.model
     provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
+    error = _answer_error(source, message)
+    # A call that failed has no answer, or a text about its failure.
+    is_answered = message["content"] is not None or bool(acts) or not error
     state.steps.append(
         RecordedStep(
             key=_step_key(state),
@@ -179,7 +185,9 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             started_at=state.previous_time if time else None,
             ended_at=time,
             input=_request(state, entry),
-            output={"message": message},
+            output=_answer(source, message) if is_answered else None,
+            status=StepStatus.ERROR if error else StepStatus.OK,
+            error=error,
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
@@ -187,12 +195,28 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             attributes=_extra_model_fields(source),
         )
     )
-    state.history.append(message)
+    if is_answered:
+        state.history.append(message)
     state.unread_context = []
     for call in as_list(message.get("tool_calls")):
         _add_tool_call(state, as_object(call), time, is_user_call=False)
     for action in entry.actions:
         _add_text_action(state, action, time)
+
+
+def _answer(source: JSONObject, message: JSONObject) -> JSONObject:
+    """Return the output of a model step."""
+    reason = as_text(first_member(source, *_REASONS))
+    return {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
+
+
+def _answer_error(source: JSONObject, message: JSONObject) -> str:
+    """Return why a model call failed; empty if it did not."""
+    error = source.get("error")
+    if not error:
+        return ""
+    detail = first_member(as_object(error), "message") or error
+    return (message_text(message) or "error") if detail is True else text_or_json(detail)
 
 
 def _request(state: _Progress, entry: TranscriptMessage) -> JSONObject:
@@ -371,5 +395,5 @@ def _extra_model_fields(source: JSONObject) -> JSONObject:
     """Return the non-standard fields of an assistant message and of its usage."""
     counts = as_object(source.get("usage"))
     usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
-    fields = {key: item for key, item in _extra_fields(source).items() if key not in {"usage", "cost", "model"}}
+    fields = {key: item for key, item in _extra_fields(source).items() if key not in _ANSWER_FIELDS}
     return {**fields, **({"usage": usage} if usage else {})}

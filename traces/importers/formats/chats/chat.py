@@ -6,12 +6,13 @@ conversation so far. Every tool message becomes the result of the call that it n
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.messages import is_message, normalize_tools
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
@@ -28,6 +29,7 @@ _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
 _COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
 _TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
 _NOT_METADATA = frozenset({"messages", "tools", "functions", "traj", "trajectory", "request", "response", "run_id"})
+_COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
     {
@@ -91,8 +93,7 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
     messages = first_member(request, "messages", "traj", "trajectory")
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
-    answer = normalize_answer(first_member(body, "response", "choices") and (body.get("response") or body))
-    extra = [answer.output["message"]] if answer.output else []
+    extra = _recorded_answer(body, as_list(messages))
     yield _Transcript(
         body={**body, **request},
         messages=require_list(messages, f"{location}/messages"),
@@ -100,6 +101,31 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
         name=name,
         extra=extra,
     )
+
+
+def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONValue]:
+    """Return the answer to the messages with the facts of its envelope, or the error instead of it; none if neither."""
+    response = as_object(body.get("response"))
+    answer = normalize_answer(first_member(body, "response", "choices") and (body.get("response") or body))
+    is_open = bool(messages) and as_object(messages[-1]).get("role") != "assistant"
+    if not answer.output and not (is_open and body.get("error")):
+        return []
+    facts: JSONObject = {
+        "id": first_member(response, "id"),
+        "model": answer.model,
+        "usage": first_member(response, "usage") or _usage(body),
+        "cost": first_member(body, "response_cost", "cost"),
+        "ts": first_member(body, "endTime", "end_time", "timestamp") or first_member(response, "created"),
+        "error": None if answer.output else body.get("error"),
+        "finish_reason": (answer.output or {}).get("finish_reason"),
+    }
+    message = as_object((answer.output or {}).get("message")) or {"role": "assistant", "content": None}
+    return [{**message, **{name: value for name, value in facts.items() if value}}]
+
+
+def _usage(body: JSONObject) -> JSONValue:
+    """Return the usage of a call in the log of a client, which may write its counts beside the answer."""
+    return first_member(body, "usage") or {name: body[name] for name in _COUNTS if name in body}
 
 
 def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
@@ -125,6 +151,8 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     steps = transcripts.build_steps(messages, setting)
     if not _TRIAL.isdisjoint(body):
         steps = benchmark_scores.fail_without_turns(steps, benchmark_scores.termination_reason(body))
+    if (error := body.get("error")) and not steps[0].error:
+        steps = [replace(steps[0], status=StepStatus.ERROR, error=text_or_json(error)), *steps[1:]]
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
 
 

@@ -213,7 +213,7 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
         answer = answers.get(line.answer)
         if answer is not None:
             answer["content"] = [*as_list(answer["content"]), *as_list(message.get("content"))]
-            answer["usage"] = first_member(message, "usage") or answer.get("usage")
+            answer |= {name: message[name] for name in ("usage", "stop_reason") if message.get(name)}
             continue
         value = _message(line.record, message)
         is_summary = line.record.get("isCompactSummary") is True
@@ -233,7 +233,9 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
 def _message(record: JSONObject, message: JSONObject) -> JSONObject:
     content = message.get("content")
     record_fields = {name: record[name] for name in ("uuid", "requestId", "toolUseResult") if record.get(name)}
-    message_fields = {name: message[name] for name in ("usage", "model", "stop_reason") if message.get(name)}
+    message_fields = {name: message[name] for name in ("usage", "model", "stop_reason", "id") if message.get(name)}
+    # Claude Code writes what the API refused as an answer.
+    failure: JSONObject = {"error": True} if record.get("isApiErrorMessage") is True else {}
     blocks = list(content) if isinstance(content, list) else content
     return {
         "role": as_text(first_member(message, "role") or record.get("type")),
@@ -241,6 +243,7 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
         "ts": record.get("timestamp"),
         **message_fields,
         **record_fields,
+        **failure,
     }
 
 

@@ -116,6 +116,7 @@ def _message_value(message: JSONObject) -> JSONObject:
 def _answer(message: JSONObject, results: list[JSONObject], location: str) -> TranscriptMessage:
     extra = as_object(message.get("extra"))
     response = as_object(extra.get("response")) or message
+    choice = as_object(next(iter(as_list(response.get("choices"))), None))
     other_fields = {
         key: item for key, item in extra.items() if key not in _MAPPED_FIELDS and item not in (None, "", [], {})
     }
@@ -126,6 +127,7 @@ def _answer(message: JSONObject, results: list[JSONObject], location: str) -> Tr
         **{name: message[name] for name in ("tool_calls", "function_call") if message.get(name)},
         **({"usage": usage} if (usage := as_object(response.get("usage"))) else {}),
         **({"cost": extra["cost"]} if parse_cost(extra.get("cost")) else {}),
+        **({"finish_reason": reason} if (reason := as_text(choice.get("finish_reason"))) else {}),
         **({"model": response["model"]} if as_text(response.get("model")) else {}),
         **other_fields,
     }

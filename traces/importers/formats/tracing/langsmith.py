@@ -199,10 +199,19 @@ def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]
     for index, item in enumerate(runs if isinstance(runs, list) else [body]):
         run = require_object(item, f"{location}/{index}")
         yield run, f"{location}/{index}"
-        for child_index, (child_run, _) in enumerate(
-            _records(as_list(run.get("child_runs")), f"{location}/{index}/child_runs")
-        ):
-            yield child_run, f"{location}/{index}/child_runs/{child_index}"
+        children = [_place_below(run, child) for child in as_list(run.get("child_runs"))]
+        yield from _records(children, f"{location}/{index}/child_runs")
+
+
+def _place_below(run: JSONObject, child: JSONValue) -> JSONValue:
+    """Name the parent and the trace of a nested run, which older tracers show only by its place."""
+    if not isinstance(child, dict) or child.get("dotted_order"):
+        return child
+    return {
+        **child,
+        "parent_run_id": first_member(child, "parent_run_id") or run.get("id"),
+        "trace_id": first_member(child, "trace_id") or first_member(run, "trace_id", "id"),
+    }
 
 
 def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSONObject]]) -> RecordedRun:
@@ -267,6 +276,7 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
         first_member(inputs, "model")
         or first_member(metadata, "ls_model_name")
         or first_member(invocation, "model", "model_name")
+        or as_object(outputs.get("llm_output")).get("model_name")
     )
     request = normalize_request(inputs) if inputs else model_input(normalize_messages(run.get("inputs")), [], {})
     sampling = normalize_parameters({name: invocation[name] for name in _INVOCATION if name in invocation})

@@ -83,3 +83,26 @@ def test_long_call_id_is_unchanged() -> None:
     (run,) = read({"id": "a", "messages": [*messages, {"role": "tool", "tool_call_id": call_id, "content": "3"}]})
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.call_id, tool.output) == (call_id, "3")
+
+
+def test_answer_has_facts_of_its_envelope() -> None:
+    choice = {"finish_reason": "max_tokens", "message": {"role": "assistant", "content": "Yes"}}
+    usage = {"prompt_tokens": 7, "completion_tokens": 2}
+    response = {"id": "c-1", "model": "gpt-x-2", "choices": [choice], "usage": usage, "created": 1772359200}
+    (run,) = read({"model": "gpt-x", "messages": HELLO[:1], "response": response})
+    (step,) = fixtures.steps(run, StepType.MODEL)
+    assert (step.model, step.tokens_in, step.tokens_out, step.attributes["id"]) == ("gpt-x-2", 7, 2, "c-1")
+    assert step.output == {"message": choice["message"], "finish_reason": "length"}
+    assert step.ended_at is not None
+    (logged,) = read({"messages": HELLO[:1], "response": {"choices": [choice]}, "prompt_tokens": 9, "cost": 0.5})
+    (step,) = fixtures.steps(logged, StepType.MODEL)
+    assert (step.tokens_in, str(step.cost_usd)) == (9, "0.50000000")
+
+
+def test_error_instead_of_answer_fails() -> None:
+    (run,) = read({"model": "gpt-x", "messages": HELLO[:1], "error": {"message": "rate limit", "code": 429}})
+    (step,) = fixtures.steps(run, StepType.MODEL)
+    assert (run.status, step.status, step.error, step.output) == ("failed", "error", "rate limit", None)
+    (late,) = read({"messages": HELLO, "error": "the worker died"})
+    assert (late.status, late.steps[0].error) == ("failed", "the worker died")
+    assert [step.status for step in fixtures.steps(late, StepType.MODEL)] == ["ok"]

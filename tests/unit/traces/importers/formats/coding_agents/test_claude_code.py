@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
@@ -111,6 +112,16 @@ def test_branches_cover_all_answers(parents_and_types: list[tuple[int, str]]) ->
     starts = [branch.lines[branch.shared_length].id for branch in all_branches]
     assert len(set(starts)) == len(starts), "each branch starts with a line of no other branch"
     assert not message_ids or message_ids[-1] in [entry.id for entry in all_branches[0].lines]
+
+
+def test_refusal_of_api_is_failed_call() -> None:
+    refusal = line("a", "u", "assistant", text_blocks("API Error: overloaded"), isApiErrorMessage=True)
+    answer = line("b", "a", "assistant", text_blocks("5"))
+    answer["message"] = {**answer["message"], "stop_reason": "end_turn"}
+    (run,) = fixtures.read(FORMAT, [line("u", None, content="Count them."), refusal, answer])
+    failed, step = fixtures.steps(run, StepType.MODEL)
+    assert (failed.status, failed.error) == (StepStatus.ERROR, "API Error: overloaded")
+    assert as_object(step.output)["finish_reason"] == "stop"
 
 
 def test_number_of_branches_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:

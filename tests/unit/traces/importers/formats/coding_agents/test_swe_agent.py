@@ -155,6 +155,7 @@ def test_first_mini_version_runs_code_blocks() -> None:
     assert (tool.input, tool.error) == ({"command": "ls shelf"}, "exit code 2")
     assert len(fixtures.steps(run, StepType.TURN)) == 1
     assert run.status is RunStatus.FAILED
+    assert [(judgement.kind, judgement.text) for judgement in run.judgements] == [("fail", "LimitsExceeded")]
 
 
 def test_mini_reads_responses_api_answers() -> None:

@@ -17,3 +17,11 @@ def test_result_of_javascript_is_unwrapped() -> None:
     run = {"id": "r1", "trace_id": "r1", "name": "find", "run_type": "tool", "outputs": {"outputs": "3 copies"}}
     [trace] = parse([Source(name="batch.json", data=orjson.dumps({"post": [run]}))])
     assert trace.steps[0].output == "3 copies"
+
+
+def test_nested_run_is_below_its_holder() -> None:
+    inner = {"id": "r3", "name": "find", "run_type": "tool", "error": "not found"}
+    middle = {"id": "r2", "name": "desk", "run_type": "chain", "parent_run_id": None, "child_runs": [inner]}
+    outer = {"id": "r1", "name": "agent", "run_type": "chain", "child_runs": [middle]}
+    [trace] = parse([Source(name="run.json", data=orjson.dumps(outer))])
+    assert [(step.key, step.parent) for step in trace.steps] == [("r1", None), ("r2", "r1"), ("r3", "r2")]
