@@ -21,7 +21,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.evaluations import atif, inspect_log, promptfoo, tau, who_and_when
+from traces.importers.formats.evaluations import atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
     autogen,
@@ -138,6 +138,13 @@ IMPORTERS: Final = (
         parse_together=forkpoint_events.parse,
         keys=forkpoint_events.keys,
         parse_arrivals=forkpoint_events.parse_arrivals,
+    ),
+    Importer(
+        name=mlflow.FORMAT,
+        title="MLflow traces",
+        sniff=detection.sniff_by_value(mlflow.is_trace),
+        parse=mlflow.parse,
+        by_line=_lines_are_runs,
     ),
     Importer(
         name="kurral",

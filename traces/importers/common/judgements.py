@@ -69,6 +69,12 @@ def judgement(
     )
 
 
+def words(judgement: RecordedJudgement) -> str:
+    """Return the statement of a judgement as a text."""
+    value = "" if judgement.value is None else f"{judgement.value:g}"
+    return " ".join(part for part in (judgement.kind, value, judgement.text) if part)
+
+
 def termination(reason: str) -> RecordedJudgement:
     """Build the judgement for a termination reason: a failure if the run was cut off, else a note."""
     words = _CAPITAL.sub("_", reason.strip()).lower().replace("-", "_").replace(" ", "_")

@@ -12,6 +12,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
+from traces.importers.common.judgements import words
 from traces.importers.common.messages import first_request
 from traces.importers.common.streamed_calls import Call, OpenCalls, restore_streamed_calls
 from traces.importers.files.errors import BadFile
@@ -362,9 +363,7 @@ def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[
                 step=None if is_missing else step,
                 kind=JudgementKind.NOTE if is_missing else judgement.kind,
                 value=None if is_missing else judgement.value,
-                text=(f"step {step}: {judgement.kind} {judgement.text}" if is_missing else judgement.text).replace(
-                    "\0", "�"
-                ),
+                text=(f"step {step}: {words(judgement)}" if is_missing else judgement.text).replace("\0", "�"),
             )
         )
     return tuple(result)

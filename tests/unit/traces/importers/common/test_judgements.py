@@ -49,7 +49,7 @@ def test_transcripts_carry_reward_and_annotation() -> None:
     assert brief(bad.judgements) == [
         ("reward", "score", 0.0, "", None),
         ("success", "fail", None, "", None),
-        ("annotation", "note", None, "step msg-4: fail ", None),
+        ("annotation", "note", None, "step msg-4: fail", None),
     ]
     assert (outcome(good), outcome(bad), bad.status) == ("passed", "failed", RunStatus.COMPLETED)
 

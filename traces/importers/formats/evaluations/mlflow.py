@@ -1,0 +1,254 @@
+"""MLflow traces: exported traces of versions 2 and 3, `traces.json` artifacts, and rows of `search_traces`.
+
+Attributes of a span are JSON texts. Version 2 nests the ids of a span in `context`; version 3 writes spans as
+OpenTelemetry does. An artifact has the spans without the facts of their trace.
+"""
+
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.judgements import judgement
+from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.model_calls import (
+    has_other_counts,
+    model_input,
+    normalize_answer,
+    normalize_provider,
+    normalize_usage,
+    parse_cost,
+    usage_details,
+)
+from traces.importers.common.run_builder import (
+    RunFacts,
+    app_name,
+    build_run,
+    container_type,
+    match_calls,
+    sort_causally,
+)
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import add_milliseconds, parse_span, parse_time
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded, require_object
+from traces.importers.files.source import Source
+
+FORMAT: Final = "mlflow"
+_PREFIX: Final = "mlflow."
+_TYPES: Final = {
+    "LLM": StepType.MODEL,
+    "CHAT_MODEL": StepType.MODEL,
+    "TOOL": StepType.TOOL,
+    "RETRIEVER": StepType.RETRIEVAL,
+    "GUARDRAIL": StepType.SAFETY,
+    "EVALUATOR": StepType.VALIDATOR,
+    "AGENT": StepType.AGENT,
+}
+_IDS: Final = ("trace_id", "request_id")
+_MAPPED_ATTRIBUTES: Final = frozenset(
+    {
+        "mlflow.spanType",
+        "mlflow.spanInputs",
+        "mlflow.spanOutputs",
+        "mlflow.spanStartTimeNs",
+        "mlflow.traceRequestId",
+        "mlflow.experimentId",
+        "mlflow.chat.messages",
+        "mlflow.chat.tools",
+        "mlflow.chat.tokenUsage",
+        "mlflow.llm.model",
+        "mlflow.llm.provider",
+        "mlflow.llm.cost",
+    }
+)
+_MAPPED_INFO: Final = frozenset(
+    {*_IDS, "tags", "trace_metadata", "request_metadata", "assessments", "state", "status", "request_preview"}
+    | {"response_preview", "trace", "spans", "data", "request", "response"}
+)
+
+
+def is_trace(value: JSONValue) -> bool:
+    """Return True if `value` is a trace, its spans, a row of `search_traces`, or a list of these."""
+    body = as_object(first_item(value))
+    info, data = as_object(body.get("info")), as_object(body.get("data"))
+    if has_list(data, "spans") and not info.keys().isdisjoint(_IDS):
+        return True
+    if isinstance(body.get("trace"), str) and not body.keys().isdisjoint(_IDS):
+        return True
+    if has_list(body, "traces"):
+        return is_trace(body["traces"])
+    spans = as_objects(body.get("spans"))
+    return bool(spans) and any(name.startswith(_PREFIX) for name in as_object(spans[0].get("attributes")))
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield one run per trace."""
+    for record in source.records():
+        for value, location in _traces(record.value, record.location):
+            try:
+                yield _run(require_object(value, location), location)
+            except BadFile as problem:
+                source.problems.append(problem)
+
+
+def _traces(value: JSONValue, location: str) -> Iterator[tuple[JSONValue, str]]:
+    if has_list(value, "traces"):
+        yield from _traces(as_object(value)["traces"], f"{location}/traces")
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield item, f"{location}/{index}"
+    else:
+        yield value, location
+
+
+def _run(body: JSONObject, location: str) -> RecordedRun:
+    trace = as_object(parse_embedded(body.get("trace"))) or body
+    info = as_object(trace.get("info")) or {name: item for name, item in body.items() if name != "trace"}
+    spans = as_list(as_object(trace.get("data")).get("spans")) or as_list(
+        first_member(trace, "spans") or body.get("spans")
+    )
+    if not spans:
+        raise BadFile("this trace has no spans: export traces with their data", f"{location}/data/spans")
+    steps = [_step(require_object(span, f"{location}/spans/{index}"), location) for index, span in enumerate(spans)]
+    tags, metadata = as_object(parse_embedded(info.get("tags"))), _metadata(info)
+    state = as_text(first_member(info, "state", "status")).upper()
+    start = parse_time(first_member(info, "request_time", "timestamp_ms"), f"{location}/info")
+    ordered_steps = match_calls(sort_causally(steps))
+    name = as_text(tags.get("mlflow.traceName")) or ordered_steps[0].name
+    return build_run(
+        RunFacts(
+            external_id=as_text(first_member(info, *_IDS)) or _trace_id(as_object(spans[0])),
+            app=app_name(name) or FORMAT,
+            format=FORMAT,
+            name=name,
+            failed=state == "ERROR",
+            has_ended=state != "IN_PROGRESS",
+            tags=[f"{key}:{as_text(item)}" for key, item in tags.items() if not key.startswith(_PREFIX)],
+            started_at=start,
+            ended_at=add_milliseconds(start, first_member(info, "execution_duration_ms", "execution_time_ms")),
+            metadata={
+                "session_id": metadata.get("mlflow.trace.session"),
+                "user_id": metadata.get("mlflow.trace.user"),
+                "trace_metadata": metadata,
+                "tags": tags,
+                **{key: item for key, item in info.items() if key not in _MAPPED_INFO},
+            },
+            judgements=[_judgement(as_object(item)) for item in as_list(parse_embedded(info.get("assessments")))],
+        ),
+        ordered_steps,
+        location=location,
+    )
+
+
+def _metadata(info: JSONObject) -> JSONObject:
+    return as_object(parse_embedded(first_member(info, "trace_metadata", "request_metadata")))
+
+
+def _trace_id(span: JSONObject) -> str:
+    request_id = parse_embedded(as_object(span.get("attributes")).get("mlflow.traceRequestId"))
+    return as_text(request_id) or as_text(first_member({**span, **as_object(span.get("context"))}, "trace_id"))
+
+
+def _step(span: JSONObject, location: str) -> RecordedStep:
+    ids = {**span, **as_object(span.get("context"))}
+    key = _span_id(ids.get("span_id"))
+    if not key:
+        raise BadFile("a span without an id", f"{location}/spans")
+    attributes = {name: parse_embedded(item) for name, item in as_object(span.get("attributes")).items()}
+    name = as_text(span.get("name"))
+    status = as_object(span.get("status"))
+    code = as_text(first_member(span, "status_code") or first_member(status, "code"))
+    end = first_member(span, "end_time_unix_nano", "end_time", "end_time_ns")
+    exceptions = list(_exceptions(span))
+    message = as_text(first_member(span, "status_message") or first_member(status, "message"))
+    error = message or next((as_text(item.get("exception.message")) for item in exceptions), "")
+    facts = SpanFacts(
+        key=key,
+        name=name or "span",
+        type=_TYPES.get(as_text(attributes.get("mlflow.spanType"))) or container_type(name),
+        parent=_span_id(first_member(span, "parent_span_id", "parent_id")) or None,
+        times=parse_span(
+            first_member(span, "start_time_unix_nano", "start_time", "start_time_ns"), end, f"{location} span {key}"
+        ),
+        failed=code.endswith("ERROR"),
+        error=error or "error",
+        is_open=not end,
+        input=attributes.get("mlflow.spanInputs"),
+        output=attributes.get("mlflow.spanOutputs"),
+        attributes={
+            **{name: item for name, item in attributes.items() if name not in _MAPPED_ATTRIBUTES},
+            **({"span_type": kind} if (kind := as_text(attributes.get("mlflow.spanType"))) not in _TYPES else {}),
+            **({"events": events} if (events := as_list(span.get("events"))) else {}),
+        },
+    )
+    return build_step(_model(facts, attributes, location) if facts.type is StepType.MODEL else facts)
+
+
+def _span_id(value: JSONValue) -> str:
+    """Return the id of a span as assessments have it: in hexadecimal digits, which files of version 3 encode."""
+    text = as_text(value).removeprefix("0x")
+    try:
+        data = b64decode(text, validate=True) if text.endswith("=") else b""
+    except ValueError:
+        return text
+    return data.hex() or text
+
+
+def _exceptions(span: JSONObject) -> Iterator[JSONObject]:
+    for event in as_objects(span.get("events")):
+        if event.get("name") == "exception":
+            yield {name: parse_embedded(item) for name, item in as_object(event.get("attributes")).items()}
+
+
+def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts:
+    answer = normalize_answer(facts.output)
+    inputs = as_object(facts.input)
+    usage = as_object(attributes.get("mlflow.chat.tokenUsage"))
+    counts = normalize_usage(usage, f"{location} span {facts.key}") if usage else answer.usage
+    cost = parse_cost(as_object(attributes.get("mlflow.llm.cost")).get("total_cost"))
+    model = as_text(
+        first_member(attributes, "mlflow.llm.model", "model")
+        or first_member(inputs, "model")
+        or as_object(as_object(facts.output).get("llm_output")).get("model_name")
+    )
+    request = None
+    if isinstance(facts.input, list) or not inputs.keys() & {"messages", "contents", "input", "prompt"}:
+        # LangChain's calls have lists of messages, and other functions arguments of any name.
+        chat = as_list(attributes.get("mlflow.chat.messages"))
+        messages = normalize_messages(chat or facts.input)
+        request = model_input(messages, normalize_tools(attributes.get("mlflow.chat.tools") or []), {})
+    return replace(
+        facts,
+        request=request,
+        answer=answer,
+        model=model or answer.model,
+        provider=normalize_provider(attributes.get("mlflow.llm.provider"), model or answer.model),
+        usage=replace(counts, cost_usd=cost or counts.cost_usd),
+        attributes={**facts.attributes, **(usage_details(usage) if has_other_counts(usage) else {})},
+    )
+
+
+def _judgement(assessment: JSONObject) -> RecordedJudgement:
+    """Return an assessment: feedback with its value or its error, or an expectation, which is no verdict."""
+    source, feedback = as_object(assessment.get("source")), as_object(assessment.get("feedback"))
+    name = as_text(first_member(assessment, "assessment_name", "name"))
+    value = feedback.get("value")
+    if has_object(assessment, "expectation"):
+        name, value = f"expectation.{name}", as_object(assessment["expectation"]).get("value")
+        value = value if isinstance(value, str) else as_text(value) or str(value)
+    error = as_object(feedback.get("error"))
+    return judgement(
+        name,
+        value,
+        text=as_text(assessment.get("rationale")) or as_text(first_member(error, "error_message", "error_code")),
+        author=as_text(first_member(source, "source_id", "source_type")),
+        at=parse_time(assessment.get("create_time"), "assessment"),
+        step=_span_id(assessment.get("span_id")) or None,
+        detail={"source_type": source.get("source_type"), "metadata": assessment.get("metadata")},
+    )
