@@ -12,7 +12,7 @@ from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import chat, chatgpt, openai, sharegpt, vercel_ui
+from traces.importers.formats.chats import call_logs, chat, chatgpt, openai, sharegpt, vercel_ui
 from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
@@ -232,6 +232,12 @@ IMPORTERS: Final = (
         title="OpenAI responses and batches",
         sniff=detection.sniff_by_value(openai.is_recording),
         parse_together=openai.parse,
+    ),
+    Importer(
+        name=call_logs.FORMAT,
+        title="logs of model calls",
+        sniff=detection.sniff_by_value(call_logs.is_log),
+        parse_together=call_logs.parse,
     ),
     Importer(
         name="krabs",

@@ -179,6 +179,23 @@ def is_conversation_item(value: JSONValue) -> bool:
     )
 
 
+def unwrap_block(value: JSONValue) -> JSONValue:
+    """Return a call or result of Bedrock or Haystack, which name its type as a member, as a block with a type."""
+    block = as_object(value)
+    if len(block) != 1:
+        return value
+    if call := as_object(first_member(block, "toolUse", "tool_call")):
+        return {"type": "tool_use", **call, "id": first_member(call, "toolUseId", "id")}
+    if result := as_object(first_member(block, "toolResult", "tool_call_result")):
+        return {
+            "type": "tool_result",
+            "tool_use_id": first_member(result, "toolUseId") or as_object(result.get("origin")).get("id"),
+            "content": first_member(result, "content", "result"),
+            "is_error": result.get("status") == "error" or result.get("error") is True,
+        }
+    return value
+
+
 def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     if _is_normal(value):
         return [{**value}]
@@ -256,7 +273,7 @@ def _normalize_role(value: JSONObject, default: str) -> str:
 
 
 def _has_results(content: JSONValue) -> bool:
-    return any(_type(block) in _RESULT_TYPES for block in as_list(content))
+    return any(_type(unwrap_block(block)) in _RESULT_TYPES for block in as_list(content))
 
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
@@ -321,14 +338,20 @@ def _normalize_blocks(content: JSONValue) -> list[JSONValue]:
 
 
 def _normalize_block(value: JSONValue) -> JSONValue:
+    value = unwrap_block(value)
     block = as_object(value)
     if isinstance(value, str):
         return {"type": "text", "text": value}
-    if _type(block) in _TEXT_TYPES or (block.keys() == {"text"}):
+    if _type(block) in _TEXT_TYPES or _is_bare_text(block):
         return {"type": "text", "text": as_text(first_member(block, "text", "content"))}
     if block.get("type") == "reasoning" and isinstance(first_member(block, "content", "text"), str):
         return {"type": "thinking", "thinking": first_member(block, "content", "text")}
     return value
+
+
+def _is_bare_text(block: JSONObject) -> bool:
+    """Return whether a block is a text without a type. Google's logs list all members that a part may have."""
+    return "text" in block and all(item is None for name, item in block.items() if name != "text")
 
 
 def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
@@ -342,11 +365,14 @@ def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
 
 
 def _normalize_tool(tool: JSONObject) -> JSONObject:
-    function = as_object(first_member(tool, "function", "custom")) or tool
+    function = as_object(first_member(tool, "function", "custom", "toolSpec")) or tool
     if "name" not in function:
         # A tool built into the provider's API has a type only.
         return tool
     parameters = parse_embedded(first_member(function, *SCHEMA_NAMES))
+    if isinstance(parameters, dict) and parameters.keys() == {"json"}:
+        # Bedrock.
+        parameters = parameters["json"]
     optional = {"description": function.get("description"), "parameters": parameters}
     schema: JSONObject = {"name": function["name"], **{key: item for key, item in optional.items() if item}}
     return schema if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | schema

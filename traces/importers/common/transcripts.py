@@ -10,7 +10,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, t
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call
+from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call, unwrap_block
 from traces.importers.common.model_calls import (
     Usage,
     model_input,
@@ -167,7 +167,8 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     if not state.history and not state.has_user_message and not acts and entry.request_messages is None:
         _add_context(state, message)
         return
-    source = as_object(entry.value)
+    # Haystack writes the facts of an answer in `meta`.
+    source = {**as_object(as_object(entry.value).get("meta")), **as_object(entry.value)}
     usage = _usage(source, entry.location)
     model = as_text(source.get("model")) or state.settings.model
     provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
@@ -307,9 +308,8 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
         source.get("error")
         or source.get("is_error")
         or any(
-            as_object(block).get("is_error") is True
-            and as_object(block).get("tool_use_id") == message.get("tool_call_id")
-            for block in as_list(source.get("content"))
+            block.get("is_error") is True and block.get("tool_use_id") == message.get("tool_call_id")
+            for block in (as_object(unwrap_block(item)) for item in as_list(source.get("content")))
         )
     )
     if not error:

@@ -106,3 +106,24 @@ def test_error_instead_of_answer_fails() -> None:
     (late,) = read({"messages": HELLO, "error": "the worker died"})
     assert (late.status, late.steps[0].error) == ("failed", "the worker died")
     assert [step.status for step in fixtures.steps(late, StepType.MODEL)] == ["ok"]
+
+
+def test_calls_named_by_member_are_steps() -> None:
+    use = {"toolUse": {"toolUseId": "t", "name": "find", "input": {"n": 3}}}
+    result = {"toolResult": {"toolUseId": "t", "content": [{"text": "no shelf"}], "status": "error"}}
+    rows: list[Any] = [HELLO[0], {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    call = {"tool_call": {"id": "t", "tool_name": "find", "arguments": {"n": 3}}}
+    origin = {"id": "t", "tool_name": "find"}
+    answer = {"tool_call_result": {"result": "no shelf", "error": True, "origin": origin}}
+    meta = {"model": "gpt-x", "usage": {"prompt_tokens": 4}}
+    others: list[Any] = [
+        HELLO[0],
+        {"role": "assistant", "content": [call], "meta": meta},
+        {"role": "tool", "content": [answer]},
+    ]
+    for messages in (rows, others):
+        (run,) = read({"messages": messages})
+        (step,) = fixtures.steps(run, StepType.TOOL)
+        assert (step.call_id, step.tool_name, step.input, step.error) == ("t", "find", {"n": 3}, "no shelf")
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in) == ("gpt-x", 4)

@@ -1,0 +1,166 @@
+"""Logs with a model call per line: batches, and Bedrock's invocation log."""
+
+from typing import Any
+
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import RunStatus
+from traces.importers import registry
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+from traces.importers.formats.chats.streamed_answers import join_stream
+from traces.payloads.messages import ModelAnswer
+
+QUESTION = {"role": "user", "content": "Is Dune in stock?"}
+TEXT_BLOCKS = [{"type": "text", "text": "Yes."}]
+MESSAGE = {
+    "id": "msg-1",
+    "role": "assistant",
+    "model": "claude-x",
+    "content": TEXT_BLOCKS,
+    "stop_reason": "end_turn",
+    "usage": {"input_tokens": 11, "output_tokens": 3},
+}
+ANTHROPIC = [
+    {"custom_id": "a", "result": {"type": "succeeded", "message": MESSAGE}},
+    {"custom_id": "b", "result": {"type": "errored", "error": {"error": {"message": "too long"}}}},
+    {"custom_id": "c", "result": {"type": "expired"}},
+]
+REQUEST = {"custom_id": "a", "params": {"model": "claude-x", "max_tokens": 9, "messages": [QUESTION]}}
+GEMINI_ANSWER = {
+    "candidates": [{"content": {"role": "model", "parts": [{"text": "Yes."}]}, "finishReason": "STOP"}],
+    "usageMetadata": {"promptTokenCount": 8, "candidatesTokenCount": 4},
+    "modelVersion": "gemini-x",
+}
+GEMINI_REQUEST = {
+    "contents": [{"role": "user", "parts": [{"fileData": None, "text": "Is Dune in stock?"}]}],
+    "generationConfig": {"temperature": 0.4},
+}
+BEDROCK: dict[str, Any] = {
+    "schemaType": "ModelInvocationLog",
+    "timestamp": "2026-03-01T10:00:00Z",
+    "modelId": "arn:aws:bedrock:eu-west-1:1:inference-profile/eu.claude-x",
+}
+
+
+def read(*files: list[Any]) -> tuple[list[RecordedRun], list[Source]]:
+    sources = [Source(name=f"{number}.jsonl", data=fixtures.json_lines(rows)) for number, rows in enumerate(files)]
+    assert {registry.detect(fixtures.sample("upload", source.data)).name for source in sources} == {"call-log"}
+    return list(registry.get_importer("call-log").runs(sources)), sources
+
+
+def call(row: Any) -> RecordedStep:
+    ((run,), _) = read([row])
+    (step,) = run.steps
+    return step
+
+
+def bedrock(request: Any, answer: Any, **counts: int) -> RecordedStep:
+    return call({**BEDROCK, "requestId": "r", "input": {"inputBodyJson": request, **counts}, "output": answer})
+
+
+def test_anthropic_results_join_their_requests() -> None:
+    runs, _ = read(ANTHROPIC, [REQUEST])
+    assert [(run.external_id.split("-")[0], run.status) for run in runs] == [
+        ("msg", RunStatus.COMPLETED),
+        ("b", RunStatus.FAILED),
+        ("c", RunStatus.FAILED),
+    ]
+    (step,) = runs[0].steps
+    assert (step.model, step.tokens_in, step.tokens_out, step.provider) == ("claude-x", 11, 3, "anthropic")
+    assert step.input == {"messages": [QUESTION], "parameters": {"max_tokens": 9}}
+    assert step.output == {"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    assert [run.steps[0].error for run in runs[1:]] == ["too long", "expired"]
+    alone, _ = read(ANTHROPIC)
+    assert alone[0].steps[0].input is None, "no input is invented"
+
+
+def test_requests_without_results_are_refused() -> None:
+    with pytest.raises(BadFile, match="a batch of 1 requests without answers"):
+        read([REQUEST])
+
+
+def test_gemini_and_vertex_results_are_calls() -> None:
+    step = call({"key": "a", "response": GEMINI_ANSWER})
+    assert (step.model, step.tokens_in, step.tokens_out, step.input) == ("gemini-x", 8, 4, None)
+    step = call({"status": "", "request": GEMINI_REQUEST, "response": GEMINI_ANSWER, "processed_time": "2026-03-01"})
+    assert step.input == {"messages": [QUESTION], "parameters": {"temperature": 0.4}}
+    assert step.output == {"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    assert call({"key": "a", "error": {"code": 3, "message": "no such model"}}).error == "no such model"
+    assert call({"request": GEMINI_REQUEST, "response": {}, "status": "Bad Request"}).error == "Bad Request"
+    blocked = call({"key": "a", "response": {"promptFeedback": {"blockReason": "SAFETY"}}})
+    assert (blocked.status, blocked.error) == ("error", "blocked: SAFETY")
+
+
+def test_bedrock_converse_has_calls_and_tools() -> None:
+    use = {"toolUse": {"toolUseId": "t1", "name": "find_book", "input": {"title": "Dune"}}}
+    tool = {"toolSpec": {"name": "find_book", "inputSchema": {"json": {"type": "object"}}}}
+    request = {
+        "system": [{"text": "Be brief."}],
+        "messages": [{"role": "user", "content": [{"text": "Is Dune in stock?"}]}],
+        "inferenceConfig": {"maxTokens": 9},
+        "toolConfig": {"tools": [tool]},
+    }
+    answer = {"output": {"message": {"content": [use]}}, "stopReason": "tool_use", "metrics": {"latencyMs": 1500}}
+    step = bedrock(request, {"outputBodyJson": answer, "outputTokenCount": 5}, inputTokenCount=7)
+    assert step.input == {
+        "messages": [{"role": "system", "content": "Be brief."}, QUESTION],
+        "tools": [{"name": "find_book", "parameters": {"type": "object"}}],
+        "parameters": {"max_tokens": 9},
+    }
+    assert ModelAnswer(step.output).calls == [{"id": "t1", "name": "find_book", "arguments": {"title": "Dune"}}]
+    assert (step.model, step.tokens_in, step.tokens_out) == ("eu.claude-x", 7, 5)
+    assert step.started_at is not None
+    assert step.ended_at is not None
+    assert (step.ended_at - step.started_at).total_seconds() == 1.5
+    failed = call({**BEDROCK, "requestId": "r", "errorCode": "ThrottlingException"})
+    assert (failed.status, failed.error) == ("error", "ThrottlingException")
+
+
+@pytest.mark.parametrize(
+    ("request_body", "answer"),
+    [
+        ({"prompt": "Is Dune in stock?"}, {"generation": "Yes."}),
+        ({"inputText": "Is Dune in stock?"}, {"results": [{"outputText": "Yes."}]}),
+        ({"message": "Is Dune in stock?"}, {"text": "Yes."}),
+        ('{"messages": [{"role": "user", "content": "Is Dune in stock?"}]}', {"role": "assistant", **MESSAGE}),
+        ({"prompt": "Is Dune in stock?"}, [{"completion": "Ye"}, {"completion": "s.", "stop_reason": "stop"}]),
+    ],
+)
+def test_bodies_of_all_models_are_read(request_body: Any, answer: Any) -> None:
+    step = bedrock(request_body, {"outputBodyJson": answer})
+    assert (fixtures.request_contents(step), ModelAnswer(step.output).text) == (["Is Dune in stock?"], "Yes.")
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Let me "}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "look."}},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f"}},
+            {"type": "content_block_delta", "index": 1, "delta": {"partial_json": '{"n"'}},
+            {"type": "content_block_delta", "index": 1, "delta": {"partial_json": ": 3}"}},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        ],
+        [
+            {"messageStart": {"role": "assistant"}},
+            {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": "Let me look."}}},
+            {"contentBlockStart": {"contentBlockIndex": 1, "start": {"toolUse": {"toolUseId": "t", "name": "f"}}}},
+            {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"toolUse": {"input": '{"n": 3}'}}}},
+            {"messageStop": {"stopReason": "tool_use"}},
+        ],
+    ],
+)
+def test_streamed_answer_is_joined(events: list[Any]) -> None:
+    answer = join_stream(events)
+    text, use = blocks(answer)
+    assert (text["text"], use["id"], use["name"], use["input"]) == ("Let me look.", "t", "f", '{"n": 3}')
+    assert answer["stop_reason"] == "tool_use"
+
+
+def blocks(answer: Any) -> list[Any]:
+    return list(answer["content"])

@@ -1,0 +1,247 @@
+"""Logs with a model call per line: batches of Anthropic, Gemini, Vertex AI and Bedrock, and Bedrock's invocation log.
+
+A batch has two files, requests and answers. They are joined if both are imported together. Each call is a run.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, has_string
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepType
+from traces.importers.common.identity import content_id
+from traces.importers.common.model_calls import (
+    REQUEST_ATTRIBUTES,
+    RESPONSE_ATTRIBUTES,
+    normalize_answer,
+    normalize_provider,
+    normalize_request,
+    normalize_usage,
+)
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import Span, add_milliseconds, parse_time
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded, require_object
+from traces.importers.files.source import Source, parse_records
+from traces.importers.formats.chats.streamed_answers import TEXT_NAMES, join_stream
+
+FORMAT: Final = "call-log"
+_INVOCATION: Final = "ModelInvocationLog"
+_COUNTS: Final = {
+    "inputTokenCount": "input_tokens",
+    "outputTokenCount": "output_tokens",
+    "cacheReadInputTokenCount": "cache_read_input_tokens",
+    "cacheWriteInputTokenCount": "cache_creation_input_tokens",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Call:
+    """One line: a request, or the answer to one, which the line may contain, too. `key` joins them in a batch."""
+
+    location: str
+    key: str = ""
+    id: str = ""
+    request: JSONObject = field(default_factory=dict)
+    response: JSONObject = field(default_factory=dict)
+    error: str = ""
+    model: str = ""
+    provider: str = ""
+    at: JSONValue = None
+    duration_ms: JSONValue = None
+    usage: JSONObject = field(default_factory=dict)
+    attributes: JSONObject = field(default_factory=dict)
+    is_request: bool = False
+
+
+def is_log(value: JSONValue) -> bool:
+    """Return True if `value` is a line of such a log, or a list of lines."""
+    return _reader(as_object(first_item(value))) is not None
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield one run per call."""
+    calls = list(parse_records(sources, _read))
+    requests = {call.key: call for call in calls if call.is_request}
+    answers = [call for call in calls if not call.is_request]
+    if requests and not answers:
+        detail = f"a batch of {len(requests)} requests without answers: import it together with the batch's results"
+        raise BadFile(detail, calls[0].location)
+    for call in answers:
+        request = requests.get(call.key)
+        yield _run(replace(call, request=request.request) if request and not call.request else call)
+
+
+def _read(value: JSONValue, location: str) -> Iterator[_Call]:
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _read(item, f"{location}/{index}")
+        return
+    body = require_object(value, location)
+    read = _reader(body)
+    if read is None:
+        raise BadFile("not a line of this log", location)
+    call = read(body, location)
+    _run(call)
+    yield call
+
+
+def _reader(body: JSONObject) -> Callable[[JSONObject, str], _Call] | None:
+    """Return the function that reads a line of this form."""
+    if body.get("schemaType") == _INVOCATION:
+        return _read_invocation
+    if "recordId" in body and has_object(body, "modelInput"):
+        return _read_bedrock_batch
+    if "custom_id" in body and (has_object(body, "params") or has_string(body.get("result"), "type")):
+        return _read_anthropic
+    answer, request = as_object(body.get("response")), as_object(body.get("request"))
+    is_answer = "candidates" in answer or "promptFeedback" in answer or ("key" in body and has_object(body, "error"))
+    return _read_gemini if is_answer or ("contents" in request and ("key" in body or "status" in body)) else None
+
+
+def _read_anthropic(body: JSONObject, location: str) -> _Call:
+    result = as_object(body.get("result"))
+    message, kind = as_object(result.get("message")), as_text(result.get("type"))
+    error = as_object(result.get("error"))
+    error = as_object(error.get("error")) or error
+    return _Call(
+        location=location,
+        key=as_text(body.get("custom_id")),
+        id=as_text(message.get("id")),
+        request=as_object(body.get("params")),
+        response=message,
+        error="" if kind in {"succeeded", ""} else as_text(first_member(error, "message", "type")) or kind,
+        model=as_text(message.get("model")),
+        provider="anthropic",
+        usage=as_object(message.get("usage")),
+        is_request="params" in body and not result,
+    )
+
+
+def _read_gemini(body: JSONObject, location: str) -> _Call:
+    response, request = as_object(body.get("response")), as_object(body.get("request"))
+    usage = as_object(response.get("usageMetadata"))
+    error = as_text(as_object(body.get("error")).get("message")) or as_text(body.get("status"))
+    block = as_text(as_object(response.get("promptFeedback")).get("blockReason"))
+    return _Call(
+        location=location,
+        key=as_text(first_member(body, "key", "custom_id")),
+        id=as_text(response.get("responseId")),
+        request={**as_object(request.get("generationConfig")), **_without(request, "generationConfig")},
+        response=response,
+        error=error or (f"blocked: {block}" if block else ""),
+        model=as_text(response.get("modelVersion")),
+        provider="google",
+        at=first_member(body, "processed_time") or response.get("createTime"),
+        usage=usage,
+        attributes={"promptFeedback": response.get("promptFeedback"), "usage": usage},
+        is_request=bool(request) and not response and not error,
+    )
+
+
+def _read_bedrock_batch(body: JSONObject, location: str) -> _Call:
+    error = as_object(body.get("error"))
+    output = as_object(body.get("modelOutput"))
+    return _Call(
+        location=location,
+        key=as_text(body.get("recordId")),
+        id=as_text(output.get("id")),
+        request=_bedrock_request(as_object(body.get("modelInput"))),
+        response=_bedrock_answer(output),
+        error=as_text(first_member(error, "errorMessage", "errorCode")),
+        model=as_text(output.get("model")),
+        usage=as_object(output.get("usage")),
+        is_request=not output and not error,
+    )
+
+
+def _read_invocation(body: JSONObject, location: str) -> _Call:
+    sent, received = as_object(body.get("input")), as_object(body.get("output"))
+    counts = {**sent, **received}
+    output = parse_embedded(received.get("outputBodyJson"))
+    answer = as_object(output)
+    # The id of an inference profile or of a model is the last part of its ARN.
+    model = as_text(body.get("modelId")).rpartition("/")[2]
+    other_fields = _without(body, "input", "output", "modelId", "schemaType", "schemaVersion", "timestamp", "requestId")
+    paths = {name: counts[name] for name in ("inputBodyS3Path", "outputBodyS3Path") if name in counts}
+    return _Call(
+        location=location,
+        id=as_text(body.get("requestId")),
+        request=_bedrock_request(as_object(parse_embedded(sent.get("inputBodyJson")))),
+        response=join_stream(output) if isinstance(output, list) and output else _bedrock_answer(answer),
+        error=as_text(first_member(body, "errorMessage", "errorCode")),
+        model=model,
+        provider="bedrock",
+        at=body.get("timestamp"),
+        duration_ms=as_object(answer.get("metrics")).get("latencyMs"),
+        usage={name: counts[count] for count, name in _COUNTS.items() if count in counts}
+        or as_object(answer.get("usage")),
+        attributes={**other_fields, **paths},
+    )
+
+
+def _bedrock_request(body: JSONObject) -> JSONObject:
+    """Return the body of a request to any model of Bedrock, with its settings and tools under their usual names."""
+    settings = as_object(first_member(body, "inferenceConfig", "textGenerationConfig"))
+    prompt = first_member(body, "prompt", "inputText") or (body.get("message") if has_string(body, "message") else None)
+    fields = _without(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
+    tools = as_list(as_object(body.get("toolConfig")).get("tools"))
+    return {**settings, **fields, **({"prompt": prompt} if prompt else {}), **({"tools": tools} if tools else {})}
+
+
+def _bedrock_answer(body: JSONObject) -> JSONObject:
+    """Return the answer of any model of Bedrock in a form that all clients have."""
+    message = as_object(body.get("output")).get("message")
+    reason = first_member(body, "stopReason", "stop_reason", "finish_reason")
+    if isinstance(message, dict):
+        return {"message": {"role": "assistant", **message}, "stop_reason": reason}
+    results = as_object(next(iter(as_list(body.get("results"))), None))
+    text = first_member({**results, **body}, *TEXT_NAMES)
+    reason = reason or results.get("completionReason")
+    return {"message": {"role": "assistant", "content": text}, "stop_reason": reason} if text else body
+
+
+def _run(call: _Call) -> RecordedRun:
+    start = parse_time(call.at, call.location)
+    answer = normalize_answer(call.response)
+    model = call.model or as_text(call.request.get("model"))
+    kept = {name: call.request[name] for name in REQUEST_ATTRIBUTES if call.request.get(name)}
+    kept |= {name: call.response[name] for name in RESPONSE_ATTRIBUTES if call.response.get(name)}
+    attributes = {name: item for name, item in {**kept, **call.attributes}.items() if item not in (None, "", [], {})}
+    step = build_step(
+        SpanFacts(
+            key="call",
+            name=model or "model",
+            type=StepType.MODEL,
+            times=Span(start=start, end=add_milliseconds(start, call.duration_ms)),
+            failed=bool(call.error),
+            error=call.error,
+            request=normalize_request(_without(call.request, *REQUEST_ATTRIBUTES)) if call.request else None,
+            answer=answer,
+            model=model,
+            provider=call.provider or normalize_provider(None, model),
+            usage=normalize_usage(call.usage, f"{call.location}/usage"),
+            attributes=attributes,
+        )
+    )
+    key = call.key or call.id or "call"
+    return build_run(
+        RunFacts(
+            external_id=call.id or f"{key}-{content_id([call.request, call.response, call.error], call.location)}",
+            app=call.provider or FORMAT,
+            format=FORMAT,
+            name=key,
+            failed=bool(call.error),
+            metadata={"custom_id": call.key},
+        ),
+        [step],
+        location=call.location,
+    )
+
+
+def _without(body: JSONObject, *names: str) -> JSONObject:
+    return {name: item for name, item in body.items() if name not in names}
