@@ -12,7 +12,7 @@ from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import call_logs, chat, chatgpt, openai, sharegpt, vercel_ui
+from traces.importers.formats.chats import call_logs, chat, chatgpt, client_chats, openai, sharegpt, vercel_ui
 from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
@@ -31,6 +31,7 @@ from traces.importers.formats.frameworks import (
     langchain,
     langgraph,
     metagpt,
+    smolagents,
 )
 from traces.importers.formats.replay_tools import kurral, prela
 from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
@@ -310,7 +311,20 @@ IMPORTERS: Final = (
     ),
     Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.sniff, parse=autogen.parse),
     Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.sniff, parse=crewai.parse),
+    Importer(
+        name=smolagents.FORMAT,
+        title="smolagents memories",
+        sniff=smolagents.sniff,
+        parse=smolagents.parse,
+        by_line=_lines_are_runs,
+    ),
     Importer(name="metagpt", title="MetaGPT teams and memories", sniff=metagpt.sniff, parse=metagpt.parse),
+    Importer(
+        name=client_chats.FORMAT,
+        title="chats of Claude, Continue and LlamaIndex",
+        sniff=detection.sniff_by_value(client_chats.is_chat),
+        parse=client_chats.parse,
+    ),
     Importer(name="chatgpt", title="ChatGPT exports", sniff=chatgpt.sniff, parse=chatgpt.parse),
     Importer(
         name="chat",

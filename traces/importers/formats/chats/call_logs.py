@@ -131,7 +131,7 @@ def _read_gemini(body: JSONObject, location: str) -> _Call:
         location=location,
         key=as_text(first_member(body, "key", "custom_id")),
         id=as_text(response.get("responseId")),
-        request={**as_object(request.get("generationConfig")), **_without(request, "generationConfig")},
+        request={**as_object(request.get("generationConfig")), **_drop(request, "generationConfig")},
         response=response,
         error=error or (f"blocked: {block}" if block else ""),
         model=as_text(response.get("modelVersion")),
@@ -160,18 +160,18 @@ def _read_bedrock_batch(body: JSONObject, location: str) -> _Call:
 
 
 def _read_invocation(body: JSONObject, location: str) -> _Call:
-    sent, received = as_object(body.get("input")), as_object(body.get("output"))
-    counts = {**sent, **received}
-    output = parse_embedded(received.get("outputBodyJson"))
+    request, answer_fields = as_object(body.get("input")), as_object(body.get("output"))
+    counts = {**request, **answer_fields}
+    output = parse_embedded(answer_fields.get("outputBodyJson"))
     answer = as_object(output)
     # The id of an inference profile or of a model is the last part of its ARN.
     model = as_text(body.get("modelId")).rpartition("/")[2]
-    other_fields = _without(body, "input", "output", "modelId", "schemaType", "schemaVersion", "timestamp", "requestId")
-    paths = {name: counts[name] for name in ("inputBodyS3Path", "outputBodyS3Path") if name in counts}
+    other_fields = _drop(body, "input", "output", "modelId", "schemaType", "schemaVersion", "timestamp", "requestId")
+    paths: JSONObject = {name: counts[name] for name in ("inputBodyS3Path", "outputBodyS3Path") if name in counts}
     return _Call(
         location=location,
         id=as_text(body.get("requestId")),
-        request=_bedrock_request(as_object(parse_embedded(sent.get("inputBodyJson")))),
+        request=_bedrock_request(as_object(parse_embedded(request.get("inputBodyJson")))),
         response=join_stream(output) if isinstance(output, list) and output else _bedrock_answer(answer),
         error=as_text(first_member(body, "errorMessage", "errorCode")),
         model=model,
@@ -188,7 +188,7 @@ def _bedrock_request(body: JSONObject) -> JSONObject:
     """Return the body of a request to any model of Bedrock, with its settings and tools under their usual names."""
     settings = as_object(first_member(body, "inferenceConfig", "textGenerationConfig"))
     prompt = first_member(body, "prompt", "inputText") or (body.get("message") if has_string(body, "message") else None)
-    fields = _without(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
+    fields = _drop(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
     tools = as_list(as_object(body.get("toolConfig")).get("tools"))
     return {**settings, **fields, **({"prompt": prompt} if prompt else {}), **({"tools": tools} if tools else {})}
 
@@ -209,9 +209,11 @@ def _run(call: _Call) -> RecordedRun:
     start = parse_time(call.at, call.location)
     answer = normalize_answer(call.response)
     model = call.model or as_text(call.request.get("model"))
-    kept = {name: call.request[name] for name in REQUEST_ATTRIBUTES if call.request.get(name)}
-    kept |= {name: call.response[name] for name in RESPONSE_ATTRIBUTES if call.response.get(name)}
-    attributes = {name: item for name, item in {**kept, **call.attributes}.items() if item not in (None, "", [], {})}
+    facts = {name: call.request[name] for name in REQUEST_ATTRIBUTES if call.request.get(name)}
+    facts |= {name: call.response[name] for name in RESPONSE_ATTRIBUTES if call.response.get(name)}
+    attributes: JSONObject = {
+        name: item for name, item in {**facts, **call.attributes}.items() if item not in (None, "", [], {})
+    }
     step = build_step(
         SpanFacts(
             key="call",
@@ -220,7 +222,7 @@ def _run(call: _Call) -> RecordedRun:
             times=Span(start=start, end=add_milliseconds(start, call.duration_ms)),
             failed=bool(call.error),
             error=call.error,
-            request=normalize_request(_without(call.request, *REQUEST_ATTRIBUTES)) if call.request else None,
+            request=normalize_request(_drop(call.request, *REQUEST_ATTRIBUTES)) if call.request else None,
             answer=answer,
             model=model,
             provider=call.provider or normalize_provider(None, model),
@@ -243,5 +245,5 @@ def _run(call: _Call) -> RecordedRun:
     )
 
 
-def _without(body: JSONObject, *names: str) -> JSONObject:
+def _drop(body: JSONObject, *names: str) -> JSONObject:
     return {name: item for name, item in body.items() if name not in names}

@@ -103,7 +103,7 @@ def test_failed_trace_is_failed_run() -> None:
 
 
 def test_version_two_nests_ids() -> None:
-    old = {
+    old: dict[str, Any] = {
         "name": "chat",
         "context": {"span_id": "0x12", "trace_id": "0xab"},
         "parent_id": None,

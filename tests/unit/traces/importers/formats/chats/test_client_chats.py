@@ -1,0 +1,92 @@
+"""Exports of Claude, sessions of Continue and chats of LlamaIndex."""
+
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+
+QUESTION = "Is Dune in stock?"
+CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"n": 1}'}}
+
+
+def read(value: Any) -> RecordedRun:
+    data = orjson.dumps(value)
+    assert registry.detect(fixtures.sample("upload", data)).name == "client-chat"
+    (run,) = registry.get_importer("client-chat").runs([Source(name="chats.json", data=data)])
+    return run
+
+
+def tool(run: RecordedRun) -> RecordedStep:
+    (step,) = fixtures.steps(run, StepType.TOOL)
+    return step
+
+
+def test_claude_answer_is_split_at_results() -> None:
+    blocks = [
+        {"type": "text", "text": "Let me look."},
+        {"type": "tool_use", "id": None, "name": "find", "input": {"n": 1}},
+        {"type": "tool_result", "tool_use_id": None, "content": [{"type": "text", "text": "none"}], "is_error": True},
+        {"type": "text", "text": "No."},
+    ]
+    attachment = {"file_name": "shelf.txt", "extracted_content": "empty"}
+    messages = [
+        {"uuid": "m1", "sender": "human", "text": QUESTION, "attachments": [attachment]},
+        {"uuid": "m2", "sender": "assistant", "text": "", "content": blocks, "created_at": "2026-03-01T10:00:00Z"},
+    ]
+    run = read([{"uuid": "u-1", "name": "Books", "chat_messages": messages}])
+    assert (run.external_id, run.name, tool(run).error) == ("u-1", "Books", "none")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.answer_contents(run) == ["Let me look.", "No."]
+    document = {"type": "document", "title": "shelf.txt", "source": {"type": "text", "data": "empty"}}
+    assert fixtures.request_contents(first) == [[{"type": "text", "text": QUESTION}, document]]
+    assert fixtures.request_contents(second)[1:] == ["Let me look.", "none"]
+
+
+def test_continue_session_has_calls() -> None:
+    state = {"toolCallId": "c1", "status": "errored"}
+    logs = [{"modelTitle": "X", "completionOptions": {"model": "gpt-x"}}]
+    history = [
+        {"message": {"role": "user", "content": QUESTION}, "contextItems": []},
+        {"message": {"role": "thinking", "content": "Hm."}},
+        {
+            "message": {"role": "assistant", "content": "", "toolCalls": [CALL]},
+            "toolCallStates": [state],
+            "promptLogs": logs,
+        },
+        {"message": {"role": "tool", "content": "no shelf", "toolCallId": "c1"}},
+        {"message": {"role": "assistant", "content": "No."}},
+    ]
+    run = read({"sessionId": "s-1", "title": "Books", "history": history, "chatModelTitle": "X"})
+    step = tool(run)
+    assert (step.call_id, step.input, step.output, step.error) == ("c1", {"n": 1}, "no shelf", "errored")
+    assert [model.model for model in fixtures.steps(run, StepType.MODEL)] == ["gpt-x", "X"]
+    assert fixtures.answer_contents(run)[0] == [{"type": "thinking", "thinking": "Hm."}]
+    assert run.steps[-1].output == {"text": "No."}
+
+
+def test_llamaindex_messages_have_calls() -> None:
+    old = [
+        {"role": "user", "content": QUESTION, "additional_kwargs": {}},
+        {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": [CALL]}},
+        {"role": "tool", "content": "3", "additional_kwargs": {"tool_call_id": "c1"}},
+    ]
+    block = {"block_type": "tool_call", "tool_call_id": "c1", "tool_name": "find", "tool_kwargs": {"n": 1}}
+    new = [
+        {"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": QUESTION}]},
+        {"role": "assistant", "additional_kwargs": {}, "blocks": [block]},
+        {**old[2], "content": None, "blocks": [{"block_type": "text", "text": "3"}]},
+    ]
+    for value in (
+        old,
+        new,
+        {"store": {"ann": new}, "class_name": "SimpleChatStore"},
+        {"chat_store": {"store": {"b": old}}},
+    ):
+        run = read(value)
+        step = tool(run)
+        assert (run.name, step.call_id, step.input, step.output) == (QUESTION, "c1", {"n": 1}, "3")

@@ -1,0 +1,97 @@
+"""Memories of smolagents: steps, and messages that write calls as texts."""
+
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+from traces.payloads.messages import ModelAnswer
+
+TASK = {"task": "Is Dune in stock?", "task_images": None}
+REQUEST = [{"role": "user", "content": [{"type": "text", "text": "New task:\nIs Dune in stock?"}], "tool_calls": None}]
+USAGE = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120}
+
+
+def call(name: str, arguments: Any, id: str = "c1") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def step(number: int, text: str, calls: list[Any], **fields: Any) -> dict[str, Any]:
+    times = {"start_time": 1_772_359_200.0 + number, "end_time": 1_772_359_200.5 + number}
+    return {
+        "step_number": number,
+        "timing": times,
+        "model_input_messages": REQUEST,
+        "model_output": text,
+        "tool_calls": calls,
+        "observations": None,
+        "error": None,
+        "token_usage": USAGE,
+        **fields,
+    }
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    return {"role": role, "content": [{"type": "text", "text": text}], "tool_calls": None, "token_usage": None}
+
+
+def read(value: Any) -> RecordedRun:
+    data = orjson.dumps(value)
+    assert registry.detect(fixtures.sample("upload", data)).name == "smolagents"
+    (run,) = registry.get_importer("smolagents").runs([Source(name="memory.json", data=data)])
+    return run
+
+
+def test_code_of_step_is_tool() -> None:
+    code = [call("python_interpreter", "look()")]
+    error = {"type": "AgentExecutionError", "message": "look is not defined"}
+    last = {"observations": "Logs:\n3", "action_output": 3, "is_final_answer": True}
+    run = read([TASK, step(1, "Look.", code, error=error), step(2, "Count.", code, code_action="count()", **last)])
+    failed, counted = fixtures.steps(run, StepType.TOOL)
+    assert (failed.input, failed.error) == ({"code": "look()"}, "look is not defined")
+    assert (counted.input, counted.output, counted.attributes["action_output"]) == ({"code": "count()"}, "Logs:\n3", 3)
+    models = fixtures.steps(run, StepType.MODEL)
+    assert [(model.tokens_in, model.tokens_out) for model in models] == [(100, 20)] * 2
+    assert fixtures.request_contents(models[0]) == ["New task:\nIs Dune in stock?"]
+    assert (run.steps[-1].output, run.name) == ({"text": "3"}, "Is Dune in stock?")
+
+
+def test_refused_call_is_in_answer_only() -> None:
+    answer = {"role": "assistant", "content": "", "tool_calls": [call("find", {"n": 1})]}
+    refused = step(1, "", [], model_output_message=answer, error={"type": "E", "message": "no shelf"})
+    parallel = [call("find", {"n": 2}, "c2"), call("find", {"n": 3}, "c3")]
+    run = read([TASK, refused, step(2, "", parallel, observations="2\n3"), {"output": "five"}])
+    tools = fixtures.steps(run, StepType.TOOL)
+    assert [(tool.call_id, tool.error, tool.output) for tool in tools] == [
+        ("c1", "no shelf", "no shelf"),
+        ("c2", "", "2\n3"),
+        ("c3", "", "2\n3"),
+    ]
+    assert tools[1].attributes["joined_results"] == 2
+    assert run.steps[-1].output == {"text": "five"}
+
+
+def test_calls_in_texts_of_messages_are_steps() -> None:
+    messages = [
+        message("system", "Be brief."),
+        message("user", "New task:\nIs Dune in stock?"),
+        message("assistant", "Let me look."),
+        message("tool-call", "Calling tools:\n[" + str(call("find", {"title": "Dune"})) + "]"),
+        message("tool-response", "Error:\nno shelf"),
+        message("assistant", "I cannot tell."),
+        message("tool-response", "Observation:\nnothing was called"),
+    ]
+    row = {"question": "Is Dune in stock?", "prediction": "unknown", "agent_error": "stopped"}
+    run = read({**row, "intermediate_steps": messages})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.call_id, tool.input, tool.error) == ("c1", {"title": "Dune"}, "no shelf")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert ModelAnswer(first.output).text == "Let me look."
+    assert fixtures.request_contents(second)[-1] == "Error:\nno shelf"
+    assert len(fixtures.steps(run, StepType.TURN)) == 1
+    assert (run.status, run.steps[-1].output) == (RunStatus.FAILED, {"text": "unknown"})
+    assert read(messages).status is RunStatus.COMPLETED

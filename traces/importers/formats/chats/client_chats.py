@@ -1,0 +1,215 @@
+"""Conversations as chat clients store them: exports of Claude, sessions of Continue, chats of LlamaIndex."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedRun
+from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
+from traces.importers.common.messages import content_blocks
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+
+FORMAT: Final = "client-chat"
+# What an export of Claude has beside the blocks of a message.
+_NOT_CONTENT: Final = frozenset({"token_budget", "flag"})
+_FAILURES: Final = frozenset({"errored", "canceled"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chat:
+    app: str
+    messages: list[JSONObject]
+    id: str = ""
+    title: str = ""
+    model: str = ""
+    metadata: JSONObject = field(default_factory=dict)
+
+
+def is_chat(value: JSONValue) -> bool:
+    """Return True if `value` is a conversation of one of these clients, or a list of them."""
+    return _reader(value) is not None or _reader(first_item(value)) is not None
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield one run per conversation."""
+    for record in source.records():
+        yield from _runs(record.value, record.location, source)
+
+
+def _runs(value: JSONValue, location: str, source: Source) -> Iterator[RecordedRun]:
+    read = _reader(value)
+    if read is not None:
+        for chat in read(value):
+            yield _run(chat, location, source)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _runs(item, f"{location}/{index}", source)
+    else:
+        source.problems.append(BadFile("not a conversation of this client", location or "/"))
+
+
+def _reader(value: JSONValue) -> Callable[[JSONValue], Iterator[_Chat]] | None:
+    """Return the function that reads conversations in this form."""
+    body = as_object(value)
+    if has_list(body, "chat_messages") and not body.keys().isdisjoint({"uuid", "name"}):
+        return _claude
+    if any(has_object(item, "message") for item in as_list(body.get("history"))[:3]) and "sessionId" in body:
+        return _continue
+    stores = as_object(first_member(body, "store") or as_object(body.get("chat_store")).get("store"))
+    lists = list(stores.values()) or [value]
+    return _llamaindex if any(_is_llamaindex(next(iter(as_list(chat)), None)) for chat in lists) else None
+
+
+def _run(chat: _Chat, location: str, source: Source) -> RecordedRun:
+    recorded_messages = [
+        TranscriptMessage(value=message, location=f"{location}/messages/{index}")
+        for index, message in enumerate(chat.messages)
+    ]
+    setting = TranscriptSettings(model=chat.model, provider=normalize_provider(None, chat.model), agent=chat.app)
+    steps = transcripts.build_steps(drop_unreadable(recorded_messages, source.problems), setting)
+    return build_run(
+        RunFacts(
+            external_id=chat.id or f"{chat.app}-{content_id([*chat.messages], location)}",
+            app=chat.app,
+            format=FORMAT,
+            name=chat.title,
+            title=chat.title,
+            metadata=chat.metadata,
+        ),
+        steps,
+        location=location,
+    )
+
+
+def _drop(body: JSONObject, *names: str) -> JSONObject:
+    return {name: item for name, item in body.items() if name not in names}
+
+
+# Claude: an answer contains the calls of tools and their results.
+
+
+def _claude(value: JSONValue) -> Iterator[_Chat]:
+    body = as_object(value)
+    yield _Chat(
+        app="claude",
+        id=as_text(body.get("uuid")),
+        title=as_text(body.get("name")),
+        model=as_text(body.get("model")),
+        messages=[part for message in as_objects(body["chat_messages"]) for part in _claude_parts(message)],
+        metadata=_drop(body, "chat_messages", "uuid"),
+    )
+
+
+def _claude_parts(message: JSONObject) -> Iterator[JSONObject]:
+    """Yield a message as the API would have it: the result of a call is a message of its own."""
+    role = "user" if message.get("sender") == "human" else "assistant"
+    facts: JSONObject = {"ts": message.get("created_at"), "uuid": message.get("uuid")}
+    blocks: list[JSONValue] = []
+    for block in _claude_blocks(message):
+        if block.get("type") == "tool_result":
+            yield {"role": role, "content": blocks, **facts}
+            yield {"role": "user", "content": [block], **facts}
+            blocks = []
+        elif block.get("type") not in _NOT_CONTENT:
+            blocks.append(block)
+    if blocks:
+        yield {"role": role, "content": blocks, **facts}
+
+
+def _claude_blocks(message: JSONObject) -> Iterator[JSONObject]:
+    content = as_objects(message.get("content"))
+    yield from content or ([{"type": "text", "text": message["text"]}] if message.get("text") else [])
+    for attachment in as_objects(message.get("attachments")):
+        if text := as_text(attachment.get("extracted_content")):
+            source: JSONObject = {"type": "text", "data": text}
+            yield {"type": "document", "title": attachment.get("file_name"), "source": source}
+
+
+# Continue: calls have states, which tell whether they failed.
+
+
+def _continue(value: JSONValue) -> Iterator[_Chat]:
+    body = as_object(value)
+    items = as_objects(body["history"])
+    yield _Chat(
+        app="continue",
+        id=as_text(body.get("sessionId")),
+        title=as_text(body.get("title")),
+        model=as_text(body.get("chatModelTitle")),
+        messages=list(_continue_messages(items)),
+        metadata=_drop(body, "history", "sessionId"),
+    )
+
+
+def _continue_messages(items: list[JSONObject]) -> Iterator[JSONObject]:
+    failures: dict[str, str] = {}
+    # They precede their answer.
+    thoughts: list[JSONValue] = []
+    for item in items:
+        message = as_object(item.get("message"))
+        if message.get("role") == "thinking":
+            thoughts.append({"type": "thinking", "thinking": message.get("content")})
+            continue
+        for state in as_objects(item.get("toolCallStates")) or as_objects([item.get("toolCallState")]):
+            if (status := as_text(state.get("status"))) in _FAILURES:
+                failures[as_text(state.get("toolCallId"))] = status
+        log = as_object(next(iter(as_list(item.get("promptLogs"))), None))
+        model = as_object(log.get("completionOptions")).get("model") or log.get("modelTitle")
+        call_id = as_text(message.get("toolCallId"))
+        facts: JSONObject = {
+            "tool_calls": message.get("toolCalls"),
+            "tool_call_id": message.get("toolCallId"),
+            "model": model,
+            "usage": message.get("usage"),
+            "error": failures.get(call_id) if call_id else None,
+            "context_items": item.get("contextItems"),
+        }
+        plain = _drop(message, "toolCalls", "toolCallId", "usage")
+        if message.get("role") == "assistant" and thoughts:
+            plain["content"] = [*thoughts, *content_blocks(message.get("content"))]
+            thoughts = []
+        yield {**plain, **{name: item for name, item in facts.items() if item not in (None, "", [], {})}}
+
+
+# LlamaIndex: the facts of a message are in `additional_kwargs`.
+
+
+def _is_llamaindex(value: JSONValue) -> bool:
+    message = as_object(value)
+    return "role" in message and "type" not in message and has_object(message, "additional_kwargs")
+
+
+def _llamaindex(value: JSONValue) -> Iterator[_Chat]:
+    body = as_object(value)
+    stores = as_object(first_member(body, "store") or as_object(body.get("chat_store")).get("store"))
+    chats = stores or {"": value}
+    for key, chat in chats.items():
+        if messages := as_objects(chat):
+            yield _Chat(
+                app="llamaindex",
+                messages=[_llamaindex_message(message) for message in messages],
+                metadata={"chat": key, **_drop(body, "store", "chat_store")},
+            )
+
+
+def _llamaindex_message(message: JSONObject) -> JSONObject:
+    details = as_object(message["additional_kwargs"])
+    blocks = [_llamaindex_block(block) for block in as_objects(message.get("blocks"))]
+    content: JSONValue = [*blocks] if blocks else message.get("content")
+    role = "system" if message["role"] == "developer" else message["role"]
+    return {**details, **_drop(message, "blocks", "additional_kwargs"), "role": role, "content": content}
+
+
+def _llamaindex_block(block: JSONObject) -> JSONObject:
+    if block.get("block_type") == "tool_call":
+        names = {"tool_call_id": "id", "tool_name": "name", "tool_kwargs": "input"}
+        return {"type": "tool_use", **{name: block[key] for key, name in names.items() if key in block}}
+    return {"type": block.get("block_type"), **_drop(block, "block_type")}

@@ -1,0 +1,202 @@
+"""smolagents: the steps of an agent's memory, and its messages, which write calls as texts.
+
+Steps have the requests of their model calls. The messages of a memory follow an answer by its calls (`tool-call`) and
+what they returned (`tool-response`).
+"""
+
+import ast
+from collections.abc import Iterator
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import StepStatus
+from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
+from traces.importers.common.messages import is_message, message_text, normalize_messages, result_text
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Source
+
+FORMAT: Final = "smolagents"
+_CALL_ROLES: Final = ("tool-call", "tool-response")
+_CALLING: Final = "Calling tools:"
+_OBSERVATION: Final = "Observation:"
+_ERROR: Final = "Error:"
+_HOLDERS: Final = ("steps", "intermediate_steps", "messages")
+_OTHER_FIELDS: Final = ("action_output", "is_final_answer", "step_number")
+_CODE_TOOL: Final = "python_interpreter"
+
+
+def sniff(sample: Sample) -> float:
+    """Return the confidence that the file contains steps or messages of smolagents."""
+    return 1.0 if any(_items(value) for value in sample.values) else 0.0
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield one run per memory."""
+    for record in source.records():
+        yield from _runs(record.value, record.location, source.name)
+
+
+def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:
+    if items := _items(value):
+        yield _run(as_object(value), items, location, name)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _runs(item, f"{location}/{index}", name)
+    else:
+        raise BadFile("neither steps nor messages of smolagents", location or "/")
+
+
+def _items(value: JSONValue) -> list[JSONObject]:
+    """Return the steps or messages in `value`: a list of them, or an object that contains one."""
+    items = as_objects(value if isinstance(value, list) else first_member(as_object(value), *_HOLDERS))
+    is_memory = any(_is_step(item) or as_text(item.get("role")) in _CALL_ROLES for item in items)
+    return items if is_memory else []
+
+
+def _is_step(item: JSONObject) -> bool:
+    return "step_number" in item and not item.keys().isdisjoint({"observations", "code_action", "model_output"})
+
+
+def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) -> RecordedRun:
+    is_steps = any(map(_is_step, items))
+    entries = list(_steps(items, location) if is_steps else _messages(items, location))
+    task = as_text(first_member(body, "task", "question", "augmented_question"))
+    if task and not is_steps and not any(as_object(entry.value).get("role") == "user" for entry in entries):
+        entries = [TranscriptMessage(value={"role": "user", "content": task}, location=location), *entries]
+    setting = TranscriptSettings(model=as_text(first_member(body, "model_id", "model")), agent=FORMAT)
+    finals = (item.get("output") if "output" in item else _final_output(item) for item in reversed(items))
+    answer = next((final for final in finals if final is not None), body.get("prediction"))
+    steps = transcripts.build_steps(entries, setting)
+    if answer is not None:
+        steps = transcripts.replace_output(steps, result_text(answer))
+    return build_run(
+        RunFacts(
+            external_id=f"{FORMAT}-{content_id([body or [*items]], location)}",
+            app=FORMAT,
+            format=FORMAT,
+            name=task or name,
+            failed=bool(body.get("agent_error")),
+            metadata={key: item for key, item in body.items() if key not in _HOLDERS},
+        ),
+        steps,
+        location=location,
+    )
+
+
+def _final_output(item: JSONObject) -> JSONValue:
+    return item.get("action_output") if item.get("is_final_answer") is True else None
+
+
+def _steps(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
+    for index, item in enumerate(items):
+        place = f"{location}/{index}"
+        if "task" in item:
+            yield TranscriptMessage(value={"role": "user", "content": item["task"]}, location=place)
+        elif "system_prompt" in item:
+            yield TranscriptMessage(value={"role": "system", "content": item["system_prompt"]}, location=place)
+        elif _is_step(item) or "plan" in item:
+            yield from _step(item, place)
+
+
+def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the answer of a step, and what its calls returned."""
+    answer = as_object(item.get("model_output_message"))
+    calls = as_list(item.get("tool_calls")) or as_list(answer.get("tool_calls"))
+    is_code = _name(calls) == _CODE_TOOL
+    text = first_member(item, "model_output", "plan") or answer.get("content")
+    error = as_object(item.get("error"))
+    message = as_text(error.get("message")) or as_text(item.get("error"))
+    times = as_object(item.get("timing"))
+    value: JSONObject = {
+        "role": "assistant",
+        "content": text or None,
+        "ts": first_member(times, "end_time") or item.get("end_time"),
+        "usage": first_member(item, "token_usage") or first_member(answer, "token_usage"),
+        "model": as_object(answer.get("raw")).get("model"),
+        **({} if calls or not error else {"step_error": error}),
+        **({"tool_calls": calls} if calls and not is_code else {}),
+    }
+    requests = [{**message, **_plain(message)} for message in as_objects(item.get("model_input_messages"))]
+    yield TranscriptMessage(
+        value={key: part for key, part in value.items() if part is not None or key == "content"},
+        location=location,
+        actions=(_action(item, calls, message),) if is_code else (),
+        request_messages=[*requests] or None,
+    )
+    if calls and not is_code:
+        yield from _results(calls, item.get("observations"), message, location)
+
+
+def _name(calls: list[JSONValue]) -> str:
+    return as_text(as_object(as_object(next(iter(calls), None)).get("function")).get("name"))
+
+
+def _action(item: JSONObject, calls: list[JSONValue], error: str) -> TextAction:
+    """Return the code that a step ran."""
+    code = item.get("code_action") or as_object(as_object(calls[0]).get("function")).get("arguments")
+    other_fields = {name: item[name] for name in _OTHER_FIELDS if item.get(name)}
+    return TextAction(
+        name=_CODE_TOOL,
+        arguments={"code": code},
+        output=item.get("observations"),
+        error=error,
+        status=StepStatus.ERROR if error else StepStatus.OK,
+        attributes=other_fields,
+    )
+
+
+def _results(calls: list[JSONValue], observation: JSONValue, error: str, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the results of calls. smolagents joins those of parallel calls, which are shown with each of them."""
+    joined_count = {"joined_results": len(calls)} if len(calls) > 1 else {}
+    for call in calls:
+        content = error if observation is None else observation
+        value: JSONObject = {
+            "role": "tool",
+            "tool_call_id": as_object(call).get("id"),
+            "content": content,
+            **joined_count,
+        }
+        yield TranscriptMessage(value={**value, **({"error": error} if error else {})}, location=location)
+
+
+def _messages(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
+    """Yield the messages of a memory. An answer and its calls are one message, and a response is the calls' result."""
+    calls: list[JSONValue] = []
+    for index, item in enumerate(items):
+        place, role = f"{location}/{index}", as_text(item.get("role"))
+        if role == _CALL_ROLES[0]:
+            continue
+        if role == "assistant":
+            follower = items[index + 1] if index + 1 < len(items) else {}
+            calls = _parse_calls(follower)
+            yield TranscriptMessage(value={**_plain(item), **({"tool_calls": calls} if calls else {})}, location=place)
+        elif role == _CALL_ROLES[1] and calls:
+            text = message_text(_plain(item))
+            error = text.removeprefix(_ERROR).strip() if text.startswith(_ERROR) else ""
+            yield from _results(calls, text.removeprefix(_OBSERVATION).lstrip("\n"), error, place)
+            calls = []
+        else:
+            is_injected = role == _CALL_ROLES[1]
+            yield TranscriptMessage(value=_plain(item), location=place, is_injected=is_injected)
+
+
+def _parse_calls(message: JSONObject) -> list[JSONValue]:
+    """Return the calls in the text of a message, which is their representation in Python; empty for other messages."""
+    text = message_text(_plain(message)) if message.get("role") == _CALL_ROLES[0] else ""
+    try:
+        calls = ast.literal_eval(text.partition(_CALLING)[2].strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    return [call for call in as_list(calls) if as_object(call).get("function")]
+
+
+def _plain(message: JSONObject) -> JSONObject:
+    """Return the role and content of a message, in the normal form."""
+    message = {name: message[name] for name in ("role", "content", "tool_calls") if message.get(name) is not None}
+    return normalize_messages(message)[0] if is_message(message) else message
