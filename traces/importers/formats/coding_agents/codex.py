@@ -5,17 +5,25 @@ When a conversation gets too long, Codex replaces it with a summary (`compacted`
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
-from traces.importers.common.model_calls import normalize_provider, parse_token_count
+from traces.importers.common.messages import message_text, normalize_messages
+from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
+from traces.importers.common.transcript_messages import (
+    TextAction,
+    TranscriptMessage,
+    TranscriptSettings,
+    drop_unreadable,
+)
 from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
 
 FORMAT = "codex"
@@ -26,6 +34,12 @@ _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_
 _HISTORY_TYPES = frozenset({"message", *_CALLS, *_RESULTS})
 _SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+# How Codex begins the messages that it adds to the user's.
+_ADDITIONS = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>")
+_EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.M)
+# The status of a command precedes its output.
+_HEADER = 500
+_FAILURES = frozenset({"error", "stream_error"})
 
 
 @dataclass(kw_only=True)
@@ -37,6 +51,9 @@ class _Rollout:
     answer: JSONObject | None = None
     token_counts: JSONObject = field(default_factory=dict)
     compactions: int = 0
+    # Errors and aborted turns, and the error since the last item of the model.
+    notices: list[JSONValue] = field(default_factory=list)
+    failure: str = ""
     effort: JSONValue = None
 
 
@@ -97,6 +114,8 @@ def _session(files: list[_File]) -> RecordedRun:
                 _item(rollout, payload, record.get("timestamp"), location)
             case "event_msg" if payload.get("type") == "token_count":
                 _count(rollout, as_object(payload.get("info")))
+            case "event_msg" if payload.get("type") in {*_FAILURES, "turn_aborted"}:
+                _notice(rollout, payload)
             case "compacted":
                 _compact(rollout, payload, record.get("timestamp"), location)
     if not rollout.messages:
@@ -132,11 +151,23 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
             external_id=as_text(first_member(meta, "session_id", "id")) or _session_in_name(name),
             app=FORMAT,
             format=FORMAT,
-            metadata={**metadata, "compactions": rollout.compactions or None},
+            failed=bool(rollout.failure),
+            metadata={**metadata, "compactions": rollout.compactions or None, "notices": rollout.notices},
         ),
-        transcripts.build_steps(rollout.messages, setting),
+        _fail(transcripts.build_steps(rollout.messages, setting), rollout.failure),
         location="line 1",
     )
+
+
+def _notice(rollout: _Rollout, payload: JSONObject) -> None:
+    """Note an error or an aborted turn. Codex tries again after errors, so that only the last one ends a session."""
+    rollout.notices.append(payload)
+    if payload.get("type") in _FAILURES:
+        rollout.failure = as_text(payload.get("message")) or "error"
+
+
+def _fail(steps: list[RecordedStep], failure: str) -> list[RecordedStep]:
+    return [replace(steps[0], status=StepStatus.ERROR, error=failure), *steps[1:]] if failure else steps
 
 
 def _session_in_name(name: str) -> str:
@@ -149,14 +180,47 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
     kind = as_text(item.get("type"))
     if kind == "message" and item.get("role") != "assistant":
         rollout.answer = None
-        rollout.messages.append(TranscriptMessage(value={**item, "ts": time}, location=location))
+        is_addition = item.get("role") == "user" and _text(item).startswith(_ADDITIONS)
+        rollout.messages.append(
+            TranscriptMessage(value={**item, "ts": time}, location=location, is_injected=is_addition)
+        )
     elif kind in _RESULTS:
         rollout.answer = None
         output = item.get("output")
         message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
+        if error := _result_error(output):
+            message["error"] = error
         rollout.messages.append(TranscriptMessage(value=message, location=location))
     elif kind in {"message", "reasoning"} or kind in _CALLS:
+        rollout.failure = ""
         _add_to_answer(rollout, item, kind, time, location)
+    elif kind.endswith("_call"):
+        _add_to_answer(rollout, item, kind, time, location)
+        rollout.messages[-1] = _with_action(rollout.messages[-1], item, kind)
+
+
+def _text(item: JSONObject) -> str:
+    return next((message_text(message) for message in normalize_messages(item)), "").lstrip()
+
+
+def _result_error(output: JSONValue) -> str:
+    """Return how a command or a tool failed; empty if it did not. Versions differ in how they write it."""
+    result = as_object(parse_embedded(output))
+    if result.get("success") is False:
+        return as_text(result.get("content")) or "error"
+    code = as_text(as_object(result.get("metadata")).get("exit_code"))
+    if not code and isinstance(output, str) and (match := _EXIT_CODE.search(output[:_HEADER])):
+        code = match[1]
+    return "" if code in {"", "0"} else f"exit code {code}"
+
+
+def _with_action(message: TranscriptMessage, item: JSONObject, kind: str) -> TranscriptMessage:
+    """Add the call of a tool that the provider ran, such as a web search. Its result is not recorded."""
+    arguments = first_member(item, "action", "arguments", "query") or {}
+    status = StepStatus.ERROR if item.get("status") == "failed" else StepStatus.OK
+    name = kind.removesuffix("_call")
+    action = TextAction(name=name, arguments=arguments, status=status, attributes={PROVIDER_RAN: True})
+    return replace(message, actions=(*message.actions, action))
 
 
 def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, location: str) -> None:
@@ -202,7 +266,7 @@ def _add_to_answer(rollout: _Rollout, item: JSONObject, kind: str, time: JSONVal
         )
         blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
         message["content"] = [*as_list(message["content"]), *blocks]
-    else:
+    elif kind == "message":
         content = item.get("content")
         message["content"] = [
             *as_list(message["content"]),

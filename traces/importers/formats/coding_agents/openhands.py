@@ -152,8 +152,9 @@ def _run(recording: _Recording) -> RecordedRun:
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
     )
     steps = transcripts.replace_output(transcripts.build_steps(messages, setting), session.output)
-    if not recording.events:
-        steps[0] = replace(steps[0], status=StepStatus.ERROR, error=as_text(recording.body.get("error")))
+    reason = as_text(session.metadata.get("error") if recording.events else recording.body.get("error"))
+    if not recording.events or reason:
+        steps[0] = replace(steps[0], status=StepStatus.ERROR, error=reason)
     if not session.has_costs:
         cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost"))
         steps[0] = replace(steps[0], cost_usd=cost)

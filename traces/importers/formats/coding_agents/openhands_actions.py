@@ -98,6 +98,8 @@ def _answer(reading: _Reading, event: JSONObject, location: str) -> None:
     if response_id and response_id in reading.responses:
         return
     reading.responses.add(response_id)
+    session.failed = False
+    session.metadata.pop("error", None)
     value: JSONObject = {"role": "assistant", "ts": event.get("timestamp"), **_usage(reading, event, response)}
     actions: tuple[TextAction, ...] = ()
     if metadata:
@@ -175,6 +177,10 @@ def _observation(reading: _Reading, event: JSONObject, location: str) -> None:
         session.metadata |= {"agent_state": state, **({"reason": reason} if reason else {})}
         session.failed = state in _FAILED_STATES
         return
+    if kind == "error" and action is None:
+        # Of the session, such as too many iterations, unless the agent goes on.
+        session.failed = True
+        session.metadata |= {"error": event.get("content")}
     if kind in {"null", "condense"} or (event.get("content") in (None, "") and action is None):
         return
     # Not every version repeats the metadata of a call in its result.

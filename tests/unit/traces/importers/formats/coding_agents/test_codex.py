@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support import importing_fixtures as fixtures
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.payloads.messages import ModelAnswer, ModelRequest
 
 FORMAT = "codex"
@@ -114,3 +114,51 @@ def test_invalid_time_loses_no_answer() -> None:
     lines[1]["timestamp"] = "soon"
     (run,), (problem,) = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
     assert (fixtures.answer_contents(run), "line 2" in problem) == (["Three.", "Five."], True)
+
+
+def item(**payload: Any) -> dict[str, Any]:
+    return {"type": "response_item", "payload": payload}
+
+
+def user(text: str) -> dict[str, Any]:
+    return item(type="message", role="user", content=[{"type": "input_text", "text": text}])
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ('{"output": "denied", "metadata": {"exit_code": 2}}', "exit code 2"),
+        ('{"output": "fine", "metadata": {"exit_code": 0}}', ""),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\ndenied", "exit code 1"),
+        ("Chunk ID: a\nProcess exited with code 127\nOutput:\nno such file", "exit code 127"),
+        ({"content": "user said no", "success": False}, "user said no"),
+        ("3 copies", ""),
+    ],
+)
+def test_failed_command_is_error(output: Any, error: str) -> None:
+    call = item(type="function_call", name="shell", arguments="{}", call_id="c")
+    result = item(type="function_call_output", call_id="c", output=output)
+    (run,) = fixtures.read(FORMAT, [user("Count the books."), call, result])
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.error, tool.status) == (error, StepStatus.ERROR if error else StepStatus.OK)
+
+
+def test_additions_are_no_requests() -> None:
+    search = item(type="web_search_call", status="completed", action={"type": "search", "query": "books"})
+    answer = item(type="message", role="assistant", content="Five.")
+    lines = [user("<environment_context>\n<cwd>/shelf</cwd>"), user("Count the books."), search, answer]
+    (run,) = fixtures.read(FORMAT, lines)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.name, tool.input) == ("web_search", {"type": "search", "query": "books"})
+    assert (run.name, len(fixtures.steps(run, StepType.TURN))) == ("Count the books.", 1)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert len(ModelRequest(model.input).messages) == 2
+
+
+def test_error_at_end_fails_session() -> None:
+    error = {"type": "event_msg", "payload": {"type": "error", "message": "stream disconnected"}}
+    answer = item(type="message", role="assistant", content="Five.")
+    (failed,) = fixtures.read(FORMAT, [user("Count them."), answer, error])
+    assert (failed.status, failed.steps[0].error) == (RunStatus.FAILED, "stream disconnected")
+    (retried,) = fixtures.read(FORMAT, [user("Count them."), error, answer])
+    assert (retried.status, retried.metadata["notices"]) == (RunStatus.COMPLETED, [error["payload"]])

@@ -220,3 +220,12 @@ def test_sdk_result_with_only_its_action_answers_the_call() -> None:
     (run,) = read(("events.json", events))
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.status, tool.output) == (StepStatus.OK, "shelf")
+
+
+def test_error_at_end_fails_session() -> None:
+    error = {"id": 90, "source": "environment", "observation": "error", "content": "too many steps", "extras": {}}
+    (failed,) = read(("events.json", [*EVENTS, error]))
+    assert (failed.status, failed.steps[0].error) == (RunStatus.FAILED, "too many steps")
+    answer = {"id": 91, "source": "agent", "action": "message", "args": {"content": "Let me try again."}}
+    (resumed,) = read(("events.json", [*EVENTS, error, answer]))
+    assert (resumed.status, resumed.steps[0].error) == (RunStatus.COMPLETED, "")
