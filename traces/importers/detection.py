@@ -14,6 +14,7 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
+from traces.importers.formats.chats import chat
 from traces.importers.formats.coding_agents import codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
@@ -149,7 +150,7 @@ def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
         body = as_object(value)
         request = as_object(body.get("request")) or body
-        messages = next((request[name] for name in ("messages", "traj", "trajectory") if has_list(request, name)), None)
+        messages = next((request[name] for name in chat.LISTS if has_list(request, name)), None)
         if is_message(value) or (messages is not None and _is_conversation(messages)):
             return LIKELY
         if isinstance(value, list) and value and (is_message(value[0]) or has_list(value[0], "messages")):

@@ -1,4 +1,4 @@
-"""Logs with a model call per line: batches of Anthropic, Gemini, Vertex AI and Bedrock, and Bedrock's invocation log.
+"""Model calls without a conversation: batches and answers of Anthropic and Gemini, and logs of Vertex AI and Bedrock.
 
 A batch has two files, requests and answers. They are joined if both are imported together. Each call is a run.
 """
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
@@ -98,6 +98,10 @@ def _reader(body: JSONObject) -> Callable[[JSONObject, str], _Call] | None:
         return _read_bedrock_batch
     if "custom_id" in body and (has_object(body, "params") or has_string(body.get("result"), "type")):
         return _read_anthropic
+    if body.get("type") == "message" and body.get("role") == "assistant" and has_list(body, "content"):
+        return _read_message
+    if any(has_object(candidate, "content") for candidate in as_list(body.get("candidates"))):
+        return _read_candidates
     answer, request = as_object(body.get("response")), as_object(body.get("request"))
     is_answer = "candidates" in answer or "promptFeedback" in answer or ("key" in body and has_object(body, "error"))
     return _read_gemini if is_answer or ("contents" in request and ("key" in body or "status" in body)) else None
@@ -120,6 +124,14 @@ def _read_anthropic(body: JSONObject, location: str) -> _Call:
         usage=as_object(message.get("usage")),
         is_request="params" in body and not result,
     )
+
+
+def _read_message(body: JSONObject, location: str) -> _Call:
+    return replace(_read_anthropic({"result": {"message": body}}, location), key="")
+
+
+def _read_candidates(body: JSONObject, location: str) -> _Call:
+    return _read_gemini({"response": body}, location)
 
 
 def _read_gemini(body: JSONObject, location: str) -> _Call:

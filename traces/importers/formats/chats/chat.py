@@ -28,7 +28,9 @@ _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
 _TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
-_NOT_METADATA = frozenset({"messages", "tools", "functions", "traj", "trajectory", "request", "response", "run_id"})
+# Where the messages of a transcript are, in the terms of benchmarks and data sets.
+LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history")
+_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
@@ -90,7 +92,7 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
         return
     body = as_object(value)
     request = as_object(body.get("request")) or body
-    messages = first_member(request, "messages", "traj", "trajectory")
+    messages = first_member(request, *LISTS)
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
     extra = _recorded_answer(body, as_list(messages))
@@ -118,6 +120,7 @@ def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONVa
         "ts": first_member(body, "endTime", "end_time", "timestamp") or first_member(response, "created"),
         "error": None if answer.output else body.get("error"),
         "finish_reason": (answer.output or {}).get("finish_reason"),
+        "other_choices": as_list(first_member(response or body, "choices"))[1:],
     }
     message = as_object((answer.output or {}).get("message")) or {"role": "assistant", "content": None}
     return [{**message, **{name: value for name, value in facts.items() if value}}]

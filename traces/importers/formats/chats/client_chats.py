@@ -118,7 +118,7 @@ def _claude_parts(message: JSONObject) -> Iterator[JSONObject]:
             yield {"role": role, "content": blocks, **facts}
             yield {"role": "user", "content": [block], **facts}
             blocks = []
-        elif block.get("type") not in _NOT_CONTENT:
+        elif as_text(block.get("type")) not in _NOT_CONTENT:
             blocks.append(block)
     if blocks:
         yield {"role": role, "content": blocks, **facts}
@@ -201,11 +201,10 @@ def _llamaindex(value: JSONValue) -> Iterator[_Chat]:
 
 
 def _llamaindex_message(message: JSONObject) -> JSONObject:
-    details = as_object(message["additional_kwargs"])
+    details = as_object(message.get("additional_kwargs"))
     blocks = [_llamaindex_block(block) for block in as_objects(message.get("blocks"))]
     content: JSONValue = [*blocks] if blocks else message.get("content")
-    role = "system" if message["role"] == "developer" else message["role"]
-    return {**details, **_drop(message, "blocks", "additional_kwargs"), "role": role, "content": content}
+    return {**details, **_drop(message, "blocks", "additional_kwargs"), "content": content}
 
 
 def _llamaindex_block(block: JSONObject) -> JSONObject:

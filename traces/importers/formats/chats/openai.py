@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -17,7 +17,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import normalize_tools
-from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider
+from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, usage_details
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
@@ -232,6 +232,7 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     has_messages = request is not None and bool(as_list(request["messages"]))
     model = as_text(first_member(call.body, "model")) or as_text(first_member(call.request, "model"))
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
+    attributes |= usage_details(as_object(call.body.get("usage"))) | _additions(call.body)
     if not has_messages:
         request_fields = ("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice")
         attributes |= {name: call.body[name] for name in request_fields if call.body.get(name)}
@@ -254,6 +255,18 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     for index, item in enumerate(as_list(call.body.get("output"))):
         if (step := _tool(as_object(item), f"{call.id}/{index}")) is not None:
             yield step
+
+
+def _additions(body: JSONObject) -> JSONObject:
+    """Return what an answer has beside its message: further choices, and what its texts cite."""
+    contents = [as_list(item.get("content")) for item in as_objects(body.get("output"))]
+    citations = [citation for blocks in contents for block in as_objects(blocks) for citation in _citations(block)]
+    additions: JSONObject = {"other_choices": as_list(body.get("choices"))[1:], "annotations": citations}
+    return {name: item for name, item in additions.items() if item}
+
+
+def _citations(block: JSONObject) -> list[JSONValue]:
+    return as_list(block.get("annotations"))
 
 
 def _instructions(call: _Call) -> JSONValue:

@@ -114,7 +114,7 @@ def _session(files: list[_File]) -> RecordedRun:
                 _item(rollout, payload, record.get("timestamp"), location)
             case "event_msg" if payload.get("type") == "token_count":
                 _count(rollout, as_object(payload.get("info")))
-            case "event_msg" if payload.get("type") in {*_FAILURES, "turn_aborted"}:
+            case "event_msg" if as_text(payload.get("type")) in {*_FAILURES, "turn_aborted"}:
                 _notice(rollout, payload)
             case "compacted":
                 _compact(rollout, payload, record.get("timestamp"), location)
@@ -162,7 +162,7 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
 def _notice(rollout: _Rollout, payload: JSONObject) -> None:
     """Note an error or an aborted turn. Codex tries again after errors, so that only the last one ends a session."""
     rollout.notices.append(payload)
-    if payload.get("type") in _FAILURES:
+    if as_text(payload.get("type")) in _FAILURES:
         rollout.failure = as_text(payload.get("message")) or "error"
 
 

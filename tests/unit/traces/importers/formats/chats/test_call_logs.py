@@ -164,3 +164,8 @@ def test_streamed_answer_is_joined(events: list[Any]) -> None:
 
 def blocks(answer: Any) -> list[Any]:
     return list(answer["content"])
+
+
+def test_single_answer_is_call() -> None:
+    assert call({"type": "message", **MESSAGE}).output == call(ANTHROPIC[0]).output
+    assert call(GEMINI_ANSWER).tokens_in == 8

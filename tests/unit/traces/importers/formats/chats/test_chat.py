@@ -127,3 +127,11 @@ def test_calls_named_by_member_are_steps() -> None:
         assert (step.call_id, step.tool_name, step.input, step.error) == ("t", "find", {"n": 3}, "no shelf")
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (model.model, model.tokens_in) == ("gpt-x", 4)
+
+
+@pytest.mark.parametrize("name", ["conversation", "conversations", "history"])
+def test_list_of_messages_has_other_names(name: str) -> None:
+    row = {"conversation_id": "c-1", name: HELLO, "model": "gpt-x"}
+    assert registry.detect(fixtures.sample("upload", fixtures.json_lines([row]))).name == "chat"
+    (run,) = read(row)
+    assert (run.external_id, fixtures.answer_contents(run)) == ("c-1", ["Yes."])

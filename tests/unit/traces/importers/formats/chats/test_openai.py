@@ -282,3 +282,20 @@ def test_refused_line_of_a_batch_has_no_answer() -> None:
         "Unknown model",
         None,
     )
+
+
+def test_further_choices_and_citations_are_attributes() -> None:
+    choices = [{"index": index, "message": {"role": "assistant", "content": str(index)}} for index in (0, 1)]
+    usage = {"prompt_tokens": 3, "completion_tokens": 4, "completion_tokens_details": {"reasoning_tokens": 2}}
+    citation = {"type": "url_citation", "url": "https://shop.example"}
+    text = {"type": "output_text", "text": "Yes.", "annotations": [citation]}
+    response = {
+        "id": "r",
+        "object": "response",
+        "output": [{"type": "message", "role": "assistant", "content": [text]}],
+    }
+    (completion, cited), _ = read(
+        {"id": "c", "object": "chat.completion", "choices": choices, "usage": usage}, response
+    )
+    assert completion.steps[0].attributes == {"other_choices": choices[1:], "usage": usage}
+    assert cited.steps[0].attributes["annotations"] == [citation]
