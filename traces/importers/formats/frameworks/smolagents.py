@@ -28,6 +28,8 @@ _OBSERVATION: Final = "Observation:"
 _ERROR: Final = "Error:"
 _HOLDERS: Final = ("steps", "intermediate_steps", "messages")
 _OTHER_FIELDS: Final = ("action_output", "is_final_answer", "step_number")
+# Python needs much memory for the representation of many values.
+_MOST_CALL_TEXT: Final = 200_000
 _CODE_TOOL: Final = "python_interpreter"
 
 
@@ -189,6 +191,8 @@ def _messages(items: list[JSONObject], location: str) -> Iterator[TranscriptMess
 def _parse_calls(message: JSONObject) -> list[JSONValue]:
     """Return the calls in the text of a message, which is their representation in Python; empty for other messages."""
     text = message_text(_plain(message)) if message.get("role") == _CALL_ROLES[0] else ""
+    if len(text) > _MOST_CALL_TEXT:
+        return []
     try:
         calls = ast.literal_eval(text.partition(_CALLING)[2].strip())
     except (ValueError, SyntaxError, MemoryError, RecursionError):
