@@ -69,6 +69,8 @@ def _utterance(message: JSONObject, thoughts: list[JSONValue], location: str) ->
         location=location,
         voice=_voice(kind, speaker, content, bool(calls)),
         at=parse_time(message.get("created_at"), f"{location}/created_at"),
+        # A team passes the messages of an agent on to the others, and its events to nobody.
+        audience=frozenset({speaker}) if kind.endswith("Event") else None,
         calls=tuple({"id": call.get("id"), "name": call.get("name"), "arguments": call["arguments"]} for call in calls),
         results=results,
         usage=normalize_usage(usage, f"{location}/models_usage"),
