@@ -209,11 +209,14 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
     """Build the steps of a sample without logged events."""
     attachments = as_object(body.get("attachments"))
     messages: list[TranscriptMessage] = []
-    for index, entry in enumerate(as_list(body.get("messages"))):
+    entries = as_list(body.get("messages"))
+    last_answer = next((entry for entry in reversed(entries) if as_object(entry).get("role") == "assistant"), None)
+    for index, entry in enumerate(entries):
         error = as_object(as_object(entry).get("error"))
         facts = {
             "error": as_text(first_member(error, "message", "type")) or None,
             "model": as_object(entry).get("model"),
+            **(_output_facts(as_object(body.get("output"))) if entry is last_answer else {}),
         }
         for message in inspect_events.normalize_sample_messages(entry, attachments):
             known_facts = {name: value for name, value in facts.items() if value}
@@ -230,6 +233,12 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
     limit = as_text(as_object(body.get("limit")).get("type"))
     has_result = bool(limit or as_object(body.get("scores")))
     return benchmark_scores.fail_without_turns(steps, limit and f"{limit} limit") if has_result else steps
+
+
+def _output_facts(output: JSONObject) -> JSONObject:
+    """Return what the output of a sample, which is its last answer, states beside the message."""
+    choice = as_object(next(iter(as_list(output.get("choices"))), None))
+    return {"usage": output.get("usage"), "finish_reason": choice.get("stop_reason")}
 
 
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:

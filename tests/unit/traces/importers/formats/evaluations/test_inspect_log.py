@@ -184,3 +184,15 @@ def test_sample_without_messages_failed() -> None:
         "the trial ended before any message: time limit",
         [],
     )
+
+
+def test_last_answer_has_facts_of_output() -> None:
+    answer = {"role": "assistant", "content": "Yes."}
+    output = {"choices": [{"message": answer, "stop_reason": "max_tokens"}], "usage": {"input_tokens": 9}}
+    messages = [{"role": "user", "content": "Is Dune in stock?"}, answer, {"role": "user", "content": "Sure?"}, answer]
+    sample = {"id": 1, "epoch": 1, "input": "Is Dune in stock?", "target": "Yes.", "messages": messages}
+    source = Source(name="sample.json", data=orjson.dumps({**sample, "output": output}))
+    (run,) = registry.get_importer("inspect").runs([source])
+    first, last = fixtures.steps(run, StepType.MODEL)
+    assert (first.tokens_in, last.tokens_in) == (None, 9)
+    assert last.output == {"message": answer, "finish_reason": "length"}
