@@ -260,13 +260,14 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
 def _additions(body: JSONObject) -> JSONObject:
     """Return what an answer has beside its message: further choices, and what its texts cite."""
     contents = [as_list(item.get("content")) for item in as_objects(body.get("output"))]
-    citations = [citation for blocks in contents for block in as_objects(blocks) for citation in _citations(block)]
+    citations = [
+        citation
+        for blocks in contents
+        for block in as_objects(blocks)
+        for citation in as_list(block.get("annotations"))
+    ]
     additions: JSONObject = {"other_choices": as_list(body.get("choices"))[1:], "annotations": citations}
     return {name: item for name, item in additions.items() if item}
-
-
-def _citations(block: JSONObject) -> list[JSONValue]:
-    return as_list(block.get("annotations"))
 
 
 def _instructions(call: _Call) -> JSONValue:
