@@ -9,7 +9,15 @@ from replay.live.providers import anthropic_protocol, openai_protocol
 from replay.overrides.edits import Edits
 from replay.overrides.profile import MessageEdit
 from replay.overrides.request_edits import with_system
-from replay.reruns.core.message_items import OtherContent, gemini_contents, response_items, restore_items
+from replay.reruns.core.message_items import (
+    OtherContent,
+    ResponseItems,
+    call_id,
+    gemini_contents,
+    is_result,
+    restore_items,
+    with_output,
+)
 from traces.core.json_access import as_list, as_object, as_objects, as_text, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.formats.chats.openai_items import is_model_output, normalize_items
@@ -88,25 +96,14 @@ class _Responses:
             for part in ([[*run]] if is_answer else [[item] for item in run])
         ]
         groups = [(normalize_items(part), part) for part in parts]
-        system, edited_items = _edit_messages(input, groups, edits, response_items)
+        system, edited_items = _edit_messages(input, groups, edits, ResponseItems(body).items)
         return {**_with_member(body, "instructions", system), "input": edited_items}
 
     def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
-        return {**body, "input": [self._with_result(item, results) for item in _items(body, "input")]}
-
-    def _with_result(self, item: JSONValue, results: Mapping[str, str]) -> JSONValue:
-        # Tools that are built into the API have results of a form of their own.
-        match as_text(as_object(item).get("type")):
-            case "local_shell_call_output":
-                return _with_result(item, "id", "output", results)
-            case "shell_call_output" if (id := as_text(as_object(item).get("call_id"))) in results:
-                outcome: JSONObject = {"type": "exit", "exit_code": 0}
-                output: list[JSONValue] = [{"stdout": results[id], "stderr": "", "outcome": outcome}]
-                return {**as_object(item), "output": output}
-            case "computer_call_output" if as_text(as_object(item).get("call_id")) in results:
-                raise CannotEdit("the screenshot of a computer call cannot be overridden")
-            case _:
-                return _with_result(item, "call_id", "output", results)
+        try:
+            return {**body, "input": [_with_output(item, results) for item in _items(body, "input")]}
+        except OtherContent as problem:
+            raise CannotEdit(str(problem)) from problem
 
     def tool(self, tool: JSONObject) -> JSONObject:
         return {"type": "function", "strict": False, **tool}
@@ -243,6 +240,13 @@ def _gemini_messages(content: JSONValue) -> list[JSONValue]:
 def _items(body: JSONObject, name: str) -> list[JSONValue]:
     """Return the items of a conversation; a text alone contains no result of a tool."""
     return as_list(body.get(name))
+
+
+def _with_output(item: JSONValue, results: Mapping[str, str]) -> JSONValue:
+    """Return an item of OpenAI's responses with another result, if it is the result of one of the calls."""
+    fields = as_object(item)
+    text = results.get(call_id(fields)) if is_result(fields) else None
+    return item if text is None else with_output(fields, text)
 
 
 def _with_result(item: JSONValue, id_name: str, result_name: str, results: Mapping[str, str]) -> JSONValue:

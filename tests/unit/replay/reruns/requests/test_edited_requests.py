@@ -183,3 +183,43 @@ def test_results_of_builtin_tools_keep_their_form() -> None:
     }
     with pytest.raises(CannotEdit, match="screenshot of a computer call"):
         replace_results("openai.responses", {"input": [screenshot]}, {"c3": "x"})
+
+
+def test_calls_and_results_in_edited_messages_keep_their_types() -> None:
+    """Each is edited, and so is the message with the calls: what is equal stays as it came."""
+    custom: JSONObject = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "query", "input": "a b"}
+    shell: JSONObject = {"type": "shell_call", "call_id": "c2", "action": {"commands": ["ls"]}}
+    local: JSONObject = {"type": "local_shell_call", "id": "l3", "call_id": "c3", "action": {"command": ["ls"]}}
+    patch: JSONObject = {"type": "apply_patch_call", "call_id": "c4", "operation": {"type": "delete_file"}}
+    calls = [custom, shell, local, patch]
+    results: list[JSONObject] = [
+        {"type": "custom_tool_call_output", "call_id": "c1", "output": "1"},
+        {"type": "shell_call_output", "call_id": "c2", "output": [{"stdout": "2", "stderr": ""}]},
+        {"type": "local_shell_call_output", "id": "c3", "output": "3"},
+        {"type": "apply_patch_call_output", "call_id": "c4", "status": "completed"},
+    ]
+    body: JSONObject = {"model": "m1", "input": [{"role": "user", "content": "Go"}, *calls, *results]}
+    input = step_input("openai.responses", body)
+    answer = as_objects(input["messages"])[1]
+    edits = (
+        MessageEdit(op="replace", index=1, message={**answer, "content": "Done soon."}),
+        *(MessageEdit(op="replace", index=index, content="new") for index in range(2, 6)),
+    )
+    items = as_objects(edit_request("openai.responses", body, input, Edits(messages=edits))["input"])
+    assert items[1:6] == [{"role": "assistant", "content": "Done soon."}, *calls]
+    assert [item["type"] for item in items[6:]] == [item["type"] for item in results]
+    outcome: JSONObject = {"type": "exit", "exit_code": 0}
+    assert [item["output"] for item in items[6:]] == [
+        "new",
+        [{"stdout": "new", "stderr": "", "outcome": outcome}],
+        "new",
+        "new",
+    ]
+    other_call = {**as_objects(answer["tool_calls"])[0], "arguments": "c d"}
+    change = MessageEdit(op="replace", index=1, message={**answer, "tool_calls": [other_call]})
+    items = as_objects(edit_request("openai.responses", body, input, Edits(messages=(change,)))["input"])
+    assert items[1] == {**custom, "input": "c d"}
+    shell_call = {**as_objects(answer["tool_calls"])[1], "arguments": {"commands": ["rm"]}}
+    change = MessageEdit(op="replace", index=1, message={**answer, "tool_calls": [shell_call]})
+    with pytest.raises(CannotEdit, match="built into the API"):
+        edit_request("openai.responses", body, input, Edits(messages=(change,)))
