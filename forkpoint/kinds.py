@@ -2,15 +2,19 @@
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final, ParamSpec, TypeVar
 
 from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
 from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from forkpoint.vocabulary import INTERCEPTION_MARK, HookEvent, StepStatus, StepType
+from forkpoint.vocabulary import INTERCEPTION_MARK, HookEvent, StepStatus, StepType, ValueTool
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _log = logging.getLogger("forkpoint")
+# They change nothing, and no model calls them.
+_VALUES: Final = frozenset(ValueTool)
 
 
 class Step(StepScope):
@@ -84,7 +88,17 @@ class ModelStep(StepScope):
             scope = scope.parent
 
 
-class ToolStep(StepScope):
+class CallStep(StepScope):
+    """A call that a rerun is asked about before it is made, if its function is decorated."""
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        name = self.name or getattr(function, "__name__", "")
+        if (session := self._recorder.session) is not None and name not in _VALUES:
+            session.declare_tools([name])
+        return super().__call__(function)
+
+
+class ToolStep(CallStep):
     """A tool call. `decision` is the hooks' decision about it; only the agent can act on it.
 
     It is empty, `{"action": "deny", "message": …, "hook": …}` or `{"action": "modify_args", "args": …, "hook": …}`.
@@ -153,7 +167,7 @@ class ToolStep(StepScope):
         return run.fire_hooks(event, payload, tool=self.name)
 
 
-class RetrievalStep(StepScope):
+class RetrievalStep(CallStep):
     """A search. Its output is a list of documents: `{id, content, score?, metadata?}`."""
 
     kind = "retrieval"

@@ -282,6 +282,11 @@ class Recorder:
         self._unsampled_runs += 1
         return False
 
+    def declare_tools(self, names: Iterable[str]) -> None:
+        """Tell a rerun, if this is one, which tools it is asked about before they run."""
+        if self.session is not None:
+            self.session.declare_tools(names)
+
     def suppress_errors(self) -> "_SuppressErrors":
         """Return a context that counts and logs recording errors instead of raising them into the agent."""
         return self._suppress_errors

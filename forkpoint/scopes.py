@@ -5,7 +5,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
@@ -29,6 +29,7 @@ class Session(Protocol):
 
     def ask(self, type: str, name: str, arguments: Any) -> Reply: ...
     def refuse(self, reason: str) -> NoReturn: ...
+    def declare_tools(self, names: Iterable[str]) -> None: ...
     def report(self, lines: list[str]) -> None: ...
 
 
@@ -331,8 +332,7 @@ class StepScope(Scope):
 
     def ask_session(self) -> Answer | None:
         """Ask the rerun, if there is one, about this call before it is made."""
-        session = self._recorder.session
-        if session is None:
+        if (session := self._recorder.session) is None:
             return None
         reply = session.ask(self.kind, self.name, self.input)
         self._new_arguments = reply.arguments
@@ -341,8 +341,7 @@ class StepScope(Scope):
         return reply.answer
 
     def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        session = self._recorder.session
-        if session is None or self._new_arguments is None:
+        if (session := self._recorder.session) is None or self._new_arguments is None:
             return args, kwargs
         try:
             return rearrange(args, kwargs, self.input, self._new_arguments)

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 from urllib.parse import quote
@@ -39,6 +40,7 @@ class ReplaySession:
         self.id = id.partition(".")[0]
         self._address = f"{url.rstrip('/')}/api/v1/reruns/{quote(id, safe='')}"
         self._token = token
+        self._declared_names: set[str] = set()
 
     @classmethod
     def from_environment(cls) -> "ReplaySession | None":
@@ -111,18 +113,37 @@ class ReplaySession:
         except Exception as error:  # noqa: BLE001 - as above
             end_process(f"rerun {self.id} did not take a report of the agent: {_reason(error)}", UNAVAILABLE)
 
+    def declare_tools(self, names: Iterable[str]) -> None:
+        """Tell the server which tools ask before they run: an answer that calls another one does not reach the agent.
+
+        Told before a model can call them, and each once. A failure ends the process, as above.
+        """
+        new_names = sorted({*names} - self._declared_names)
+        # Without the gateway, nothing asks for these.
+        if not new_names or not (gateway := os.environ.get("FORKPOINT_GATEWAY")):
+            return
+        self._declared_names.update(new_names)
+        try:
+            body = encode({"names": new_names}).encode("utf-8", "replace")
+            self._send(f"{gateway}/sdk/tools", body, "application/json")
+        except Exception as error:  # noqa: BLE001 - as above
+            end_process(f"rerun {self.id} did not take the names of tools: {_reason(error)}", UNAVAILABLE)
+
     def note_host(self, host: str) -> None:
         """Tell the server which host the agent asked for. Nothing depends on it, so a failure changes nothing."""
         with suppress(Exception):
             self._post("hosts", encode({"host": host}).encode("utf-8", "replace"), "application/json", _NOTE_TIMEOUT_S)
 
     def _post(self, path: str, body: bytes, media_type: str, timeout_s: float = _TIMEOUT_S) -> Any:
+        return self._send(f"{self._address}/{path}", body, media_type, timeout_s)
+
+    def _send(self, address: str, body: bytes, media_type: str, timeout_s: float = _TIMEOUT_S) -> Any:
         # Loaded at the first question: urllib takes longer to import than a start may.
         http = importlib.import_module("forkpoint.transport.http")
         headers = {"Content-Type": media_type}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        request = http.Request(f"{self._address}/{path}", data=body, headers=headers, method="POST")
+        request = http.Request(address, data=body, headers=headers, method="POST")
         with http.open_request(request, timeout_s=timeout_s) as response:
             return json.loads(response.read())
 

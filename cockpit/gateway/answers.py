@@ -1,5 +1,9 @@
-"""Bodies of providers as JSON: a stream of events becomes the answer that the API gives without streaming. Pure."""
+"""Bodies of providers as JSON: a stream of events becomes the answer that the API gives without streaming. Pure.
 
+The tools that an answer asks the agent to run are found in a whole answer, and in the events of a stream on its way.
+"""
+
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,6 +14,8 @@ import orjson
 from forkpoint.capture.assembly import assemble_chat, assemble_content, assemble_message, assemble_response
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.formats.tracing.client_calls import model_answer
+from traces.payloads.messages import ModelAnswer
 
 _ASSEMBLERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     "openai.chat": assemble_chat,
@@ -22,6 +28,10 @@ _LAST_EVENTS: Final = {
     "openai.responses": frozenset({"response.completed", "response.incomplete", "response.failed"}),
     "anthropic.messages": frozenset({"message_stop"}),
 }
+_EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+_LINE_END: Final = re.compile(rb"\r\n|\n|\r")
+# Members with alternative answers, of which agents may take any.
+_ALTERNATIVES: Final = {"openai.chat": "choices", "google.generate_content": "candidates"}
 _DONE: Final = b"[DONE]"
 _LONGEST_REASON: Final = 2_000
 
@@ -131,3 +141,44 @@ def _assemble(api: str, events: list[JSONObject]) -> JSONValue:
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     return answer
+
+
+def tool_names(api: str, answer: JSONValue) -> Iterator[str]:
+    """Yield the names of the tools that an answer calls and that the provider does not run itself."""
+    member = _ALTERNATIVES.get(api, "")
+    alternatives = as_objects(as_object(answer).get(member))
+    parts: list[JSONValue] = [{member: [alternative]} for alternative in alternatives]
+    for part in parts or [answer]:
+        calls = ModelAnswer(model_answer({"api": api, "response": part}).output).calls
+        yield from (name for call in calls if (name := as_text(call.get("name"))))
+
+
+def event_tool_names(api: str, events: bytes) -> Iterator[str]:
+    """Yield the names of the tools whose calls begin in whole events of a stream."""
+    for event in _EVENT_END.split(events):
+        lines = _LINE_END.split(event)
+        data = b"\n".join(line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:"))
+        try:
+            yield from tool_names(api, _as_answer(api, as_object(orjson.loads(data))))
+        except orjson.JSONDecodeError:
+            # The end of a chat, a comment, or nothing that a client could read.
+            continue
+
+
+def split_events(stream: bytes) -> tuple[bytes, bytes]:
+    """Return the whole events at the beginning of a part of a stream, and what follows them."""
+    ends = [match.end() for match in _EVENT_END.finditer(stream)]
+    return (stream[: ends[-1]], stream[ends[-1] :]) if ends else (b"", stream)
+
+
+def _as_answer(api: str, event: JSONObject) -> JSONValue:
+    """Return an event of a stream as an answer with what it brings."""
+    if api == "openai.chat":
+        return {"choices": [{"message": choice.get("delta")} for choice in as_objects(event.get("choices"))]}
+    if api == "openai.responses":
+        whole_response = as_objects(as_object(event.get("response")).get("output"))
+        return {"output": [*whole_response, *([event["item"]] if "item" in event else [])]}
+    if api == "anthropic.messages":
+        whole_message = as_objects(as_object(event.get("message")).get("content"))
+        return {"content": [*whole_message, *([event["content_block"]] if "content_block" in event else [])]}
+    return event

@@ -14,17 +14,18 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit.gateway import events, playback, sessions, upstreams
+from cockpit.gateway import answers, events, playback, sessions, upstreams
 from cockpit.gateway.live_calls import LiveCalls
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.refusals import Refusal, model_entry, model_list
-from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route
+from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route, find_tools_route
 from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Send, read_body, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from replay.reruns.resolutions import CallInFlight, Resolution
+from traces.core.json_access import as_list, as_object, as_text
 from traces.redaction_policies.key import redaction_key
 
 # From then on a call is shown while it lasts.
@@ -66,6 +67,10 @@ class Gateway:
                 session = _session(mcp_route.session)
                 await self._mcp.serve(scope, receive, send, session, mcp_route)
                 return
+            if tools_session := find_tools_route(scope["path"]):
+                await self._note_tools(_session(tools_session), await read_body(receive))
+                await respond(send, 200, JSON, b"{}")
+                return
             route = find_route(scope["path"], self._configured_protocol)
             if route is None:
                 raise Refusal(
@@ -85,6 +90,15 @@ class Gateway:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
         except Refusal as refusal:
             await respond(send, refusal.status, refusal.headers(), refusal.body(route.protocol if route else ""))
+
+    async def _note_tools(self, session: sessions.Session, body: bytes) -> None:
+        """Note the names of tools that the SDK in the agent of a rerun knows."""
+        try:
+            names = [as_text(name) for name in as_list(as_object(answers.read_json(body)).get("names"))]
+        except answers.UnreadableBody as problem:
+            raise Refusal(status=400, reason=f"the body cannot be read: {problem}") from problem
+        if session.is_rerun:
+            await asyncio.to_thread(playback.note_tools, session.run_id, session.attempt, names)
 
     async def _models(self, route: Route, session: sessions.Session) -> bytes:
         """Return the models that the server has for a provider or, in a rerun, that its recording used."""
@@ -106,6 +120,8 @@ class Gateway:
             if outcome is None:
                 await self._go_live(request, call, resolution, send)
                 return
+            if not resolution.is_exact:
+                outcome = await self._checked_outcome(call, outcome, resolution.row)
             # What a fork gets is stored first.
             if resolution.call_id is not None:
                 store = functools.partial(
@@ -116,6 +132,12 @@ class Gateway:
             await playback.send(outcome, send, has_pauses=request.session.has_pauses)
         finally:
             self._turns.note(call, resolution.no)
+
+    async def _checked_outcome(self, call: events.Call, outcome: events.Outcome, row: int) -> events.Outcome:
+        """Return an answer, or its refusal if it calls a tool that must not run."""
+        check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
+        refusal = await asyncio.to_thread(check, call, outcome, row)
+        return outcome if refusal is None else playback.refusal_outcome(refusal, call.protocol)
 
     async def _resolve(self, call: events.Call) -> Resolution:
         """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
@@ -131,7 +153,13 @@ class Gateway:
         call_id = resolution.call_id
         if call_id is None:
             raise RuntimeError("a live call without a row")
-        delivery = Delivery(send, functools.partial(self._turns.wait, call, resolution.earlier_answers))
+
+        async def check(events: bytes) -> bytes:
+            names = [*answers.event_tool_names(call.operation.api, events)]
+            refusal = await asyncio.to_thread(playback.check_tools, call_id, names) if names else None
+            return b"" if refusal is None else refusal.event(call.operation.api, call.protocol)
+
+        delivery = Delivery(send, functools.partial(self._turns.wait, call, resolution.earlier_answers), check)
         task = asyncio.create_task(self._ask(request, call, call_id, delivery))
         self._live_calls.add(call_id, task)
         await asyncio.shield(task)
@@ -145,6 +173,10 @@ class Gateway:
         error = await self._exchange(request, call, answer)
         if error:
             await delivery.fail(_no_answer(error), request.route.protocol)
+        elif not delivery.is_stream:
+            check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
+            if refusal := await asyncio.to_thread(check, call, answer.outcome(error), call_id):
+                await delivery.fail(refusal, request.route.protocol)
         await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:

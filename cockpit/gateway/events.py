@@ -22,6 +22,7 @@ from cockpit.gateway.answers import (
     read_answer,
     read_json,
     read_stream,
+    tool_names,
 )
 from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation
@@ -38,6 +39,7 @@ LAST_NUMBER: Final = 2**53 - 1
 _SALT_BITS: Final = 6
 _PROVIDERS: Final = {"gemini": "google"}
 _LONGEST_TEXT: Final = 2_000
+_ERRORS: Final = 400
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -183,6 +185,15 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     )
 
 
+def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
+    """Return the tools that an answer asks the agent to run."""
+    payload = _result(call, outcome, limit)
+    if "response" not in payload and outcome.status < _ERRORS and (body := _content(outcome, limit)) is not None:
+        # A stream that its headers do not call one.
+        payload = {"response": read_stream(call.operation.api, body).answer}
+    return [*tool_names(call.operation.api, payload.get("response"))]
+
+
 def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
     """Return the body of a request, or an empty one and why it cannot be read."""
     try:
@@ -197,7 +208,7 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
         return _failure(outcome.error)
     try:
         body = decode(outcome.body, outcome.encoding, limit=limit)
-        if outcome.status >= 400:
+        if outcome.status >= _ERRORS:
             return _refusal(outcome, body)
         if not outcome.is_stream:
             return {"response": read_answer(call.operation.api, body), **_status(outcome.error)}

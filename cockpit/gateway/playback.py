@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -16,9 +16,10 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
-from replay.reruns import answers, exchanges, queries, sources
+from replay.reruns import answers, exchanges, queries, services, sources
 from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
+from replay.reruns.tools import consents
 from traces.core.json_access import as_text
 from traces.errors import ProblemError
 
@@ -75,7 +76,7 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:
-            store_answered(call, _refusal_outcome(refusal, call.protocol), problem.call_id, limit=limit)
+            store_answered(call, refusal_outcome(refusal, call.protocol), problem.call_id, limit=limit)
         raise refusal from problem
 
 
@@ -119,6 +120,29 @@ def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int)
         exchanges.store_live(call_id, lines, app=sources.source_of(UUID(call.run_id)).app)
 
 
+def check_answer(call: Call, outcome: Outcome, row: int, *, limit: int) -> Refusal | None:
+    """Return why an answer must not reach the agent: it calls a tool that nobody allowed and nothing intercepts."""
+    return check_tools(row, events.called_tools(call, outcome, limit=limit))
+
+
+def check_tools(row: int, names: Collection[str]) -> Refusal | None:
+    """Return why an answer that calls these tools must not reach the agent; `row` is the call that it answers."""
+    if not names:
+        return None
+    with connection():
+        reason = consents.refuse_tools(row, names)
+    return Refusal(status=400, reason=reason) if reason else None
+
+
+def note_tools(rerun_id: str, attempt: int, names: Collection[str]) -> None:
+    """Note which tools the agent asks about before they run; raise `Refusal`."""
+    try:
+        with connection():
+            services.note_tools(UUID(rerun_id), names, attempt=attempt)
+    except ProblemError as problem:
+        raise Refusal(status=400, reason=problem.detail) from problem
+
+
 def outcome_of(resolution: Resolution) -> Outcome | None:
     """Return the outcome that a stored response is; None for a live call."""
     response = resolution.response
@@ -135,7 +159,7 @@ def outcome_of(resolution: Resolution) -> Outcome | None:
     )
 
 
-def _refusal_outcome(refusal: Refusal, protocol: str) -> Outcome:
+def refusal_outcome(refusal: Refusal, protocol: str) -> Outcome:
     headers = tuple((name.decode(), value.decode()) for name, value in refusal.headers())
     return Outcome(end=time.time(), status=refusal.status, headers=headers, body=refusal.body(protocol))
 

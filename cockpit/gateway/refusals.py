@@ -2,10 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import orjson
 
 from traces.core.json_types import JSONObject
+
+_NAMED_EVENTS: Final = frozenset({"anthropic.messages", "openai.responses"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,6 +22,11 @@ class Refusal(Exception):
     def headers(self) -> list[tuple[bytes, bytes]]:
         retry = b"true" if self.may_retry else b"false"
         return [(b"content-type", b"application/json"), (b"x-should-retry", retry)]
+
+    def event(self, api: str, protocol: str) -> bytes:
+        """Return the error as an event of a stream, with which it ends."""
+        name = b"event: error\n" if api in _NAMED_EVENTS else b""
+        return name + b"data: " + self.body(protocol) + b"\n\n"
 
     def body(self, protocol: str) -> bytes:
         """Return the error as the clients of a provider read it."""

@@ -11,6 +11,7 @@ _ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[\w.-]{1
 _MCP_ADDRESS: Final = re.compile(
     r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?"
 )
+_TOOLS_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
 _MODELS: Final = re.compile(r"/models(?:/(?P<model>[^/]+))?")
@@ -101,6 +102,12 @@ def find_mcp_route(path: str) -> McpRoute | None:
     """Return the route of a path; None if it names no MCP server."""
     match = _MCP_ADDRESS.fullmatch(path)
     return McpRoute(session=match["session"], server=match["server"], shim=match["shim"] or "") if match else None
+
+
+def find_tools_route(path: str) -> str:
+    """Return the session of a path at which the SDK in an agent says which tools it knows; empty for another path."""
+    match = _TOOLS_ADDRESS.fullmatch(path)
+    return match["session"] if match else ""
 
 
 def _split_version(path: str) -> tuple[str, str]:

@@ -15,6 +15,8 @@ _PATCHES: Final = {
     "langchain_core.language_models.chat_models": "langchain:patch_models",
     "langgraph.pregel.main": "langchain:patch_graphs",
     "agents": "openai_agents:patch_tracing",
+    "agents.tool": "openai_agents:declare_tools",
+    "agents.handoffs": "openai_agents:declare_handoffs",
     "agents.run_internal.tool_execution": "openai_agents:patch_tools",
     "agents.run_internal.turn_resolution": "openai_agents:patch_handoffs",
     "google.genai._api_client": "google_genai:patch_client",

@@ -6,7 +6,7 @@ from typing import Any
 
 from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, require_properties
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import put_argument, record_calls
 from forkpoint.recorder import recorder
 
@@ -17,6 +17,7 @@ def patch_tools(module: ModuleType) -> None:
         "run_json",
         lambda call: record_calls(call, _describe_tool, substitute=_rebuild, rearrange=_rearrange),
     )
+    declare_after(module.BaseTool, "__init__", lambda _, tool, *__, **___: [tool.name])
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -1,11 +1,13 @@
 """CrewAI: its crews, agents and tools. Model calls are recorded by the clients below."""
 
+import importlib
 import json
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from forkpoint.arguments import Arguments, require_properties
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import is_inside, put_argument, record_calls
 from forkpoint.recorder import recorder
 
@@ -38,6 +40,14 @@ def patch_tools(module: ModuleType) -> None:
     for owner in (module.BaseTool, module.Tool):
         for name in ("run", "arun"):
             wrap(owner, name, lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
+    declare_after(module.BaseTool, "__init__", lambda _, tool, *__, **___: [_model_name(tool)])
+
+
+def _model_name(tool: Any) -> str:
+    """Return the name by which the model knows a tool."""
+    with suppress(ImportError, AttributeError):
+        return str(importlib.import_module("crewai.utilities.string_utils").sanitize_tool_name(tool.name))
+    return str(tool.name)
 
 
 def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
@@ -48,7 +58,8 @@ def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tool, *values = args
     arguments = {**dict(zip(tool.args_schema.model_fields, values, strict=False)), **kwargs}
-    return None if is_inside("tool", tool.name) else recorder.tool(tool.name, arguments)
+    name = _model_name(tool)
+    return None if is_inside("tool", name) else recorder.tool(name, arguments)
 
 
 def patch_structured_tools(module: ModuleType) -> None:
@@ -66,7 +77,8 @@ def _describe_structured_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     arguments = args[1] if len(args) > 1 else kwargs["input"]
     if isinstance(arguments, str):
         arguments = json.loads(arguments)
-    return None if is_inside("tool", tool.name) else recorder.tool(tool.name, arguments)
+    name = _model_name(tool)
+    return None if is_inside("tool", name) else recorder.tool(name, arguments)
 
 
 def _rearrange_structured_tool(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:

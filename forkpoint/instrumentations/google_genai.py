@@ -9,7 +9,7 @@ from typing import Any
 from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.assembly import assemble_content
 from forkpoint.capture.model_calls import ModelCall, start_model_call
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import record_calls
 from forkpoint.capture.streams import RecordedAsyncIterator, RecordedIterator
 from forkpoint.recorder import recorder
@@ -26,6 +26,13 @@ def patch_client(module: ModuleType) -> None:
 def patch_functions(module: ModuleType) -> None:
     for name in ("invoke_function_from_dict_args", "invoke_function_from_dict_args_async"):
         wrap(module, name, lambda call: record_calls(call, _describe_function, rearrange=_rearrange))
+    declare_after(module, "should_disable_afc", _called_functions)
+
+
+def _called_functions(is_disabled: bool, config: Any = None) -> list[str]:
+    """Return the functions that the client calls by itself."""
+    tools = getattr(config, "tools", None) or ()
+    return [] if is_disabled else [tool.__name__ for tool in tools if inspect.isroutine(tool)]
 
 
 def _describe_function(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

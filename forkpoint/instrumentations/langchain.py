@@ -13,7 +13,7 @@ from typing import Any, Final
 from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.model_calls import outer_call, start_model_call
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, put_argument, record_calls
 from forkpoint.recorder import recorder
 
@@ -28,6 +28,7 @@ def patch_tools(module: ModuleType) -> None:
             name,
             lambda call: record_calls(call, _describe_tool, _read_tool, _answer_tool, _rearrange_tool),
         )
+    declare_after(module.BaseTool, "__init__", lambda _, tool, **__: [tool.name])
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import is_inside, put_argument, record_calls
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.recorder import recorder
@@ -21,6 +21,7 @@ def patch(module: ModuleType) -> None:
     wrap(
         module.ClientSession, "call_tool", lambda call: record_calls(_mark(call), _describe, _read, _answer, _rearrange)
     )
+    declare_after(module.ClientSession, "list_tools", lambda result, *_, **__: [tool.name for tool in result.tools])
 
 
 def _mark(call: Callable[..., Any]) -> Callable[..., Any]:

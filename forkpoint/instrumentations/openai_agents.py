@@ -12,7 +12,7 @@ from typing import Any
 
 from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, require_properties
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.places import find_place
 from forkpoint.capture.steps import record_calls
 from forkpoint.recorder import recorder
@@ -25,6 +25,19 @@ _CONTAINERS = frozenset({"agent", "guardrail", "handoff", "custom"})
 def patch_tools(module: ModuleType) -> None:
     name = "_invoke_function_tool_with_metadata"
     wrap(module, name, lambda call: record_calls(call, _describe_tool, _read_output, _answer_tool, _rearrange))
+
+
+def declare_tools(module: ModuleType) -> None:
+    declare_after(module.FunctionTool, "__post_init__", lambda _, tool: [tool.name])
+
+
+def declare_handoffs(module: ModuleType) -> None:
+    """Declare the handoffs that only change the agent."""
+    declare_after(
+        module.Handoff,
+        "__init__",
+        lambda _, handoff, *__, **___: [handoff.tool_name] if _is_plain(handoff.on_invoke_handoff) else [],
+    )
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

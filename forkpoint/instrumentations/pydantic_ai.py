@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from forkpoint.arguments import Arguments, WrongArguments, require_properties
-from forkpoint.capture.patching import wrap
+from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import put_argument, record_calls, step_around
 from forkpoint.recorder import recorder
 
@@ -17,6 +17,21 @@ def patch_tools(module: ModuleType) -> None:
     wrap(module.ToolManager, "execute_tool_call", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
     if hasattr(module.ToolManager, "execute_output_tool_call"):
         wrap(module.ToolManager, "execute_output_tool_call", lambda call: record_calls(call, _describe_output))
+    declare_after(module.ToolManager, "for_run_step", lambda manager, *_, **__: _asking_tools(manager))
+
+
+def _asking_tools(manager: Any) -> list[str]:
+    """Return the tools that the library itself runs; none of an output tool with a function of the user."""
+    return [
+        name
+        for name, tool in (manager.tools or {}).items()
+        if tool.tool_def.kind in {"function", "unapproved"}
+        or (tool.tool_def.kind == "output" and not _has_output_function(tool, name))
+    ]
+
+
+def _has_output_function(tool: Any, name: str) -> bool:
+    return tool.toolset.processors[name]._function_schema is not None
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -31,7 +46,7 @@ def _describe_output(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """
     validation = _validation(args, kwargs)
     call = validation.call
-    if validation.tool.toolset.processors[call.tool_name]._function_schema is not None:
+    if _has_output_function(validation.tool, call.tool_name):
         return None
     step = recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
     step.is_pure = True

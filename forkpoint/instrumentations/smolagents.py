@@ -59,6 +59,7 @@ def patch_agents(module: ModuleType) -> None:
 
 def _record_agent(run: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, task: str, *args: Any, **kwargs: Any) -> Any:
+        recorder.declare_tools(self.tools)
         step = recorder.agent(self.name or type(self).__name__, input=task)
         if kwargs.get("stream") or (args and args[0]):
             return iterate(step, iter(run(self, task, *args, **kwargs)))

@@ -3,13 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { flush, report } from "./events.js";
 import { formOf, restore } from "./forms.js";
-import { ask, isReplay } from "./session.js";
+import { ask, declare, isReplay } from "./session.js";
 
 export { flush, isReplay };
 
 const ADDRESSES = { openai: "OPENAI_BASE_URL", anthropic: "ANTHROPIC_BASE_URL", gemini: "GOOGLE_GEMINI_BASE_URL" };
 
 export function tool(name, call, options = {}) {
+  if (isReplay() && process.env.FORKPOINT_GATEWAY && !name.startsWith("forkpoint.")) declare(name);
   return async (args) => {
     const answer = isReplay() ? await ask("tool", name, args) : null;
     const end = report(name, args, answer?.call);

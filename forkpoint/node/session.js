@@ -36,6 +36,15 @@ export async function ask(type, name, args) {
   return { ...answer, call, reportStandIn: () => reportStandIn(path, question) };
 }
 
+/** Tell the rerun that a tool asks before it runs: an answer that calls another one does not reach the agent. */
+export async function declare(name) {
+  try {
+    await send(`${process.env.FORKPOINT_GATEWAY}/sdk/tools`, JSON.stringify({ names: [name] }));
+  } catch (error) {
+    endProcess(`the rerun did not take the name of tool ${name}: ${error.message}`, UNAVAILABLE);
+  }
+}
+
 /** Report that a call gets less than it returned when recorded, so that it is not labelled as exact. */
 async function reportStandIn(path, question) {
   try {
@@ -68,9 +77,11 @@ export function wellFormed(json) {
 }
 
 /** Return the JSON of the server's response; throw an error if it is none. */
-export async function post(path, body) {
+export const post = (path, body) => send(`${(process.env.FORKPOINT_URL ?? "").replace(/\/+$/, "")}/api/v1${path}`, body);
+
+async function send(address, body) {
   const token = process.env.FORKPOINT_TOKEN;
-  const response = await fetch(`${(process.env.FORKPOINT_URL ?? "").replace(/\/+$/, "")}/api/v1${path}`, {
+  const response = await fetch(address, {
     method: "POST",
     headers: { "content-type": "application/json", ...(token ? { authorization: `Bearer ${token}` } : {}) },
     body: wellFormed(body),

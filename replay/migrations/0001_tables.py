@@ -326,6 +326,7 @@ class Migration(migrations.Migration):
                         ('tools_to_run', models.JSONField(default=list, help_text='names of tools that may run though they have side effects')),
                         ('tools_to_ask', models.JSONField(default=list, help_text='patterns of tools whose calls without a recording an operator may let run')),
                         ('tools_with_hook', models.JSONField(default=list, help_text='tools that a hook in the agent intercepts')),
+                        ('tools_that_ask', models.JSONField(default=list, help_text='tools that the agent itself says to ask before they run, in its last start')),
                         ('hosts', models.JSONField(default=list, help_text='that the agent asked for outside the gateway')),
                         ('by', models.CharField(blank=True, help_text='who started it', max_length=120)),
                         ('created_at', models.DateTimeField(auto_now_add=True)),

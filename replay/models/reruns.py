@@ -23,6 +23,9 @@ class Rerun(models.Model):
         default=list, help_text="patterns of tools whose calls without a recording an operator may let run"
     )
     tools_with_hook = models.JSONField(default=list, help_text="tools that a hook in the agent intercepts")
+    tools_that_ask = models.JSONField(
+        default=list, help_text="tools that the agent itself says to ask before they run, in its last start"
+    )
     hosts = models.JSONField(default=list, help_text="that the agent asked for outside the gateway")
     by = models.CharField(max_length=120, blank=True, help_text="who started it")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -83,6 +83,7 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | 
     needs_storing = rerun.profile_id is not None and not is_stored
     return Resolution(
         response=answer.response,
+        row=call.id,
         body=edited_request.body,
         call_id=call.id if needs_storing else None,
         is_exact=answer.label is Label.EXACT,
@@ -100,6 +101,7 @@ def _answer_as_recorded(
         if response is not None and (call_id := claims.claim(id, call.no)):
             return Resolution(
                 response=response,
+                row=call_id,
                 call_id=call_id if needs_storing else None,
                 is_exact=True,
                 no=call.no,

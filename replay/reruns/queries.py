@@ -34,7 +34,7 @@ def view(rerun: Rerun) -> RerunView:
     calls = [*rerun.calls.filter(attempt=rerun.attempt).defer("exchange").order_by("id")]
     labels = Counter(call.label for call in calls)
     numbers = {call.sequence_no for call in calls}
-    refusal = next((as_text(call.detail.get("refusal")) for call in calls if not call.label), "")
+    refusals = [as_text(call.detail["refusal"]) for call in calls if "refusal" in call.detail]
     difference = next((call.difference for call in calls if call.difference is not None), None)
     return RerunView(
         id=rerun.id,
@@ -50,9 +50,9 @@ def view(rerun: Rerun) -> RerunView:
         live_calls=rerun.live_calls,
         cost_usd=float(rerun.cost_usd),
         block=next((str(call.detail["block"]) for call in calls if "block" in call.detail), ""),
-        misses=labels[""],
+        misses=len(refusals),
         from_other_runs=sum(_is_from_other_run(rerun, call) for call in calls),
-        refusal=refusal,
+        refusal=next(iter(refusals), ""),
         is_fork=rerun.profile_id is not None and not rerun.is_comparison,
         fork=rerun.run_id,
         diff=rerun.diff_id,

@@ -13,12 +13,14 @@ class Resolution:
     """How a call is answered: by `response`, or live if it is None.
 
     `body` is the request with the overrides applied; None if they change nothing in it.
+    `row` is the call as it is stored.
     `call_id` is the call whose exchange is to be stored before its answer is given; None: it is stored, or need not be.
     `is_exact`: the response is that of the same call in the recording, whose step it becomes.
     `no` is the recorded call that it is, and `earlier_answers` are those that were answered before it meanwhile.
     """
 
     response: RecordedResponse | None
+    row: int
     body: JSONObject | None = None
     call_id: int | None = None
     is_exact: bool = False

@@ -1,6 +1,6 @@
 """Start, resume and end reruns."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
@@ -13,7 +13,7 @@ from replay.core.errors import ReplayRefusal, SessionConflict
 from replay.models import Rerun
 from replay.models.reruns import AFTER_THE_END
 from replay.overrides.profile import OverrideProfile
-from replay.reruns import forks, queries
+from replay.reruns import forks, queries, starts
 from replay.reruns.derived_run import services as derived_run
 from replay.reruns.schemas import RerunBudget
 from replay.runners import consents, recorded_tools
@@ -25,6 +25,7 @@ from traces.runs import queries as runs
 
 logger = structlog.get_logger("replay")
 _MOST_HOSTS: Final = 100
+_MOST_TOOLS: Final = 10_000
 _NO_LIMITS: Final = RerunBudget()
 
 
@@ -144,11 +145,22 @@ def note_host(rerun: Rerun, host: str) -> None:
             rerun.save(update_fields=["hosts"])
 
 
+def note_tools(id: UUID, names: Collection[str], *, attempt: int) -> None:
+    """Store that the agent asks about these tools before they run; raise `SessionConflict` if it was started again."""
+    with transaction.atomic():
+        rerun = Rerun.objects.select_for_update().get(id=id)
+        starts.require(rerun, attempt)
+        known_names = dict.fromkeys([*rerun.tools_that_ask, *names])
+        rerun.tools_that_ask = [*known_names][:_MOST_TOOLS]
+        rerun.save(update_fields=["tools_that_ask"])
+
+
 def begin_again(rerun: Rerun) -> None:
     """Open a rerun for another start of its agent."""
     rerun.attempt += 1
     rerun.deadline_at = _deadline(RerunBudget.model_validate(rerun.budget))
-    rerun.names, rerun.ended_at, rerun.exit_code, rerun.run, rerun.diff_id = [], None, None, None, None
+    rerun.names, rerun.tools_that_ask = [], []
+    rerun.ended_at, rerun.exit_code, rerun.run, rerun.diff_id = None, None, None, None
     rerun.save()
 
 

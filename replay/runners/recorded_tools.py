@@ -6,7 +6,7 @@ start of the agent, whatever the run was recorded with. So is one of whose calls
 share a name.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
@@ -52,23 +52,33 @@ class RecordedTools:
         """Return whether the recording shows that the calls of a tool are intercepted, or that it changes nothing."""
         if name in _KNOWN_NAMES:
             return True
-        return name not in self.unmarked_names and bool({name, name.rpartition(_SEPARATOR)[2]} & self.marked_names)
+        return name not in self.unmarked_names and bool({name, own_name(name)} & self.marked_names)
+
+
+def own_name(name: str) -> str:
+    """Return the name that a tool has on its MCP server."""
+    return name.rpartition(_SEPARATOR)[2]
 
 
 def find_unintercepted(run: Run, *, is_open: bool) -> list[str]:
     """Return the tools that really run when the agent of a sealed run starts again, in the order of their calls.
 
     `is_open`: a model may answer differently than recorded, and call a tool that was only offered to it. Whether such a
-    tool is intercepted shows the newest run of the app that called it. If none did, it is taken to be as the tools that
-    this run called.
+    tool is intercepted shows the newest run of the app that called it. If none did, it is listed where nothing
+    intercepts a tool that this run called. Elsewhere it turns out when a model calls it (`find_unproven`).
     """
     tools = _of_lineage(run)
     names = [name for name in tools.called_names if not tools.is_known(name)]
     if not is_open:
         return names
     uncalled_names = [name for name in tools.offered_names if name not in names and not tools.is_known(name)]
-    are_known = bool(tools.called_names) and not names
-    return names + (_without_marks(run.app, uncalled_names, are_known=are_known) if uncalled_names else [])
+    return names + _without_marks(run.app, uncalled_names, are_known=not names)
+
+
+def find_unproven(run: Run, names: Collection[str]) -> list[str]:
+    """Return those of these tools of which neither this run nor a newer one of the app shows that it is intercepted."""
+    tools = _of_lineage(run)
+    return _without_marks(run.app, [name for name in names if not tools.is_known(name)], are_known=False)
 
 
 def _of_lineage(run: Run) -> RecordedTools:
@@ -148,8 +158,10 @@ def _call_names(answer: ModelAnswer) -> Iterator[str]:
 def _without_marks(app: str, names: list[str], *, are_known: bool) -> list[str]:
     """Return the tools of which the newest run of the app that called one does not show that it is intercepted.
 
-    `are_known`: those that no run called are taken to be intercepted.
+    `are_known`: those that no run called are left out.
     """
+    if not names:
+        return []
     newest_runs = {row.tool: row.newest_run for row in totals.tool_calls() if row.app == app}
     runs = Run.objects.in_bulk([newest_runs[name] for name in names if name in newest_runs])
     return [

@@ -17,6 +17,7 @@ from traces.core.vocabulary import StepStatus
 
 MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
+_LIST: Final = "tools/list"
 _INITIALIZE: Final = "initialize"
 _CANCELLATION: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
@@ -74,6 +75,13 @@ def call_of(server: str, message: JSONObject) -> Call:
     if rest and method != _INITIALIZE:
         arguments[_PARAMETERS] = rest
     return Call(name=f"mcp.{method}", arguments=arguments, is_read=True)
+
+
+def listed_tools(request: JSONObject, response: JSONObject | None) -> list[str]:
+    """Return the names of the tools in the response to a request for their list."""
+    if request.get("method") != _LIST:
+        return []
+    return [as_text(tool.get("name")) for tool in as_objects(as_object(as_object(response).get("result")).get("tools"))]
 
 
 def has_sdk_mark(message: JSONObject) -> bool:

@@ -14,7 +14,7 @@ from cockpit.gateway.transport.database import connection
 from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
-from replay.reruns import reports
+from replay.reruns import reports, services
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls
 from traces.core.json_types import JSONObject
@@ -80,8 +80,13 @@ def answer(session: Session, server: str, message: JSONObject, call_id: str, *, 
 
 
 def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:
-    """Note a request of a rerun that got its response, from the recording or from the server; raise `Refusal`."""
+    """Note a request of a rerun that got its response, from the recording or from the server; raise `Refusal`.
+
+    The calls of the tools that a server lists come here, too.
+    """
     with _refusals(session), connection():
+        if names := messages.listed_tools(exchange.request, exchange.response):
+            services.note_tools(UUID(session.run_id), names, attempt=session.attempt)
         reports.store(
             UUID(session.run_id),
             exchange.lines(session),

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
+from cockpit.gateway.answers import split_events
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Message, Send, respond
 
@@ -12,37 +13,57 @@ _SLOW_CLIENT_S: Final = 30.0
 
 
 class Delivery:
-    """Passes a stream on from its turn on, except for its end.
+    """Passes the events of a stream on from its turn on, except for its end.
 
-    The agent therefore sees the end of an answer only when it is stored.
+    The agent therefore sees the end of an answer only when it is stored. `check` returns what takes the place of whole
+    events that must not reach the agent, and of all that follows; empty if they may pass.
     """
 
-    def __init__(self, send: Send, turn: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, send: Send, turn: Callable[[], Awaitable[None]], check: Callable[[bytes], Awaitable[bytes]]
+    ) -> None:
         self._send = send
         self._turn = turn
-        self._is_stream = False
+        self._check = check
+        self.is_stream = False
+        self._is_refused = False
+        # The beginning of an event.
+        self._rest = b""
         self._held_messages: list[Message] = []
 
     async def pass_on(self, message: Message) -> None:
         """Send a message of the answer, or hold it until the answer is stored."""
         if message["type"] == "http.response.start":
-            self._is_stream = _is_stream(message)
-            if self._is_stream:
+            self.is_stream = _is_stream(message)
+            if self.is_stream:
                 await self._turn()
-        if self._is_stream and (message["type"] == "http.response.start" or message.get("more_body")):
-            await self._send(message)
-        else:
-            self._held_messages.append(message)
+                await self._send(message)
+                return
+        elif self.is_stream:
+            is_end = not message.get("more_body")
+            await self._pass_events(message["body"], is_end=is_end)
+            if not is_end:
+                return
+        self._held_messages.append(message)
+
+    async def _pass_events(self, piece: bytes, *, is_end: bool) -> None:
+        if self._is_refused:
+            return
+        events, self._rest = (self._rest + piece, b"") if is_end else split_events(self._rest + piece)
+        if events and (refusal := await self._check(events)):
+            self._is_refused, events = True, refusal
+        if events:
+            await self._send({"type": "http.response.body", "body": events, "more_body": True})
 
     async def fail(self, refusal: Refusal, protocol: str) -> None:
         """Refuse in place of an answer that did not arrive in full. A stream just ends early, as the provider's did."""
-        if not self._is_stream:
+        if not self.is_stream:
             self._held_messages.clear()
             await respond(self.pass_on, refusal.status, refusal.headers(), refusal.body(protocol))
 
     async def finish(self) -> None:
         """Send what was held. An agent that is gone gets nothing."""
-        if not self._is_stream:
+        if not self.is_stream:
             await self._turn()
         with suppress(OSError, TimeoutError):
             async with asyncio.timeout(_SLOW_CLIENT_S):
@@ -51,4 +72,6 @@ class Delivery:
 
 
 def _is_stream(message: Message) -> bool:
-    return any(name == b"content-type" and value.startswith(b"text/event-stream") for name, value in message["headers"])
+    """Return whether an answer is a stream that can be read on the way: no compressed one."""
+    headers = dict(message["headers"])
+    return headers.get(b"content-type", b"").startswith(b"text/event-stream") and b"content-encoding" not in headers

@@ -11,6 +11,7 @@ from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import HISTORY
+from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.ingest.step_rows import StepRow
@@ -79,6 +80,9 @@ class Labels:
         source = self._source.steps.get(call.sequence_no or 0)
         if source is not None and call.label == Label.EXACT:
             return _reuse(source, row)
+        if refusal := as_text(call.detail.get("refusal")):
+            # Also of an answer that the provider gave, and that did not reach the agent.
+            row = replace(row, status=StepStatus.ERROR, error=row.error or refusal)
         return replace(
             row,
             label=Label(call.label or Label.SIMULATED),

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, NoReturn
@@ -25,6 +25,7 @@ class Session:
 
     def __init__(self, answer: Answer | None, arguments: Any = None) -> None:
         self.questions: list[tuple[str, str, Any]] = []
+        self.names: list[str] = []
         self._reply = Reply(answer=answer, arguments=arguments, call="c1")
 
     def ask(self, type: str, name: str, arguments: Any) -> Reply:
@@ -33,6 +34,9 @@ class Session:
 
     def refuse(self, reason: str) -> NoReturn:
         raise SystemExit(reason)
+
+    def declare_tools(self, names: Iterable[str]) -> None:
+        self.names += names
 
     def report(self, lines: list[str]) -> None:
         raise AssertionError("nothing is recorded")

@@ -52,6 +52,11 @@ async def no_turn() -> None:
     """Let the answer be the next one."""
 
 
+async def no_check(events: bytes) -> bytes:
+    """Let all events pass."""
+    return b""
+
+
 def start(headers: list[tuple[bytes, bytes]]) -> dict[str, Any]:
     return {"type": "http.response.start", "status": 200, "headers": headers}
 
@@ -62,8 +67,8 @@ def body(content: bytes, *, more_body: bool = True) -> dict[str, Any]:
 
 async def answer(agent: Agent, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
     """Pass an answer on, and return what of it arrived before it was stored."""
-    delivery = Delivery(agent.get, no_turn)
-    for message in (start(headers), body(b"first"), body(b"", more_body=False)):
+    delivery = Delivery(agent.get, no_turn, no_check)
+    for message in (start(headers), body(b"first\n\n"), body(b"", more_body=False)):
         await delivery.pass_on(message)
     early_bodies = agent.bodies
     await delivery.finish()
@@ -72,14 +77,14 @@ async def answer(agent: Agent, headers: list[tuple[bytes, bytes]]) -> list[bytes
 
 def test_agent_sees_the_end_of_an_answer_when_it_is_stored() -> None:
     stream, document = Agent(), Agent()
-    assert asyncio.run(answer(stream, STREAM)) == [b"first"]
+    assert asyncio.run(answer(stream, STREAM)) == [b"first\n\n"]
     assert asyncio.run(answer(document, [])) == []
-    assert stream.bodies == document.bodies == [b"first", b""]
+    assert stream.bodies == document.bodies == [b"first\n\n", b""]
 
 
 def test_document_that_breaks_off_is_refused() -> None:
     async def break_off(agent: Agent) -> None:
-        delivery = Delivery(agent.get, no_turn)
+        delivery = Delivery(agent.get, no_turn, no_check)
         await delivery.pass_on(start([]))
         await delivery.pass_on(body(b'{"a'))
         await delivery.fail(Refusal(status=502, reason="it broke off", may_retry=True), "openai")
@@ -89,3 +94,24 @@ def test_document_that_breaks_off_is_refused() -> None:
     asyncio.run(break_off(agent))
     assert agent.messages[0]["status"] == 502
     assert b"it broke off" in b"".join(agent.bodies)
+
+
+def test_events_that_must_not_pass_end_the_stream() -> None:
+    """An event is looked at when it is whole, however it is cut."""
+
+    async def check(events: bytes) -> bytes:
+        return b"data: refusal\n\n" if b"erase" in events else b""
+
+    async def deliver(agent: Agent) -> None:
+        delivery = Delivery(agent.get, no_turn, check)
+        for message in (
+            start(STREAM),
+            *(body(piece) for piece in (b"data: 1\n\nda", b"ta: er", b"ase\n\n", b"data: 2\n\n")),
+        ):
+            await delivery.pass_on(message)
+        await delivery.pass_on(body(b"", more_body=False))
+        await delivery.finish()
+
+    agent = Agent()
+    asyncio.run(deliver(agent))
+    assert agent.bodies == [b"data: 1\n\n", b"data: refusal\n\n", b""]

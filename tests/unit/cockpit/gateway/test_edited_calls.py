@@ -23,6 +23,6 @@ def test_another_model_of_gemini_is_in_the_address() -> None:
         body=b"{}",
         query="alt=sse",
     )
-    edited = edited_call(call, Resolution(response=None, body={"contents": [], "model": "m2"}))
+    edited = edited_call(call, Resolution(response=None, row=1, body={"contents": [], "model": "m2"}))
     assert edited.url("http://host") == "http://host/v1beta/models/m2:streamGenerateContent?alt=sse"
     assert (edited.operation.model, json.loads(edited.body)) == ("m2", {"contents": []})

@@ -1,0 +1,48 @@
+"""Answers that call tools: nothing may run that no recording, no operator and not the agent itself vouches for.
+
+Before an agent starts, only the tools of its recording are known. A model that answers anew may call any other one.
+"""
+
+import shlex
+from collections.abc import Collection, Sequence
+from uuid import UUID
+
+from replay.models import Rerun, RerunCall
+from replay.runners import recorded_tools
+from replay.tool_review.queries import safety
+from traces.core.vocabulary import Reason
+
+
+def refuse_tools(call_id: int, names: Collection[str]) -> str:
+    """Return why an answer that calls these tools must not reach the agent, and note it; empty if it may."""
+    rerun = Rerun.objects.select_related("source_run").get(calls=call_id)
+    unknown_names = _without_consent(rerun, names)
+    if not unknown_names:
+        return ""
+    reason = _reason(rerun.id, unknown_names)
+    call = RerunCall.objects.defer("exchange").get(id=call_id)
+    if call.reason != Reason.LIVE_MODEL:
+        # Nothing was called, and nothing answers.
+        call.label = call.reason = ""
+    call.detail = {**call.detail, "refusal": reason}
+    call.save(update_fields=["label", "reason", "detail"])
+    return reason
+
+
+def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:
+    """Return the tools that would really run, for all that is known, and that nobody allowed."""
+    known_names = {*rerun.tools_to_run, *rerun.tools_with_hook, *rerun.tools_that_ask}
+    left = [
+        name
+        for name in dict.fromkeys(names)
+        if not {name, recorded_tools.own_name(name)} & known_names and safety(name) is not True
+    ]
+    return recorded_tools.find_unproven(rerun.source_run, left) if left else []
+
+
+def _reason(id: UUID, names: Sequence[str]) -> str:
+    options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in names)
+    return (
+        f"rerun {id}: the model's answer calls {', '.join(names)}, and nothing is known to intercept such a call, so "
+        f"that it would really run. Allow it by name: {options}, or review the tool as safe"
+    )

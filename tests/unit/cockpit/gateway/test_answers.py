@@ -1,0 +1,46 @@
+"""Which tools an answer asks the agent to run."""
+
+import json
+from typing import Any
+
+import pytest
+
+from cockpit.gateway.answers import event_tool_names, split_events, tool_names
+from traces.core.json_types import JSONObject, JSONValue
+
+CHAT_CALL: JSONObject = {"index": 0, "id": "1", "function": {"name": "erase", "arguments": ""}}
+CANDIDATES: JSONValue = [
+    {"content": {"parts": [{"text": "no"}]}},
+    {"content": {"parts": [{"functionCall": {"name": "erase"}}]}},
+]
+
+
+@pytest.mark.parametrize(
+    ("api", "event", "names"),
+    [
+        ("openai.chat", {"choices": [{"delta": {"content": "a"}}, {"delta": {"tool_calls": [CHAT_CALL]}}]}, ["erase"]),
+        ("openai.chat", {"choices": [{"delta": {"function_call": {"name": "erase", "arguments": ""}}}]}, ["erase"]),
+        ("openai.chat", {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}}]}, []),
+        ("openai.responses", {"item": {"type": "function_call", "name": "erase", "arguments": ""}}, ["erase"]),
+        ("openai.responses", {"item": {"type": "local_shell_call", "action": {}}}, ["local_shell"]),
+        ("openai.responses", {"item": {"type": "web_search_call"}}, []),
+        ("openai.responses", {"response": {"tools": [{"type": "function", "name": "erase"}], "output": []}}, []),
+        ("anthropic.messages", {"content_block": {"type": "tool_use", "name": "erase", "input": {}}}, ["erase"]),
+        ("anthropic.messages", {"content_block": {"type": "server_tool_use", "name": "web_search", "input": {}}}, []),
+        ("google.generate_content", {"candidates": CANDIDATES}, ["erase"]),
+    ],
+)
+def test_event_begins_the_calls_of_tools(api: str, event: Any, names: list[str]) -> None:
+    events = f"event: any\r\ndata: {json.dumps(event)}\r\n\r\n: comment\n\ndata: [DONE]\n\n"
+    assert [*event_tool_names(api, events.encode())] == names
+
+
+def test_each_alternative_answer_counts() -> None:
+    choices: JSONValue = [{"message": {"content": "a"}}, {"message": {"tool_calls": [CHAT_CALL]}}]
+    assert [*tool_names("openai.chat", {"choices": choices})] == ["erase"]
+    assert [*tool_names("openai.chat", None)] == []
+
+
+def test_rest_of_a_stream_is_no_event() -> None:
+    assert split_events(b"data: 1\n\ndata: 2\n\ndata") == (b"data: 1\n\ndata: 2\n\n", b"data")
+    assert split_events(b"data: 1\r\n") == (b"", b"data: 1\r\n")
