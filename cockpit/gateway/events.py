@@ -30,7 +30,7 @@ from replay.reruns.recordings import REQUEST_HEADERS
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.formats.tracing.client_calls import model_request
+from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
 from traces.redaction.raw_responses import RAW_RESPONSE
 
 # The end of a run comes after all of its calls, also after answers that were read to their end when the agent had gone.
@@ -187,6 +187,8 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
 
 def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
     """Return the tools that an answer asks the agent to run."""
+    if call.operation.api in TOOL_APIS:
+        return []
     payload = _result(call, outcome, limit)
     if "response" not in payload and outcome.status < _ERRORS and (body := _content(outcome, limit)) is not None:
         # A stream that its headers do not call one.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.gateway.events import LAST_NUMBER, Call, Outcome, end_line, event_line, start_lines
+from cockpit.gateway.events import LAST_NUMBER, Call, Outcome, called_tools, end_line, event_line, start_lines
 from cockpit.gateway.routes import Operation
 from tests.support.redactions import redaction, secrets
 from traces.core.recorded_run import RecordedRun
@@ -265,3 +265,15 @@ def test_request_may_be_left_out_but_not_its_tool_calls() -> None:
     assert (tool.tool_name, tool.output) == ("get_weather", "21 °C")
     assert (model.key, model.model) == ("c1", "m1")
     assert b"Weather?" not in lines
+
+
+def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
+    call = {"index": 0, "id": "1", "function": {"name": "erase", "arguments": "{}"}}
+    stream = make_stream({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
+    whole = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]}).encode()
+    for body in (stream, whole, gzip.compress(whole)):
+        encoding = "gzip" if body.startswith(b"\x1f") else ""
+        outcome = Outcome(end=2.0, status=200, body=body, encoding=encoding)
+        assert called_tools(make_call({}), outcome, limit=10_000) == ["erase"]
+    embeddings = make_call({}, operation=Operation(path="/embeddings", api="openai.embeddings"))
+    assert called_tools(embeddings, Outcome(end=2.0, status=200, body=b"data: {}\n\n"), limit=10_000) == []
