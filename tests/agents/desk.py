@@ -51,16 +51,16 @@ class Desk:
     models: ModelServer
     folder: Path
 
-    def record(self) -> tuple[str, Outcome]:
+    def record(self, app: str = "desk") -> tuple[str, Outcome]:
         """Record the agent through the gateway; return its run once that is complete."""
-        outcome = self.run("record", "--gateway", "--app", "desk")
+        outcome = self.run("record", "--gateway", "--app", app)
         assert outcome.code == 0, outcome.err
         run = outcome.id("Recorded")
         wait_until(lambda: self.get(f"/runs/{run}").get("sealed"), 30)
         return run, outcome
 
-    def run(self, *words: str, on_start: Callable[[int], None] = lambda pid: None) -> Outcome:
-        """Run the agent by a command; `on_start` gets the id of the command's process."""
+    def run(self, *words: str, on_start: Callable[[int], None] = lambda pid: None, consents: bool = True) -> Outcome:
+        """Run the agent by a command; `on_start` gets the id of the command's process. It `consents` to tools."""
         log = self.folder / "executions"
         log.write_text("")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(_REMOVED)}
@@ -69,7 +69,17 @@ class Desk:
         environment |= {"NO_PROXY": "127.0.0.1", "DESK_LOG": str(log)}
         before = len(self.models.requests)
         process = subprocess.Popen(
-            [*COMMAND, *words, *self._consent(words), "--url", self.server.url, "--", *self.command],
+            [
+                *COMMAND,
+                *words,
+                *(self._consent(words) if consents else ()),
+                "--url",
+                self.server.url,
+                "--",
+                *self.command,
+            ],
+            # Claude Code sends the state of the repository around it, which must not change during a test.
+            cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

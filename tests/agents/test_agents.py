@@ -141,6 +141,22 @@ def test_tool_of_another_call_runs_only_if_allowed(desk: Desk, run: str) -> None
     assert (allowance.code, allowance.out, allowance.executions) == (0, ANSWER, ["get_weather"]), allowance.err
 
 
+def test_tools_that_no_run_called_ask_for_themselves(desk: Desk) -> None:
+    """Only the agent itself shows that they do: nothing is known of them before it starts."""
+    desk.models.answers_at_once = True
+    try:
+        run, outcome = desk.record(app=f"at once, {desk.agent.name}")
+    finally:
+        desk.models.answers_at_once = False
+    assert outcome.executions == []
+    refusal = desk.run("rerun", run, "--set-prompt", "Answer in prose.", "--live", consents=False)
+    assert (refusal.code, refusal.executions) == (5, []), refusal.err
+    told = refusal.err + json.dumps(refusal.requests)
+    is_held_back = "the model's answer calls" in told
+    assert is_held_back is not desk.agent.has_known_tools, refusal.err
+    assert (" is not in the recording. It may have side effects" in told) is desk.agent.has_known_tools
+
+
 def test_agent_killed_in_a_call_goes_on_without_another(desk: Desk, run: str) -> None:
     place = 1 + AGENTS.index(desk.agent) % 3
     first = desk.run_and_kill(place, "rerun", run, "--set-model", f"m-{place}", "--live")

@@ -22,6 +22,7 @@ CALLS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
     (("get_weather", "Lima"),),
 )
 _CUT: Final = 7
+_AT_ONCE: Final = "answers_at_once"
 _PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent", "/embeddings", "/count_tokens")
 
 
@@ -29,12 +30,14 @@ _PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent
 class ModelServer:
     """The address, and each request body with its path, in the order of arrival.
 
-    `on_arrival` is called with the number of each request. The server answers while `is_open` is set.
+    `on_arrival` is called with the number of each request. The server answers while `is_open` is set, and with
+    `answers_at_once` without a call of a tool.
     """
 
     url: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     is_open: threading.Event = field(default_factory=threading.Event)
+    answers_at_once: bool = False
     on_arrival: Callable[[int], None] = lambda number: None
 
 
@@ -49,6 +52,8 @@ def model_server() -> Iterator[ModelServer]:
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
+        if server.answers_at_once:
+            exchange.body = {**exchange.body, _AT_ONCE: True}
         server.on_arrival(len(server.requests))
         server.is_open.wait(patience_s(30))
         if "please fail" in json.dumps(exchange.body):
@@ -77,7 +82,7 @@ def _calls(turn: int, body: dict[str, Any]) -> list[tuple[str, str, str]]:
     tools = body.get("tools")
     if not tools:
         return []
-    if turn < len(CALLS):
+    if turn < len(CALLS) and _AT_ONCE not in body:
         other_city = {"Lima": "Bern"} if "Bern" in json.dumps(body) else {}
         if turn == 0 and "please erase" in json.dumps(body):
             return [("call_erase", "erase", "Zürich")]
