@@ -39,9 +39,21 @@ CONTROLS: Final = {
     "outposts": 16,
     "stations": 16,
     "guilds": 52,
+    "studios": 52,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
-STRICT_SETS: Final = {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds"}
+STRICT_SETS: Final = {
+    "wild",
+    "patterns",
+    "novel",
+    "services",
+    "bureaus",
+    "trades",
+    "outposts",
+    "stations",
+    "guilds",
+    "studios",
+}
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}

@@ -24,6 +24,7 @@ from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program, draw_case
 from tests.bench.attribution.programs.stations import STATIONS
+from tests.bench.attribution.programs.studios import STUDIOS
 from tests.bench.attribution.programs.trades import TRADES
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.programs.wild import WILD
@@ -48,6 +49,7 @@ HELD_OUT_SETS: Final = (
     "outposts",
     "stations",
     "guilds",
+    "studios",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -67,10 +69,11 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "outposts": OUTPOSTS,
     "stations": STATIONS,
     "guilds": GUILDS,
+    "studios": STUDIOS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
-    {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds"}
+    {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds", "studios"}
 )
 _MODES: Final = (
     ("models callable", True, False),
