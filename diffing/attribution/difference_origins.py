@@ -152,6 +152,13 @@ class Words:
             own <= words | equal for own, words in zip(sides, words_before, strict=True)
         )
 
+    def know(self, pair: Pair, base: str, candidate: str) -> bool:
+        """True if most of the distinctive words in which two texts differ occur in outputs before a step."""
+        own = set[str]().union(*distinct_words(base, candidate))
+        outputs = self._before(pair)
+        words = self._equal_words_before(pair).union(*(output.base | output.candidate for output in outputs))
+        return 2 * len(own & words) > len(own)
+
     def repeats(self, pair: Pair, hunk: Hunk) -> bool:
         """True if a difference of a step's texts equals one between outputs before it."""
         return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)

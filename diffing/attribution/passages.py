@@ -4,18 +4,32 @@ Code composes messages from several sources. A user's message may change in one 
 
     base       "Claim R-7 from Oslo.\n- 2 NIGHTS 180"
     candidate  "Claim R-9 from Oslo.\n- 3 NIGHTS 240"      R-9: passed on from the run's input; the rest follows
+
+A label that introduced the run's input introduces what is said later as well, unless earlier outputs contain its words:
+
+    first request  "Memory: nothing\nCustomer: My bike is stolen."     the run's input
+    base           "Memory: bike stolen\nCustomer: In May."
+    candidate      "Memory: bike lost\nCustomer: I found it."          the customer said something else
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
-from diffing.attribution.run_inputs import RunInputs
+from diffing.attribution.run_inputs import RunInputs, labelled_texts
 from diffing.content.message_diff import MessagePair
 from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, split_words, with_hunks
 
-# The place of a run's input, or the key of a message.
+
+class Remark(NamedTuple):
+    """What a label of the run's input introduces later, on both sides; it may respond to an earlier answer."""
+
+    base: str
+    candidate: str
+
+
+# The place of a run's input, the key of a message, or a remark.
 Source = int | tuple[str, str]
 # So many words in a row hardly occur in two texts by chance, however short they are.
 _PHRASE: Final = 3
@@ -50,21 +64,26 @@ class OutsideTexts:
 
     def __init__(self, inputs: RunInputs) -> None:
         self._texts: dict[Source, _OutsideText] = {place: _text(*sides) for place, sides in inputs.texts.items()}
+        self._labels = inputs.labels
 
     def add(self, item: MessagePair) -> None:
         """Add a user's message that no earlier difference explains."""
         if item.role == "user" and item.op == "changed" and not item.passages:
             self._texts.setdefault(item.key, _text(item.base, item.candidate))
 
-    def divide(self, item: MessagePair, follows: Callable[[Hunk], bool]) -> list[MessagePair]:
+    def divide(
+        self, item: MessagePair, follows: Callable[[Hunk], bool], is_known: Callable[[str, str], bool]
+    ) -> list[MessagePair]:
         """The parts of a message's difference by source; the part without a source comes last.
 
-        `follows`: a difference equals one of an earlier output, and so it may come from that.
+        `follows`: a difference equals one of an earlier output, and so it may come from that. `is_known`: most words in
+        which two texts differ occur in earlier outputs.
         """
-        if item.role != "user" or item.op != "changed" or not self._texts:
+        if item.role != "user" or item.op != "changed" or not (self._texts or self._labels):
             return [item]
         differences = hunks(item.base, item.candidate)
-        sources = [self._source(item, hunk, follows) for hunk in differences]
+        remarks = self._remarks(item, is_known)
+        sources = [self._source(item, hunk, follows, remarks) for hunk in differences]
         if not differences or set(sources) == {None}:
             return [item]
         if len(set(sources)) == 1:
@@ -85,14 +104,38 @@ class OutsideTexts:
         places = (place for place, text in self._texts.items() if isinstance(place, int) and text.has(hunk))
         return next(places, None)
 
-    def _source(self, item: MessagePair, hunk: Hunk, follows: Callable[[Hunk], bool]) -> Source | None:
+    def _remarks(self, item: MessagePair, is_known: Callable[[str, str], bool]) -> dict[tuple[int, int], Source]:
+        """The remarks that differ, or the outside texts that they repeat, by their places in the base."""
+        sides = [labelled_texts(text) if self._labels else {} for text in (item.base, item.candidate)]
+        remarks: dict[tuple[int, int], Source] = {}
+        for label in sorted(self._labels & sides[0].keys() & sides[1].keys()):
+            remark = Remark(item.base[slice(*sides[0][label])], item.candidate[slice(*sides[1][label])])
+            if remark.base != remark.candidate and not is_known(*remark):
+                repeated = (source for source, text in self._texts.items() if (text.base, text.candidate) == remark)
+                remarks[sides[0][label]] = next(repeated, remark)
+                self._texts.setdefault(remarks[sides[0][label]], _text(*remark))
+        return remarks
+
+    def _source(
+        self,
+        item: MessagePair,
+        hunk: Hunk,
+        follows: Callable[[Hunk], bool],
+        remarks: Mapping[tuple[int, int], Source],
+    ) -> Source | None:
         context = neighbours(item.base, hunk.base_span)
         for source, text in self._texts.items():
             if source != item.key and any(context) and text.has_in_context(hunk, context):
                 return source
-        if not _is_distinctive(hunk) or follows(hunk):
-            return None
-        return next((source for source, text in self._texts.items() if source != item.key and text.has(hunk)), None)
+        sources = (source for source, text in self._texts.items() if source != item.key and text.has(hunk))
+        repeated = next(sources, None) if _is_distinctive(hunk) and not follows(hunk) else None
+        return _remark_of(hunk, remarks) if repeated is None else repeated
+
+
+def _remark_of(hunk: Hunk, remarks: Mapping[tuple[int, int], Source]) -> Source | None:
+    """The remark that a difference belongs to."""
+    start, end = hunk.base_span
+    return next((remark for (first, last), remark in remarks.items() if first <= start and end <= last), None)
 
 
 def _text(base: str, candidate: str) -> _OutsideText:

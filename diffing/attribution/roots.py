@@ -14,7 +14,7 @@ from diffing.attribution.difference_origins import (
     has_edited_documents,
     window_origin,
 )
-from diffing.attribution.passages import OutsideTexts
+from diffing.attribution.passages import OutsideTexts, Remark
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
 from diffing.attribution.unexplained_changes import Atom, AtomSet
@@ -31,8 +31,7 @@ from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import one_line
 
 _AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
-# Steps that only pass on their input.
-_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
+_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # They only pass on their input.
 # The place of the system prompt in a request.
 _OPENING: Final = "/messages/0"
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
@@ -95,6 +94,7 @@ def roots(
                 outside=outside,
                 known_prompts=known_prompts,
                 repeats_output=partial(words.repeats, pair),
+                knows_words=partial(words.know, pair),
                 is_later_talk=pair.place != first_model,
                 is_renamed=_is_renamed(pair),
                 explains_most=partial(words.explains_most, pair),
@@ -250,7 +250,8 @@ def _message_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, 
         other_messages = [part for item in other_messages for part in _parts_of(item, context)]
     for source in dict.fromkeys(part.source for part in other_messages if part.source is not None):
         parts = tuple(part for part in other_messages if part.source == source)
-        yield replace(facet, messages=parts), Origin.EXOGENOUS
+        is_open = isinstance(source, Remark) and context.follows_output
+        yield replace(facet, messages=parts), Origin.OPEN if is_open else Origin.EXOGENOUS
     for origin in Origin:
         own_messages = tuple(
             item for item in other_messages if item.source is None and _message_origin(item, context) is origin
@@ -274,7 +275,8 @@ def _prompt_parts(facet: Facet, context: StepContext) -> list[tuple[Facet, Origi
 
 def _parts_of(item: MessagePair, context: StepContext) -> list[MessagePair]:
     """The parts of a message's difference by source; one in the history was found there."""
-    return [item] if _is_in_history(item, context) else context.outside.divide(item, context.repeats_output)
+    is_found = _is_in_history(item, context)
+    return [item] if is_found else context.outside.divide(item, context.repeats_output, context.knows_words)
 
 
 def _besides_changed_values(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:

@@ -4,22 +4,30 @@ base       input "Claim 900 francs."    request "Claim 900 francs. Terms: glass"
 candidate  input "Claim 950 francs."    request "Claim 950 francs. Terms: glass"    passed on: no change of its own
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from diffing.content.message_diff import MessagePair
 from diffing.sequences.word_hunks import hunks, is_repeated
+from traces.payloads.step_summaries import one_line
 
 # Shorter inputs occur in other texts by chance.
 _MIN_CHARACTERS: Final = 8
+# A label and what it introduces, as in "Customer: My bike is stolen."
+_LABELLED: Final = re.compile(r"^([^\W\d_][\w ]{0,30}): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunInputs:
-    """The inputs of paired agents and turns that differ: the text of the base and of the candidate, by place."""
+    """The inputs of paired agents and turns that differ: the text of the base and of the candidate, by place.
+
+    `labels` introduce an input of the run in its first request, so they may introduce other texts from outside later.
+    """
 
     texts: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    labels: frozenset[str] = frozenset()
 
     def source_of(self, item: MessagePair) -> int | None:
         """The place of the input whose change is all that differs in a user's message; None if there is none."""
@@ -38,6 +46,19 @@ class RunInputs:
         """The input that is the source of all of these messages; None if they have none, or several."""
         places = {item.source if isinstance(item.source, int) else self.source_of(item) for item in items}
         return places.pop() if len(places) == 1 else None
+
+
+def labelled_texts(text: str) -> dict[str, tuple[int, int]]:
+    """Where the lines of a text are that begin with a label which no other line has, by label."""
+    matches = list(_LABELLED.finditer(text))
+    labels = [match.group(1) for match in matches]
+    return {match.group(1): match.span(2) for match in matches if labels.count(match.group(1)) == 1}
+
+
+def labels_of_inputs(requests: Iterable[str], inputs: Collection[str]) -> frozenset[str]:
+    """The labels that introduce one of these inputs in the messages of a request."""
+    lines = ((label, text[slice(*span)]) for text in requests for label, span in labelled_texts(text).items())
+    return frozenset(label for label, line in lines if len(line) >= _MIN_CHARACTERS and one_line(line) in inputs)
 
 
 def repeats_inputs(inputs: Iterable[tuple[str, str]], base: str, candidate: str) -> bool:

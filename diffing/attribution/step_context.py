@@ -46,6 +46,8 @@ class StepContext:
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]]
     # Whether a difference equals one between earlier outputs.
     repeats_output: Callable[[Hunk], bool]
+    # Whether most words in which two texts differ occur in earlier outputs, changed or not.
+    knows_words: Callable[[str, str], bool]
     # Questions about two texts: whether earlier differing outputs explain all of their differences, most, some, or a
     # part of one; the last one counts outputs that both runs have, too.
     explains_all: Callable[..., bool]

@@ -73,14 +73,13 @@ class AtomSet:
         for owner, items in self._by_owner(facet.messages).items():
             part = replace(atom, facet=replace(facet, messages=tuple(items)))
             identity = owner or _identity(part)
-            self._owners.update((_owner_key(item), identity) for item in items)
+            self._owners.update((key, identity) for item in items for key in (_owner_key(item), _source_key(item)))
             self._add(identity, part)
 
     def _by_owner(self, messages: Sequence[MessagePair]) -> Mapping[str, list[MessagePair]]:
         items_by_owner: dict[str, list[MessagePair]] = {}
         for item in messages:
-            key = (item.source, ()) if isinstance(item.source, tuple) else _owner_key(item)
-            items_by_owner.setdefault(self._owners.get(key, ""), []).append(item)
+            items_by_owner.setdefault(self._owners.get(_source_key(item), ""), []).append(item)
         return items_by_owner
 
     def _add(self, identity: str, atom: Atom) -> None:
@@ -108,6 +107,11 @@ def _merge(previous: Atom, atom: Atom) -> Atom:
 
 def _owner_key(item: MessagePair) -> Hashable:
     return item.key, item.passages
+
+
+def _source_key(item: MessagePair) -> Hashable:
+    """The message or the remark that a message repeats, else the message itself."""
+    return (item.source, ()) if isinstance(item.source, tuple) else _owner_key(item)
 
 
 def _prompt_edit(atom: Atom, facet: Facet) -> Hashable:

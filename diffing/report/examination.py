@@ -2,23 +2,25 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Final
 
 from diffing.attribution import reasoning
 from diffing.attribution.difference_origins import ChangedOutputs
 from diffing.attribution.reasoning import Reasoning
-from diffing.attribution.run_inputs import RunInputs, repeats_inputs
+from diffing.attribution.run_inputs import RunInputs, labels_of_inputs, repeats_inputs
 from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import Side
 from diffing.content.facet import Facet, section_of
 from diffing.content.facets import MissingPayload, Payloads, facets, lost_parts
+from diffing.content.payload_texts import message_text
 from diffing.report import answers, scores
 from diffing.report.gaps import step_gap, unavailable
 from diffing.schemas.sections import SectionName, Unavailable
 from diffing.sentences import summaries
+from traces.core.json_access import as_object, as_objects
 from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import text_of
 from traces.signatures.ignore_rules import IgnoreRules
@@ -75,7 +77,10 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
         loaded_pairs=loaded_pairs,
         flow=flow,
         reasoning=reasoning.reason(
-            comparison, loaded_pairs.facets, flow, _run_inputs(comparison, containers, payloads)
+            comparison,
+            loaded_pairs.facets,
+            flow,
+            replace(_run_inputs(comparison, containers, payloads), labels=_labels(comparison, probe, payloads)),
         ),
         payloads=payloads,
         probe=probe,
@@ -100,6 +105,13 @@ def _run_inputs(comparison: Comparison, containers: Collection[Pair], payloads: 
         if before != after and not (is_composed and not repeats_inputs(texts.values(), before, after)):
             texts[pair.place] = (before, after)
     return RunInputs(texts=texts)
+
+
+def _labels(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> frozenset[str]:
+    """The labels that introduce an input of the runs in their first request."""
+    requests = [as_object(payloads.get(step.input_ref)) for step in (probe.sides or () if probe else ())]
+    messages = [message for request in requests for message in as_objects(request.get("messages"))]
+    return labels_of_inputs(map(message_text, messages), comparison.run_inputs)
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

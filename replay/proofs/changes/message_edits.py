@@ -36,6 +36,9 @@ def message_list(runs: RunPair, root: Root) -> Iterator[Change]:
     # A later message that repeats one of these differences belongs to the same change.
     repeated_messages = [item for item in root.facet.messages if item.source is not None]
     own_messages = [item for item in root.facet.messages if item.source is None]
+    if not own_messages:
+        # A remark that messages pass on is one change, however many contain it.
+        yield edit_messages(runs, root, repeated_messages)
     for group in _group_calls(own_messages, sides):
         keys = {item.key for item in group}
         yield edit_messages(runs, root, [*group, *(item for item in repeated_messages if item.source in keys)])

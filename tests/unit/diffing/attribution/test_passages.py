@@ -115,3 +115,42 @@ def test_short_numbers_are_no_copies_of_an_input() -> None:
     """That 10 turns into 40 in both texts is a coincidence."""
     reasoning = reason_about(flight("09:10", "21 h 10", "Fine."), flight("10:40", "21 h 40", "Long."))
     assert {atom.origin: atom.places for atom in reasoning.atoms} == {Origin.EXOGENOUS: (1,), Origin.DERIVED: (2,)}
+
+
+def chat(*turns: str, notes: tuple[str, str]) -> list[Spec]:
+    """Code composes each request of a model's note on the talk so far and of what the customer says."""
+    first, second = turns
+    answers = "Which one?", f"Done: {notes[1]}."
+    helper = [system("Help.")]
+    return [
+        agent_with(first),
+        replace(model([*helper, user(f"Note: none\nCustomer: {first}")], reply(answers[0])), name="helper"),
+        replace(model([system("Keep a note."), user(first)], reply(notes[0])), name="keeper"),
+        replace(model([*helper, user(f"Note: {notes[0]}\nCustomer: {second}")], reply(answers[1])), name="helper"),
+        replace(model([system("Keep a note."), user(f"Customer: {second}")], reply(notes[1])), name="keeper"),
+        output(answers[1]),
+    ]
+
+
+FIRST = "My mower has stopped."
+
+
+def test_what_a_customer_says_later_is_a_change_beside_the_note() -> None:
+    base = chat(FIRST, "It smells of petrol.", notes=("mower, stopped", "mower, petrol"))
+    candidate = chat(FIRST, "The cable was torn.", notes=("mower broken", "mower, cable"))
+    origins = {atom.origin: atom for atom in reason_about(base, candidate).atoms if atom.category == "upstream"}
+    assert differences(origins[Origin.OPEN]) == {("It smells of petrol", "The cable was torn")}
+    # The keeper gets the same words.
+    assert origins[Origin.OPEN].places == (3, 4)
+
+
+def test_words_of_an_output_after_the_label_of_an_input_are_an_effect() -> None:
+    base, candidate = (chat(FIRST, f"replace {part}", notes=(f"replace {part}", part)) for part in ("plugs", "blades"))
+    assert Origin.OPEN not in {atom.origin for atom in reason_about(base, candidate).atoms}
+
+
+def test_words_after_a_label_that_introduced_no_input_are_an_effect() -> None:
+    base = chat(FIRST, "It smells of petrol.", notes=("mower, stopped", "mower, petrol"))
+    candidate = chat(FIRST, "The cable was torn.", notes=("mower broken", "mower, cable"))
+    atoms = reason_about([agent_with("Mow."), *base[1:]], [agent_with("Mow."), *candidate[1:]]).atoms
+    assert Origin.OPEN not in {atom.origin for atom in atoms}
