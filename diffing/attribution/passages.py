@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
-from diffing.attribution.run_inputs import RunInputs, labelled_texts
+from diffing.attribution.run_inputs import RunInputs, label_spans
 from diffing.content.message_diff import MessagePair
 from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, split_words, with_hunks
 
@@ -106,13 +106,13 @@ class OutsideTexts:
 
     def _remarks(self, item: MessagePair, is_known: Callable[[str, str], bool]) -> dict[tuple[int, int], Source]:
         """The remarks that differ, or the outside texts that they repeat, by their places in the base."""
-        sides = [labelled_texts(text) if self._labels else {} for text in (item.base, item.candidate)]
+        sides = [label_spans(text) if self._labels else {} for text in (item.base, item.candidate)]
         remarks: dict[tuple[int, int], Source] = {}
         for label in sorted(self._labels & sides[0].keys() & sides[1].keys()):
             remark = Remark(item.base[slice(*sides[0][label])], item.candidate[slice(*sides[1][label])])
             if remark.base != remark.candidate and not is_known(*remark):
-                repeated = (source for source, text in self._texts.items() if (text.base, text.candidate) == remark)
-                remarks[sides[0][label]] = next(repeated, remark)
+                sources = (source for source, text in self._texts.items() if (text.base, text.candidate) == remark)
+                remarks[sides[0][label]] = next(sources, remark)
                 self._texts.setdefault(remarks[sides[0][label]], _text(*remark))
         return remarks
 
@@ -128,8 +128,8 @@ class OutsideTexts:
             if source != item.key and any(context) and text.has_in_context(hunk, context):
                 return source
         sources = (source for source, text in self._texts.items() if source != item.key and text.has(hunk))
-        repeated = next(sources, None) if _is_distinctive(hunk) and not follows(hunk) else None
-        return _remark_of(hunk, remarks) if repeated is None else repeated
+        origin = next(sources, None) if _is_distinctive(hunk) and not follows(hunk) else None
+        return _remark_of(hunk, remarks) if origin is None else origin
 
 
 def _remark_of(hunk: Hunk, remarks: Mapping[tuple[int, int], Source]) -> Source | None:

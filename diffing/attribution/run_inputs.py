@@ -16,7 +16,7 @@ from traces.payloads.step_summaries import one_line
 # Shorter inputs occur in other texts by chance.
 _MIN_CHARACTERS: Final = 8
 # A label and what it introduces, as in "Customer: My bike is stolen."
-_LABELLED: Final = re.compile(r"^([^\W\d_][\w ]{0,30}): (.+)$", re.MULTILINE)
+_LABEL_LINE: Final = re.compile(r"^([^\W\d_][\w ]{0,30}): (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,16 +48,16 @@ class RunInputs:
         return places.pop() if len(places) == 1 else None
 
 
-def labelled_texts(text: str) -> dict[str, tuple[int, int]]:
+def label_spans(text: str) -> dict[str, tuple[int, int]]:
     """Where the lines of a text are that begin with a label which no other line has, by label."""
-    matches = list(_LABELLED.finditer(text))
+    matches = list(_LABEL_LINE.finditer(text))
     labels = [match.group(1) for match in matches]
     return {match.group(1): match.span(2) for match in matches if labels.count(match.group(1)) == 1}
 
 
 def labels_of_inputs(requests: Iterable[str], inputs: Collection[str]) -> frozenset[str]:
     """The labels that introduce one of these inputs in the messages of a request."""
-    lines = ((label, text[slice(*span)]) for text in requests for label, span in labelled_texts(text).items())
+    lines = ((label, text[slice(*span)]) for text in requests for label, span in label_spans(text).items())
     return frozenset(label for label, line in lines if len(line) >= _MIN_CHARACTERS and one_line(line) in inputs)
 
 

@@ -74,6 +74,7 @@ noise only.
 | outposts | four kinds that the others lack | had not looked at any failure or at the method | for one rule |
 | stations | four further kinds | the same | yes, after its first measurement |
 | guilds | nine kinds that the others lack, two also with noise | the method's, before its last rule | afterwards |
+| studios | ten in shapes that teams build, two also with noise | the method's, after all rules | afterwards |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.
