@@ -26,7 +26,7 @@ from traces.runs.services import record
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 few_examples = settings(
-    max_examples=20,
+    max_examples=10,
     deadline=None,
     derandomize=True,
     # Shrinking takes minutes

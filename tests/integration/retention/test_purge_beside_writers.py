@@ -21,7 +21,7 @@ from traces.runs import services
 from traces.storage import artifact_files, integrity, sweep
 
 pytestmark = pytest.mark.django_db(transaction=True)
-SECONDS = 3.0
+SECONDS = 1.5
 # One part lies in the artifact storage.
 LARGE = "".join(str(new_id()) for _ in range(20_000))
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from itertools import combinations
+from itertools import combinations, cycle
 from typing import Any, Final
 
 import pytest
@@ -41,10 +41,11 @@ FILTERS: Final[Mapping[str, str]] = {
 }
 SINGLE: Final = [{}, *({name: value} for name, value in FILTERS.items())]
 PAIRS: Final = [{name: FILTERS[name], other: FILTERS[other]} for name, other in combinations(FILTERS, 2)]
-# Orders by another column are made alike.
+# Orders by another column are made alike. Each pair has one of these, and each condition all of them.
 PAIRED_SORTS: Final = (Sort.NEWEST, Sort.OUTCOME, Sort.COST_LAST)
 QUERIES: Final = [
-    {**query, "sort": sort} for sort in Sort for query in (*SINGLE, *(PAIRS if sort in PAIRED_SORTS else ()))
+    *({**query, "sort": sort} for sort in Sort for query in SINGLE),
+    *({**query, "sort": sort} for query, sort in zip(PAIRS, cycle(PAIRED_SORTS), strict=False)),
 ]
 
 

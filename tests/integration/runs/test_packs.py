@@ -92,7 +92,7 @@ def test_a_deleted_run_leaves_nothing_in_the_packs_of_others() -> None:
     assert (Pack.objects.count(), Artifact.objects.count()) == (0, 0)
 
 
-@hypothesis_settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CONTENTS, st.data())
 def test_packs_contain_what_the_remaining_runs_use(contents: Sequence[frozenset[bytes]], data: st.DataObject) -> None:
     for table in (Artifact, ArtifactUse, Pack):

@@ -84,7 +84,7 @@ def _is_pending(run_id: UUID) -> bool:
     return PendingProvenance.objects.filter(run=run_id).exists()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(recordings())
 def test_late_provenance_equals_immediate_provenance(steps: tuple[RecordedStep, ...]) -> None:
     with pytest.MonkeyPatch.context() as patch:

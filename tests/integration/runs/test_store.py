@@ -29,7 +29,7 @@ pytestmark = pytest.mark.django_db
 RUN = new_id()
 
 
-@hypothesis_settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(VALUES)
 def test_saved_value_round_trips(value: JSONValue) -> None:
     assert artifact_store.payload(artifact_store.save(value, run_id=RUN)) == value

@@ -211,7 +211,7 @@ def test_artifacts_with_exchanged_places_are_noticed() -> None:
     assert [key for key, parts in references(keys).items() if parts is None] == sorted(keys[3:5])
 
 
-@hypothesis_settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     stored=st.sets(st.integers(0, 99), max_size=70), requested=st.lists(st.integers(0, 99), max_size=70, unique=True)
 )
