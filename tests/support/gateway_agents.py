@@ -1,7 +1,7 @@
 """Agents that know nothing of Forkpoint: two turns of tool calls in each API, plain or streamed.
 
-Importing a client library takes ten times as long as everything else that these agents do, so only `CLIENT_AGENTS` and
-`SEARCH_AGENT` use one. The others send the same requests on their own.
+Importing a client library takes ten times as long as everything else that these agents do, so only `CLIENT_AGENTS` use
+one. The others send the same requests on their own.
 """
 
 from typing import Final
@@ -178,15 +178,18 @@ print(content[0]["text"])
 }
 
 # Embeds a text as often as it is asked to and counts tokens before it asks a model.
-SEARCH_AGENT: Final = """
-import anthropic, openai, sys
-client = openai.OpenAI()
-vectors = [client.embeddings.create(model="e1", input=sys.argv[1]).data[0].embedding for _ in range(int(sys.argv[2]))]
+SEARCH_AGENT: Final = (
+    REQUESTS
+    + """
+for _ in range(int(sys.argv[2])):
+    body = {"model": "e1", "input": sys.argv[1], "encoding_format": "base64"}
+    vector = ask_openai("embeddings", body)["data"][0]["embedding"]
 messages = [{"role": "user", "content": "How many?"}]
-count = anthropic.Anthropic().messages.count_tokens(model="m1", messages=messages).input_tokens
-messages = [{"role": "user", "content": f"{vectors[-1]} {count}"}]
-print(client.chat.completions.create(model="m1", messages=messages).choices[0].message.content)
+count = ask_anthropic("messages/count_tokens", {"model": "m1", "messages": messages})["input_tokens"]
+messages = [{"role": "user", "content": f"{vector} {count}"}]
+print(ask_openai("chat/completions", {"model": "m1", "messages": messages})["choices"][0]["message"]["content"])
 """
+)
 
 # A plain loop whose tools the SDK knows. Each execution of one adds a line to the file that the first argument names.
 _TOOL_LOOP: Final = """
@@ -273,8 +276,10 @@ print(content["parts"][0]["text"])
 
 # Searches a handbook that the SDK knows, and asks a model about the documents. Each search adds a line to the file that
 # the first argument names.
-HANDBOOK_AGENT = """
-import forkpoint, openai, sys
+HANDBOOK_AGENT = (
+    REQUESTS
+    + """
+import forkpoint
 
 @forkpoint.recorder.retrieval("handbook")
 def search(query: str, top_k: int = 2) -> list:
@@ -284,5 +289,6 @@ def search(query: str, top_k: int = 2) -> list:
 
 text = "; ".join(document["content"] for document in search("refunds"))
 messages = [{"role": "user", "content": text}]
-print(openai.OpenAI().chat.completions.create(model="m1", messages=messages).choices[0].message.content)
+print(ask_openai("chat/completions", {"model": "m1", "messages": messages})["choices"][0]["message"]["content"])
 """
+)
