@@ -22,6 +22,8 @@ from tests.services.warm_start import CELERY, WarmProcess
 from tests.support.patience import patience_s
 
 TAKEOVER_S: Final = 1
+# Between two looks at the deployment, each of which costs it requests.
+_PAUSE_S: Final = 0.3
 _FINAL_STATUSES: Final = ("completed", "failed", "cancelled")
 _DEFAULT_ANSWER: Final = {"status": "ok", "action": "answer", "output": {"done": "the operator says"}}
 
@@ -88,7 +90,7 @@ class Deployment:
             with contextlib.suppress(AssertionError, httpx2.TransportError):
                 if not self.open_sessions():
                     return time.monotonic() - began
-            time.sleep(0.1)
+            time.sleep(_PAUSE_S)
         raise AssertionError(f"did not end in {patience_s(seconds):.0f} s: {ask('report', self.env)}")
 
     def broken(self, request_counts: Counter[str]) -> list[str]:
@@ -229,7 +231,7 @@ def ask(command: str, env: Mapping[str, str]) -> Any:
     return json.loads(out.splitlines()[-1])
 
 
-def wait_until(happens: Callable[[], object], seconds: float = 40, step: float = 0.01) -> None:
+def wait_until(happens: Callable[[], object], seconds: float = 40, step: float = _PAUSE_S) -> None:
     start = time.monotonic()
     while not happens():
         if (elapsed_s := time.monotonic() - start) > patience_s(seconds):

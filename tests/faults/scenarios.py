@@ -143,7 +143,12 @@ def kill_server(server: Server, deployment: Deployment, desk: Desk, *, kills: in
 def wait_for_calls(desk: Desk, more: int, deployment: Deployment | None = None) -> None:
     """Wait for this many further calls, or until no session can make any."""
     expected_count = desk.count() + more
-    wait_until(lambda: desk.count() >= expected_count or (deployment is not None and not deployment.open_sessions()))
+
+    def happens() -> bool:
+        return desk.count() >= expected_count or (deployment is not None and not deployment.open_sessions())
+
+    # To ask the deployment costs it a request.
+    wait_until(happens, step=0.01 if deployment is None else 0.2)
 
 
 def _outcome(deployment: Deployment, desk: Desk, *, faults: int, began: int) -> Outcome:
