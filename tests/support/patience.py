@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-POLL_S: Final = 0.05
+_SHORTEST_PAUSE_S: Final = 0.02
+_LONGEST_PAUSE_S: Final = 0.3
 T = TypeVar("T")
 
 
@@ -23,6 +24,11 @@ def patience_ms(quiet_ms: float) -> float:
     return 1000 * patience_s(quiet_ms / 1000)
 
 
+def pause_s(elapsed_s: float) -> float:
+    """Return how long to wait for the next check: the longer it took, the longer. A check often asks a server."""
+    return min(_LONGEST_PAUSE_S, max(_SHORTEST_PAUSE_S, elapsed_s / 5))
+
+
 def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[[], str] = lambda: "") -> T:
     """Call `check` until it returns a true value, and return it.
 
@@ -33,7 +39,7 @@ def wait_until(check: Callable[[], T | None], quiet_s: float, problem: Callable[
         elapsed_s = time.monotonic() - start
         if elapsed_s > patience_s(quiet_s):
             raise AssertionError(f"no result after {elapsed_s:.0f} s. {problem()}")
-        time.sleep(POLL_S)
+        time.sleep(pause_s(elapsed_s))
     return result
 
 
