@@ -85,13 +85,19 @@ def _type_at_end(page: Page) -> None:
 
 def _type_at_start(page: Page) -> None:
     page.keyboard.press("Control+Home")
-    page.keyboard.type(f"{CENTS} ")
+    _type_quickly(page, f"{CENTS} ")
 
 
 def _type_on_new_line(page: Page) -> None:
     page.keyboard.press("Control+End")
     page.keyboard.press("Enter")
-    page.keyboard.type(CENTS)
+    _type_quickly(page, CENTS)
+
+
+def _type_quickly(page: Page, text: str) -> None:
+    """Enter a text at once, except for its last keys: the form of the fork is rendered for each."""
+    page.keyboard.insert_text(text[:-8])
+    page.keyboard.type(text[-8:])
 
 
 def _paste(page: Page) -> None:
