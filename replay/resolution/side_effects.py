@@ -13,10 +13,14 @@ SAFE_WORDS: Final = ("read", "get", "search", "find", "list", "fetch")
 # Verbs that change something, as the first word of a name. Words that are also common nouns (order, return, store) are
 # left out: `order_status` reads.
 _ACTIONS: Final = frozenset(
-    "add append apply approve assign book cancel charge clear close commit confirm deploy disable dispatch drop edit "
-    "enable exchange execute forward grant insert install invite issue kill merge modify move notify overwrite pay "
-    "publish push refund reject remove rename reply reschedule reserve reset restart revoke save schedule submit "
-    "subscribe terminate transfer trigger unsubscribe upload upsert withdraw".split()
+    (
+        *("add", "append", "apply", "approve", "assign", "book", "cancel", "charge", "clear", "close", "commit"),
+        *("confirm", "deploy", "disable", "dispatch", "drop", "edit", "enable", "exchange", "execute", "forward"),
+        *("grant", "insert", "install", "invite", "issue", "kill", "merge", "modify", "move", "notify", "overwrite"),
+        *("pay", "publish", "push", "refund", "reject", "remove", "rename", "reply", "reschedule", "reserve"),
+        *("reset", "restart", "revoke", "save", "schedule", "submit", "subscribe", "terminate", "transfer"),
+        *("trigger", "unsubscribe", "upload", "upsert", "withdraw"),
+    )
 )
 _READING: Final = frozenset(
     (
