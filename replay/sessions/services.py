@@ -110,7 +110,8 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
     """Answer a session's question and resume it; repeating the same answer has no effect."""
     step, answer_json = str(operator_answer.sequence_no), operator_answer.model_dump(mode="json")
     with transaction.atomic():
-        session = queries.find_session(session_id)
+        # Lock the row: another operator's answer may let the session go on to its next question meanwhile.
+        session = ReplaySession.objects.select_for_update().get(id=queries.find_session(session_id).id)
         if "output" in answer_json:
             redaction = SessionRedaction(session.source_run.app)
             answer_json = {**answer_json, "output": redaction.field(StepType.TOOL, "output", answer_json["output"])}
