@@ -54,9 +54,8 @@ class _Answer:
 def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | None = None) -> Resolution:
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
-    `owner` is the process that makes the call if it goes to the provider; `attempt` is the start of the agent that
-    makes the request. Raise `SessionConflict` if the rerun has ended, or the agent was started again since. Raise
-    `CallInFlight`, and store nothing, if a process already waits for its answer.
+    `owner` is the process that makes a live call; `attempt` is the start of the agent that makes the request. Raise
+    `SessionConflict` if the rerun has ended or the agent was started again, and `CallInFlight` while its answer comes.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = sources.source_of(id)
