@@ -165,10 +165,9 @@ def event_tool_names(api: str, events: bytes) -> Iterator[str]:
             continue
 
 
-def split_events(stream: bytes) -> tuple[bytes, bytes]:
-    """Return the whole events at the beginning of a part of a stream, and what follows them."""
-    ends = [match.end() for match in _EVENT_END.finditer(stream)]
-    return (stream[: ends[-1]], stream[ends[-1] :]) if ends else (b"", stream)
+def end_of_events(stream: bytearray, start: int) -> int:
+    """Return where the last whole event of a part of a stream ends; none does before `start`."""
+    return max((match.end() for match in _EVENT_END.finditer(stream, start)), default=0)
 
 
 def _as_answer(api: str, event: JSONObject) -> JSONValue:

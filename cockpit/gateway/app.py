@@ -120,8 +120,8 @@ class Gateway:
             if outcome is None:
                 await self._go_live(request, call, resolution, send)
                 return
-            if not resolution.is_exact:
-                outcome = await self._checked_outcome(call, outcome, resolution.row)
+            if not resolution.is_exact and (refusal := await _refusal_of(call, outcome, resolution.row)):
+                outcome = playback.refusal_outcome(refusal, call.protocol)
             # What a fork gets is stored first.
             if resolution.call_id is not None:
                 store = functools.partial(
@@ -132,12 +132,6 @@ class Gateway:
             await playback.send(outcome, send, has_pauses=request.session.has_pauses)
         finally:
             self._turns.note(call, resolution.no)
-
-    async def _checked_outcome(self, call: events.Call, outcome: events.Outcome, row: int) -> events.Outcome:
-        """Return an answer, or its refusal if it calls a tool that must not run."""
-        check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
-        refusal = await asyncio.to_thread(check, call, outcome, row)
-        return outcome if refusal is None else playback.refusal_outcome(refusal, call.protocol)
 
     async def _resolve(self, call: events.Call) -> Resolution:
         """Decide how a call is answered. The live call of an agent that was killed meanwhile is awaited."""
@@ -173,10 +167,8 @@ class Gateway:
         error = await self._exchange(request, call, answer)
         if error:
             await delivery.fail(_no_answer(error), request.route.protocol)
-        elif not delivery.is_stream:
-            check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
-            if refusal := await asyncio.to_thread(check, call, answer.outcome(error), call_id):
-                await delivery.fail(refusal, request.route.protocol)
+        elif not delivery.is_stream and (refusal := await _refusal_of(call, answer.outcome(error), call_id)):
+            await delivery.fail(refusal, request.route.protocol)
         await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 
     async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
@@ -268,6 +260,12 @@ class _Request:
                 if name in _VERSION_HEADERS
             ),
         )
+
+
+async def _refusal_of(call: events.Call, outcome: events.Outcome, row: int) -> Refusal | None:
+    """Return why an answer must not reach the agent: it calls a tool that must not run."""
+    check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
+    return await asyncio.to_thread(check, call, outcome, row)
 
 
 def _no_answer(error: str) -> Refusal:

@@ -31,7 +31,8 @@ from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import one_line
 
 _AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
-_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})  # They only pass on their input.
+# Steps that only pass on their input.
+_PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 # The place of the system prompt in a request.
 _OPENING: Final = "/messages/0"
 _TEMPLATES: Final = frozenset({"template", "template version and variables"})
@@ -275,8 +276,8 @@ def _prompt_parts(facet: Facet, context: StepContext) -> list[tuple[Facet, Origi
 
 def _parts_of(item: MessagePair, context: StepContext) -> list[MessagePair]:
     """The parts of a message's difference by source; one in the history was found there."""
-    is_found = _is_in_history(item, context)
-    return [item] if is_found else context.outside.divide(item, context.repeats_output, context.knows_words)
+    is_past = _is_in_history(item, context)
+    return [item] if is_past else context.outside.divide(item, context.repeats_output, context.knows_words)
 
 
 def _besides_changed_values(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:

@@ -5,6 +5,7 @@ candidate  input "Claim 950 francs."    request "Claim 950 francs. Terms: glass"
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -51,8 +52,8 @@ class RunInputs:
 def label_spans(text: str) -> dict[str, tuple[int, int]]:
     """Where the lines of a text are that begin with a label which no other line has, by label."""
     matches = list(_LABEL_LINE.finditer(text))
-    labels = [match.group(1) for match in matches]
-    return {match.group(1): match.span(2) for match in matches if labels.count(match.group(1)) == 1}
+    counts = Counter(match.group(1) for match in matches)
+    return {match.group(1): match.span(2) for match in matches if counts[match.group(1)] == 1}
 
 
 def labels_of_inputs(requests: Iterable[str], inputs: Collection[str]) -> frozenset[str]:

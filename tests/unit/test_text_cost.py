@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from diffing.attribution.passages import _is_distinctive
+from diffing.attribution.run_inputs import label_spans
 from diffing.sequences import subjects, text_diff
 from diffing.sequences.word_hunks import Hunk
 from forkpoint.bootstrap import hook
@@ -55,6 +56,7 @@ CASES: dict[str, Callable[[], object]] = {
         Hunk(base="_" * LONG, candidate="x1", base_span=(0, LONG), candidate_span=(0, 2))
     ),
     "a name of underscores": lambda: subjects.names("_" * LONG),
+    "a message of labels": lambda: label_spans("".join(f"Label {no}: x\n" for no in range(LONG))),
     "spaces at the start of a line": lambda: text_diff.normalise("\n" + " " * LONG + "x"),
     "a command after blank lines": lambda: read(mini_swe_agent.parse, shell_answer("```bash" + "\n" * LONG + "x")),
     "a remark that stays open": lambda: read(who_and_when.parse, labelled("(" * LONG + "x")),

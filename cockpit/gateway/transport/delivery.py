@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from cockpit.gateway.answers import split_events
+from cockpit.gateway.answers import end_of_events
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Message, Send, respond
 
@@ -27,8 +27,8 @@ class Delivery:
         self._check = check
         self.is_stream = False
         self._is_refused = False
-        # The beginning of an event.
-        self._rest = b""
+        # The beginning of an event. One may have megabytes, and arrives in small pieces.
+        self._rest = bytearray()
         self._held_messages: list[Message] = []
 
     async def pass_on(self, message: Message) -> None:
@@ -49,7 +49,12 @@ class Delivery:
     async def _pass_events(self, piece: bytes, *, is_end: bool) -> None:
         if self._is_refused:
             return
-        events, self._rest = (self._rest + piece, b"") if is_end else split_events(self._rest + piece)
+        # An end of up to four bytes may have begun in the piece before.
+        start = max(0, len(self._rest) - 3)
+        self._rest += piece
+        end = len(self._rest) if is_end else end_of_events(self._rest, start)
+        events = bytes(self._rest[:end])
+        del self._rest[:end]
         if events and (refusal := await self._check(events)):
             self._is_refused, events = True, refusal
         if events:

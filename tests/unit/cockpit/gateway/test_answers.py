@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cockpit.gateway.answers import event_tool_names, split_events, tool_names
+from cockpit.gateway.answers import end_of_events, event_tool_names, tool_names
 from traces.core.json_types import JSONObject, JSONValue
 
 CHAT_CALL: JSONObject = {"index": 0, "id": "1", "function": {"name": "erase", "arguments": ""}}
@@ -42,5 +42,5 @@ def test_each_alternative_answer_counts() -> None:
 
 
 def test_rest_of_a_stream_is_no_event() -> None:
-    assert split_events(b"data: 1\n\ndata: 2\n\ndata") == (b"data: 1\n\ndata: 2\n\n", b"data")
-    assert split_events(b"data: 1\r\n") == (b"", b"data: 1\r\n")
+    assert end_of_events(bytearray(b"data: 1\n\ndata: 2\n\ndata"), 0) == 18
+    assert end_of_events(bytearray(b"data: 1\r\n"), 0) == 0

@@ -115,3 +115,16 @@ def test_events_that_must_not_pass_end_the_stream() -> None:
     agent = Agent()
     asyncio.run(deliver(agent))
     assert agent.bodies == [b"data: 1\n\n", b"data: refusal\n\n", b""]
+
+
+def test_end_of_an_event_may_come_in_bytes() -> None:
+    agent = Agent()
+
+    async def pass_on() -> None:
+        delivery = Delivery(agent.get, no_turn, no_check)
+        await delivery.pass_on(start(STREAM))
+        for byte in b"data: 1\r\n\r\ndata: 2\n\nda":
+            await delivery.pass_on(body(bytes([byte])))
+
+    asyncio.run(pass_on())
+    assert agent.bodies == [b"data: 1\r\n\r\n", b"data: 2\n\n"]
