@@ -68,11 +68,11 @@ def ask(question: Any, reader: TextIO, writer: TextIO) -> dict[str, Any]:
 
 
 def _shorten(text: str) -> str:
-    """Return the beginning of long arguments; what is not shown is not approved without knowing of it."""
+    """Return the beginning of long arguments, and how much is missing: an operator must know what was not shown."""
     more = len(text) - _LONGEST_ARGUMENTS
-    return (
-        text if more <= 0 else f"{text[:_LONGEST_ARGUMENTS]}\n… and {more:,} more characters, which are not shown here"
-    )
+    if more <= 0:
+        return text
+    return f"{text[:_LONGEST_ARGUMENTS]}\n… and {more:,} more characters, which are not shown here"
 
 
 def _read(reader: TextIO, writer: TextIO, prompt: str, *, default: str = "") -> str:

@@ -30,7 +30,7 @@ def refuse_tools(call_id: int, names: Collection[str]) -> str:
 
 
 def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:
-    """Return the tools that would really run, for all that is known, and that nobody allowed."""
+    """Return the tools that nothing is known to intercept, and that nobody allowed."""
     known_names = {*rerun.tools_to_run, *rerun.tools_with_hook, *rerun.tools_that_ask}
     left = [
         name
@@ -44,5 +44,5 @@ def _reason(id: UUID, names: Sequence[str]) -> str:
     options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in names)
     return (
         f"rerun {id}: the model's answer calls {', '.join(names)}, and nothing is known to intercept such a call, so "
-        f"that it would really run. Allow it by name: {options}, or review the tool as safe"
+        f"it may really run. Allow it by name: {options}, or review the tool as safe"
     )

@@ -86,6 +86,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Call]:
     if read is None:
         raise BadFile("not a line of this log", location)
     call = read(body, location)
+    # So that a line of which no run can be made is reported as that line.
     _run(call)
     yield call
 
