@@ -86,6 +86,11 @@ def first_member(source: JSONObject, *names: str) -> JSONValue:
     return None
 
 
+def omit(source: JSONObject, *names: str) -> JSONObject:
+    """Return `source` without the members of these names."""
+    return {name: item for name, item in source.items() if name not in names}
+
+
 def has_list(value: object, name: str) -> bool:
     """Return whether `value` is an object whose member `name` is a list."""
     return isinstance(value, dict) and isinstance(value.get(name), list)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
@@ -144,7 +144,7 @@ def _read_gemini(body: JSONObject, location: str) -> _Call:
         location=location,
         key=as_text(first_member(body, "key", "custom_id")),
         id=as_text(response.get("responseId")),
-        request={**as_object(request.get("generationConfig")), **_drop(request, "generationConfig")},
+        request={**as_object(request.get("generationConfig")), **omit(request, "generationConfig")},
         response=response,
         error=error or (f"blocked: {block}" if block else ""),
         model=as_text(response.get("modelVersion")),
@@ -179,7 +179,7 @@ def _read_invocation(body: JSONObject, location: str) -> _Call:
     answer = as_object(output)
     # The id of an inference profile or of a model is the last part of its ARN.
     model = as_text(body.get("modelId")).rpartition("/")[2]
-    other_fields = _drop(body, "input", "output", "modelId", "schemaType", "schemaVersion", "timestamp", "requestId")
+    other_fields = omit(body, "input", "output", "modelId", "schemaType", "schemaVersion", "timestamp", "requestId")
     paths: JSONObject = {name: counts[name] for name in ("inputBodyS3Path", "outputBodyS3Path") if name in counts}
     return _Call(
         location=location,
@@ -201,7 +201,7 @@ def _bedrock_request(body: JSONObject) -> JSONObject:
     """Return the body of a request to any model of Bedrock, with its settings and tools under their usual names."""
     settings = as_object(first_member(body, "inferenceConfig", "textGenerationConfig"))
     prompt = first_member(body, "prompt", "inputText") or (body.get("message") if has_string(body, "message") else None)
-    fields = _drop(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
+    fields = omit(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
     tools = as_list(as_object(body.get("toolConfig")).get("tools"))
     return {**settings, **fields, **({"prompt": prompt} if prompt else {}), **({"tools": tools} if tools else {})}
 
@@ -235,7 +235,7 @@ def _run(call: _Call) -> RecordedRun:
             times=Span(start=start, end=add_milliseconds(start, call.duration_ms)),
             failed=bool(call.error),
             error=call.error,
-            request=normalize_request(_drop(call.request, *REQUEST_ATTRIBUTES)) if call.request else None,
+            request=normalize_request(omit(call.request, *REQUEST_ATTRIBUTES)) if call.request else None,
             answer=answer,
             model=model,
             provider=call.provider or normalize_provider(None, model),
@@ -256,7 +256,3 @@ def _run(call: _Call) -> RecordedRun:
         [step],
         location=call.location,
     )
-
-
-def _drop(body: JSONObject, *names: str) -> JSONObject:
-    return {name: item for name, item in body.items() if name not in names}

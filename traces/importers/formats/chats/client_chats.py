@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
@@ -89,10 +89,6 @@ def _run(chat: _Chat, location: str, source: Source) -> RecordedRun:
     )
 
 
-def _drop(body: JSONObject, *names: str) -> JSONObject:
-    return {name: item for name, item in body.items() if name not in names}
-
-
 # Claude: an answer contains the calls of tools and their results.
 
 
@@ -104,7 +100,7 @@ def _claude(value: JSONValue) -> Iterator[_Chat]:
         title=as_text(body.get("name")),
         model=as_text(body.get("model")),
         messages=[part for message in as_objects(body["chat_messages"]) for part in _claude_parts(message)],
-        metadata=_drop(body, "chat_messages", "uuid"),
+        metadata=omit(body, "chat_messages", "uuid"),
     )
 
 
@@ -145,7 +141,7 @@ def _continue(value: JSONValue) -> Iterator[_Chat]:
         title=as_text(body.get("title")),
         model=as_text(body.get("chatModelTitle")),
         messages=list(_continue_messages(items)),
-        metadata=_drop(body, "history", "sessionId"),
+        metadata=omit(body, "history", "sessionId"),
     )
 
 
@@ -172,7 +168,7 @@ def _continue_messages(items: list[JSONObject]) -> Iterator[JSONObject]:
             "error": failures.get(call_id) if call_id else None,
             "context_items": item.get("contextItems"),
         }
-        plain = _drop(message, "toolCalls", "toolCallId", "usage")
+        plain = omit(message, "toolCalls", "toolCallId", "usage")
         if message.get("role") == "assistant" and thoughts:
             plain["content"] = [*thoughts, *content_blocks(message.get("content"))]
             thoughts = []
@@ -196,7 +192,7 @@ def _llamaindex(value: JSONValue) -> Iterator[_Chat]:
             yield _Chat(
                 app="llamaindex",
                 messages=[_llamaindex_message(message) for message in messages],
-                metadata={"chat": key, **_drop(body, "store", "chat_store")},
+                metadata={"chat": key, **omit(body, "store", "chat_store")},
             )
 
 
@@ -204,11 +200,11 @@ def _llamaindex_message(message: JSONObject) -> JSONObject:
     details = as_object(message.get("additional_kwargs"))
     blocks = [_llamaindex_block(block) for block in as_objects(message.get("blocks"))]
     content: JSONValue = [*blocks] if blocks else message.get("content")
-    return {**details, **_drop(message, "blocks", "additional_kwargs"), "content": content}
+    return {**details, **omit(message, "blocks", "additional_kwargs"), "content": content}
 
 
 def _llamaindex_block(block: JSONObject) -> JSONObject:
     if block.get("block_type") == "tool_call":
         names = {"tool_call_id": "id", "tool_name": "name", "tool_kwargs": "input"}
         return {"type": "tool_use", **{name: block[key] for key, name in names.items() if key in block}}
-    return {"type": block.get("block_type"), **_drop(block, "block_type")}
+    return {"type": block.get("block_type"), **omit(block, "block_type")}
