@@ -138,6 +138,8 @@ def test_agent_starts_with_consent_to_each_tool_that_nothing_intercepts(
     fork = page.get_by_role("region", name="Fork")
     fork.get_by_role("textbox", name="System prompt").fill("Answer with consent.")
     fork.get_by_role("radiogroup", name="What the replay does").get_by_text("Run the agent").click()
+    # The list of runners and the plan are read apart: either may know the runner first.
+    expect(fork.get_by_role("region", name="Engine")).to_contain_text("mine", timeout=patience_ms(RUN_MS))
     tools = fork.get_by_role("region", name="Tools that really run")
     replay = fork.get_by_role("button", name="Replay")
     expect(tools).to_contain_text("get_weather: allowed by the user of the runner", timeout=patience_ms(RUN_MS))
