@@ -113,8 +113,13 @@ def database_values(model: type[models.Model], columns: Sequence[str], row: Row)
     return _convert(row, _converters(model, columns))
 
 
-def column_names(model: type[models.Model], columns: Sequence[str]) -> list[str]:
+def column_names(model: type[models.Model], columns: Iterable[str]) -> Sequence[str]:
     """The quoted database columns of fields."""
+    return _quoted_names(model, tuple(columns), connection.vendor)
+
+
+@lru_cache
+def _quoted_names(model: type[models.Model], columns: tuple[str, ...], _vendor: str) -> Sequence[str]:
     return [connection.ops.quote_name(str(_field(model, name).column)) for name in columns]
 
 

@@ -1,7 +1,6 @@
 """Statements on single rows as plain SQL: composing one takes Django longer than the database needs to run it."""
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from django.db import connection, models
@@ -74,9 +73,4 @@ def _names_and_values(model: type[models.Model], columns: Columns) -> tuple[Sequ
     """Quoted names of columns, and their values for the driver."""
     names = tuple(columns)
     values = database_values(model, names, tuple(columns.values()))
-    return _column_names(model, names, connection.vendor), values
-
-
-@lru_cache
-def _column_names(model: type[models.Model], names: tuple[str, ...], vendor: str) -> Sequence[str]:
-    return column_names(model, names)
+    return column_names(model, names), values
