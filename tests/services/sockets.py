@@ -26,8 +26,8 @@ class Socket:
         answer = await self._communicator.receive_output(patience_s(PATIENCE_S))
         return bool(answer["type"] == "websocket.accept")
 
-    async def next(self, timeout: float = PATIENCE_S) -> dict[str, Any]:
-        event = await self._communicator.receive_output(patience_s(timeout))
+    async def next(self) -> dict[str, Any]:
+        event = await self._communicator.receive_output(patience_s(PATIENCE_S))
         assert event["type"] == "websocket.send", event
         LiveMessage.model_validate_json(event["text"])
         message: dict[str, Any] = json.loads(event["text"])

@@ -14,9 +14,9 @@ T = TypeVar("T")
 def patience_s(quiet_s: float) -> float:
     """Return the current limit for something that takes at most `quiet_s` seconds on an idle core.
 
-    At least twice as long, because the load average lags behind the load by a minute.
+    At least four times as long: the load average lags behind the load by a minute, and does not tell of a slow machine.
     """
-    return quiet_s * max(2.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return quiet_s * max(4.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def patience_ms(quiet_ms: float) -> float:

@@ -11,7 +11,7 @@ from replay.models import ReplaySession
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
 from tests.services.redis import own_server
-from tests.support.patience import wait_until
+from tests.support.patience import patience_s, wait_until
 from tests.support.recordings import order_run
 from traces.runs import services
 
@@ -53,7 +53,7 @@ def test_redis_failure_frees_prefetch_slot() -> None:
     queue.consumer.qos(prefetch_count=1)
     channel: Any = queue.channel  # its stubs know no limit
     queue.put("the first")
-    message = queue.get(timeout=5)
+    message = queue.get(timeout=patience_s(5))
     assert not channel.qos.can_consume()
     server.kill()
     message.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
