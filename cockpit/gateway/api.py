@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from cockpit.gateway import events, sessions, upstreams
+from cockpit.gateway import events, upstreams
 from cockpit.gateway.routes import PREFIX, PROVIDERS
 from cockpit.gateway.schemas import (
     GatewaySession,
@@ -22,7 +22,8 @@ from cockpit.gateway.schemas import (
     RerunRequest,
     RerunSession,
 )
-from cockpit.gateway.sessions import Session
+from cockpit.http import gateway_sessions as sessions
+from cockpit.http.gateway_sessions import Session
 from replay.models import Rerun
 from replay.questions import services as questions
 from replay.reruns import queries, reports, services, starts

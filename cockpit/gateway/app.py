@@ -14,16 +14,27 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit.gateway import answers, events, playback, sessions, upstreams
+from cockpit.gateway import answers, events, playback, upstreams
 from cockpit.gateway.live_calls import LiveCalls
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.refusals import Refusal, model_entry, model_list
-from cockpit.gateway.routes import PREFIX, PROVIDERS, Operation, Route, find_mcp_route, find_route, find_tools_route
+from cockpit.gateway.routes import (
+    PREFIX,
+    PROVIDERS,
+    Operation,
+    Route,
+    find_mcp_route,
+    find_route,
+    is_tools_address,
+    protocol_of,
+    session_of,
+)
 from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Send, read_body, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
+from cockpit.http import gateway_sessions as sessions
 from replay.reruns.resolutions import CallInFlight, Resolution
 from traces.core.json_access import as_list, as_object, as_text
 from traces.redaction_policies.key import redaction_key
@@ -63,12 +74,13 @@ class Gateway:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = None
         try:
+            # First: an address without a session learns nothing of the server.
+            session = _session(session_of(scope["path"]))
             if mcp_route := find_mcp_route(scope["path"]):
-                session = _session(mcp_route.session)
                 await self._mcp.serve(scope, receive, send, session, mcp_route)
                 return
-            if tools_session := find_tools_route(scope["path"]):
-                await self._note_tools(_session(tools_session), await read_body(receive))
+            if is_tools_address(scope["path"]):
+                await self._note_tools(session, await read_body(receive))
                 await respond(send, 200, JSON, b"{}")
                 return
             route = find_route(scope["path"], self._configured_protocol)
@@ -78,7 +90,6 @@ class Gateway:
                     reason=f"the address has the form {PREFIX}SESSION/PROVIDER, where PROVIDER is one of "
                     f"{', '.join(PROVIDERS)}, a provider that this server is configured with, or mcp/NAME",
                 )
-            session = _session(route.session)
             if scope["method"] == "HEAD":
                 await respond(send, 200, JSON, b"")
             elif scope["method"] == "GET" and route.lists_models:
@@ -89,7 +100,12 @@ class Gateway:
             else:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
         except Refusal as refusal:
-            await respond(send, refusal.status, refusal.headers(), refusal.body(route.protocol if route else ""))
+            await respond(
+                send,
+                refusal.status,
+                refusal.headers(),
+                refusal.body(route.protocol if route else protocol_of(scope["path"])),
+            )
 
     async def _note_tools(self, session: sessions.Session, body: bytes) -> None:
         """Note the names of tools that the SDK in the agent of a rerun knows."""

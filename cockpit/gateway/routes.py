@@ -7,11 +7,9 @@ from typing import Final
 
 PREFIX: Final = "/gateway/"
 PROVIDERS: Final = ("openai", "anthropic", "gemini")
-_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/(?P<provider>[\w.-]{1,100})(?P<path>(?:/.*)?)", re.DOTALL)
-_MCP_ADDRESS: Final = re.compile(
-    r"/gateway/(?P<session>[^/]+)/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?"
-)
-_TOOLS_ADDRESS: Final = re.compile(r"/gateway/(?P<session>[^/]+)/sdk/tools")
+_ADDRESS: Final = re.compile(r"/gateway/[^/]+/(?P<provider>[\w.-]{1,100})(?P<path>(?:/.*)?)", re.DOTALL)
+_MCP_ADDRESS: Final = re.compile(r"/gateway/[^/]+/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?")
+_TOOLS_ADDRESS: Final = re.compile(r"/gateway/[^/]+/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
 _MODELS: Final = re.compile(r"/models(?:/(?P<model>[^/]+))?")
@@ -29,9 +27,8 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Route:
-    """A request's session, provider, and operation; None if the gateway does not serve it."""
+    """A request's provider and operation; None if the gateway does not serve it."""
 
-    session: str
     provider: str
     # That of the provider which is named so.
     protocol: str
@@ -45,9 +42,8 @@ class Route:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class McpRoute:
-    """A request's session, and the name of the MCP server that it is for; `shim` is what `forkpoint mcp-shim` wants."""
+    """The name of the MCP server that a request is for; `shim` is what `forkpoint mcp-shim` wants."""
 
-    session: str
     server: str
     shim: str = ""
 
@@ -72,6 +68,17 @@ _GEMINI_APIS: Final = {
 }
 
 
+def session_of(path: str) -> str:
+    """Return the session of a path; empty if it names none."""
+    return path.removeprefix(PREFIX).partition("/")[0]
+
+
+def protocol_of(path: str) -> str:
+    """Return the protocol of a path whose provider has it as its name; empty for any other."""
+    match = _ADDRESS.fullmatch(path)
+    return match["provider"] if match and match["provider"] in PROVIDERS else ""
+
+
 def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | None:
     """Return the route of a path, with or without the provider's version in it; None if it names no provider.
 
@@ -88,7 +95,6 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     rest = rest.rstrip("/") or "/"
     models = _MODELS.fullmatch(rest)
     return Route(
-        session=match["session"],
         provider=provider,
         protocol=protocol,
         operation=_gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest),
@@ -101,13 +107,12 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
 def find_mcp_route(path: str) -> McpRoute | None:
     """Return the route of a path; None if it names no MCP server."""
     match = _MCP_ADDRESS.fullmatch(path)
-    return McpRoute(session=match["session"], server=match["server"], shim=match["shim"] or "") if match else None
+    return McpRoute(server=match["server"], shim=match["shim"] or "") if match else None
 
 
-def find_tools_route(path: str) -> str:
-    """Return the session of a path at which the SDK in an agent says which tools it knows; empty for another path."""
-    match = _TOOLS_ADDRESS.fullmatch(path)
-    return match["session"] if match else ""
+def is_tools_address(path: str) -> bool:
+    """Return whether the SDK in an agent says at this path which tools it knows."""
+    return _TOOLS_ADDRESS.fullmatch(path) is not None
 
 
 def _split_version(path: str) -> tuple[str, str]:

@@ -11,9 +11,9 @@ import orjson
 from cockpit.gateway import upstreams
 from cockpit.gateway.mcp import messages, servers
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.answer import Answer, discard
 from cockpit.gateway.transport.client import Client
+from cockpit.http.gateway_sessions import Session
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
 

@@ -18,11 +18,11 @@ from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, requ
 from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Key, Response, Waits
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
-from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.asgi import Receive, Scope, Send, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
+from cockpit.http.gateway_sessions import Session
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_types import JSONObject, JSONValue

@@ -9,9 +9,9 @@ from cockpit.gateway.mcp import messages, steps
 from cockpit.gateway.mcp.messages import BadMessage
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
-from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.asgi import JSON, Receive, Send, read_body, respond
 from cockpit.gateway.transport.journal import Journal
+from cockpit.http.gateway_sessions import Session
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_access import as_integer, as_object, as_objects, as_text

@@ -9,8 +9,8 @@ from uuid import UUID, uuid4
 from cockpit.gateway import events
 from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.sessions import Session
 from cockpit.gateway.transport.database import connection
+from cockpit.http.gateway_sessions import Session
 from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun

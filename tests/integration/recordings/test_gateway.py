@@ -319,6 +319,9 @@ def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
     assert (unknown.status_code, unknown.headers["x-should-retry"]) == (404, "false")
     foreign = HTTP.post(f"{session.server.url}/gateway/nonsense/anthropic/v1/messages", json={})
     assert (foreign.status_code, foreign.json()["type"]) == (401, "error")
+    # Without a session nobody learns which providers there are.
+    assert HTTP.post(f"{session.server.url}/gateway/nonsense/else/v1/messages", json={}).status_code == 401
+    assert session.post("/else/v1/messages", {}).status_code == 404
 
 
 def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelServer) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.gateway.routes import find_route
+from cockpit.gateway.routes import find_route, protocol_of, session_of
 
 
 def _protocol(provider: str) -> str:
@@ -31,10 +31,12 @@ def _protocol(provider: str) -> str:
     ],
 )
 def test_operation_of_an_address(address: str, path: str, api: str) -> None:
-    route = find_route(f"/gateway/s.1.x/{address}", _protocol)
+    path_of_request = f"/gateway/s.1.x/{address}"
+    route = find_route(path_of_request, _protocol)
     assert route is not None
     assert route.operation is not None
-    assert (route.session, route.operation.path, route.operation.api) == ("s.1.x", path, api)
+    assert (route.operation.path, route.operation.api) == (path, api)
+    assert session_of(path_of_request) == "s.1.x"
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,5 @@ def test_model_list_and_unknown_provider() -> None:
         assert slashed_route is not None
         assert slashed_route.model == model
     assert find_route("/gateway/s/else/v1/models", _protocol) is None
+    paths = ("/gateway/s/openai/v1", "/gateway/s/my-models/v1", "/gateway/s", "/gateway/")
+    assert [protocol_of(path) for path in paths] == ["openai", "", "", ""]

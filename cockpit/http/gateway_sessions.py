@@ -1,7 +1,8 @@
 """Sessions of the gateway: the right to record into one run or be answered by one, as a signed part of the address.
 
-An agent cannot send a token of this server with its calls, because it sends the provider's key. Nothing is stored:
-every web process can check the signature.
+An agent cannot send a token of this server with its calls, because it sends the provider's key. The SDK in it sends the
+same text as its token, which is accepted for nothing else. Nothing is stored: every web process can check the
+signature.
 """
 
 import time
@@ -49,6 +50,14 @@ def read(text: str) -> Session:
     if time.time() - session.start > LIFETIME.total_seconds():
         raise UnknownSession
     return session
+
+
+def find(token: str) -> Session | None:
+    """Return the session that a token of a request is; None if it is none, or has expired."""
+    try:
+        return read(token)
+    except UnknownSession:
+        return None
 
 
 # Every call of an agent has the same one.
