@@ -18,8 +18,9 @@ from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
-from cockpit.http import tokens
+from cockpit.http import gateway_sessions, tokens
 from cockpit.http.errors import describe, problem_page
+from cockpit.http.gateway_sessions import Session
 from cockpit.http.schemas import Role
 from traces.errors import ProblemError
 from traces.http.throttling import TooManyRequests, Window
@@ -66,6 +67,8 @@ _TOO_MANY_GUESSES = "too many failed sign-ins from this address; wait a minute"
 # A sender also asks how much of a file is stored before it sends more.
 _SESSION_FILES = re.compile(rf"{API}/session-files/[^/]+/[^/]+")
 _EVENTS = re.compile(rf"{API}/(events|krabs/events|runs(/[^/]+/(events|finalize))?)|{_SESSION_FILES.pattern}")
+# What the SDK in a running agent sends for it.
+_AGENT_ROUTES = ("tools", "events", "hosts")
 _PROOF_PREVIEW = re.compile(rf"{API}/diffs/[0-9a-f-]+/prove/preview")
 
 
@@ -93,10 +96,13 @@ def remove_program(token: str) -> None:
 
 
 def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
-    """Return the caller by bearer token or login; None if there is neither."""
+    """Return the caller by bearer token or login; None if there is neither, or the token is that of a program."""
+    secret = _secret(headers)
+    if secret and _gateway_session(secret) is not None:
+        return None
     if not settings.LOGIN_REQUIRED:
         return LOCAL
-    if secret := _secret(headers):
+    if secret:
         if (program := _programs.get(secret)) is not None:
             return program
         token = tokens.find(secret)
@@ -105,6 +111,23 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
     else:
         return None
     return Caller(name=token.name, role=cast(Role, token.role)) if token else None
+
+
+def _gateway_session(secret: str) -> Session | None:
+    """Return the session of the gateway that a token is; None if it is another one."""
+    return None if secret.startswith(tokens.PREFIX) else gateway_sessions.find(secret)
+
+
+def _program_caller(session: Session, method: str, path: str) -> Caller:
+    """Return the program of a session of the gateway, which may only report and ask for itself; raise `NotAllowed`.
+
+    With anything more, an agent could answer questions about its own calls.
+    """
+    start = f"{API}/reruns/{session.run_id}.{session.attempt}"
+    paths = [f"{start}/{name}" for name in _AGENT_ROUTES] if session.is_rerun else [f"{API}/events"]
+    if method != "POST" or path not in paths:
+        raise NotAllowed("This is the credential of an agent: it is accepted for its own session only.")
+    return Caller(name=f"agent of {session.run_id}", role="sender")
 
 
 def _secret(headers: Mapping[str, str]) -> str:
@@ -210,7 +233,10 @@ def _check(request: HttpRequest) -> None:
         raise NotAllowed(_OTHER_SITE)
     role = required_role(method, request.path)
     if role is not None:
-        caller = authenticate(headers, request.session, role=role, address=address_of(request))
+        if session := _gateway_session(_secret(headers)):
+            caller = _program_caller(session, method, request.path)
+        else:
+            caller = authenticate(headers, request.session, role=role, address=address_of(request))
         request.caller_name = caller.name  # type: ignore[attr-defined]  # recorded as the author
         request.caller_role = caller.role  # type: ignore[attr-defined]  # for views that admins use differently
     elif request.path.startswith(_KNOWN_CALLER):

@@ -17,6 +17,7 @@ from urllib.request import Request
 from forkpoint.bootstrap import child_environment, clients
 from forkpoint.bootstrap.languages import is_node, is_other_language
 from forkpoint.bootstrap.node_preload import node_preload
+from forkpoint.confinement.credentials import hide_environment, session_environment
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
 
@@ -99,6 +100,7 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
     `is_seeded`: the random numbers and ids of a Python or Node program come from the id of the run.
     """
     server = Server.from_environment(environment)
+    hide_environment()
     try:
         opened_at = time.time()
         session = _open(server, words, environment)
@@ -108,7 +110,9 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
         seed = {SEED: session["run"], **node_preload(environment)} if is_seeded else {}
         if is_seeded and is_other_language(words) and not is_node(words):
             print(f"warning: --freeze does not reach the random numbers of {words[0]}", file=sys.stderr)
-        variables = child_environment({**environment, **keys, **seed, VARIABLE: f"{session['run']} {start}"})
+        variables = child_environment(
+            {**session_environment(environment, session), **keys, **seed, VARIABLE: f"{session['run']} {start}"}
+        )
         code = run_client(words, variables, server.url + session["path"], client)
     except CannotRun as problem:
         print(f"error: {problem}", file=sys.stderr)

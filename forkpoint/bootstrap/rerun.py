@@ -29,6 +29,7 @@ from forkpoint.bootstrap.native_clock import native_clock
 from forkpoint.bootstrap.node_preload import node_preload
 from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
 from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
+from forkpoint.confinement.credentials import hide_environment, session_environment
 from forkpoint.confinement.left_processes import MARK, end_left_processes
 from forkpoint.confinement.limits import Confinement
 from forkpoint.confinement.network import Host
@@ -134,10 +135,13 @@ class Agent:
 def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement, mark: str) -> dict[str, str]:
     """Return the environment of an agent in an open rerun, without the addresses of the providers.
 
+    Its credential is that of the session: with the token of the user it could answer questions about itself.
+
     `mark` is that of this start, by which its processes are recognised.
     """
     # With its number, so that a request which is still under way when it is killed does not count for the next start.
-    variables = child_environment(agent.environment, rerun=f"{session['id']}.{session['attempt']}")
+    environment = session_environment(agent.environment, session)
+    variables = child_environment(environment, rerun=f"{session['id']}.{session['attempt']}")
     return {
         **variables,
         MARK: mark,
@@ -179,6 +183,7 @@ def run_agent(
 
     `output` replaces its standard output. With `writes_run`, a comparison becomes a run even if it does not differ.
     """
+    hide_environment()
     for line in real_tools_text(session):
         print(harmless(line), file=sys.stderr)
     mark = uuid4().hex

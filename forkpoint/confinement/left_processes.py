@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,7 @@ def end_left_processes(mark: str) -> int:
     return len(processes)
 
 
-def start_guardian(mark: str) -> "subprocess.Popen[bytes] | None":
+def start_guardian(mark: str, environment: Mapping[str, str]) -> "subprocess.Popen[bytes] | None":
     """Start a process that ends those whose mark begins so when this one has ended in any way, also by SIGKILL.
 
     Keep it until then. It has a session of its own, so that no signal of the terminal reaches it.
@@ -40,6 +40,7 @@ def start_guardian(mark: str) -> "subprocess.Popen[bytes] | None":
         return None
     return subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, mark],
+        env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         start_new_session=True,

@@ -20,6 +20,7 @@ from forkpoint.bootstrap import clients
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program, refuse_addresses
 from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
 from forkpoint.bootstrap.rerun_report import real_tools_text
+from forkpoint.confinement.credentials import hide_environment, without_secrets
 from forkpoint.confinement.left_processes import start_guardian
 from forkpoint.confinement.limits import Confinement
 from forkpoint.confinement.terminal_text import harmless
@@ -54,6 +55,7 @@ def run(arguments: Sequence[str]) -> int:
         option_parser().error("--input http and --input-url belong together")
     settings = {"FORKPOINT_URL": options.url, "FORKPOINT_TOKEN": options.token}
     environment = {**os.environ, **{name: value for name, value in settings.items() if value is not None}}
+    hide_environment()
     try:
         runner = Runner(options, Agent(words, environment, options.client))
         return runner.serve()
@@ -91,7 +93,7 @@ class Runner:
 
     def serve(self) -> int:
         """Serve until a signal or a refusal; agents end with their runner, however it ends."""
-        guardian = start_guardian(self._process)
+        guardian = start_guardian(self._process, without_secrets(self._agent.environment))
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._stop)
         try:

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,26 @@ import json, os, urllib.request
 address = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/models/gemini-9:generateContent"
 body = json.dumps({"contents": []}).encode()
 print(urllib.request.urlopen(urllib.request.Request(address, body, {"content-type": "application/json"})).status)
+"""
+# What it may do with the credential in its environment: for its own session, for others, and without it.
+CURIOUS_AGENT = f"""{AGENT}
+def status(path, body, has_token=True):
+    token = {{"authorization": "Bearer " + os.environ["FORKPOINT_TOKEN"]}} if has_token else {{}}
+    address = os.environ["FORKPOINT_URL"] + "/api/v1/reruns/" + path
+    headers = {{"content-type": "application/json", **token}}
+    request = urllib.request.Request(address, json.dumps(body).encode(), headers)
+    try:
+        return urllib.request.urlopen(request).status
+    except urllib.error.HTTPError as error:
+        return error.code
+start = os.environ["FORKPOINT_RERUN"]
+id, number = start.split(".")
+call = {{"type": "tool", "name": "send", "arguments": {{}}, "call": "c1"}}
+answer = {{"sequence_no": 1, "action": "run"}}
+print("own", status(start + "/tools", call), status(start + "/hosts", {{"host": "a.example"}}))
+print("answer", status(id + "/questions", answer), status(id + "/questions", answer, False))
+print("resume", status(id + "/resume", None))
+print("others", *(status(path + "/tools", call) for path in (start + "1", f"{{os.environ['OTHER']}}.{{number}}", id)))
 """
 
 
@@ -135,25 +155,57 @@ def test_call_in_flight_elsewhere_is_awaited(deployment: Deployment, gemini: Pro
 
 
 def test_runner_serves_forks_of_every_web_process(deployment: Deployment, tmp_path: Path) -> None:
+    second = deployment.second
+    with started_runner(deployment, tmp_path, AGENT):
+        view = ended_fork(second, deployment.run)
+        assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_exact", 0, 0)
+        assert printed(second, view["id"]) == ["200"]
+
+
+def test_agent_has_only_the_rights_of_its_session(deployment: Deployment, tmp_path: Path) -> None:
+    """It asks about a call, and cannot answer itself, consent, or ask for another agent."""
     first, second = deployment.first, deployment.second
-    script = tmp_path / "agent.py"
-    script.write_text(AGENT)
+    other_id = first.post("/reruns", {"run": deployment.run})["id"]
+    with started_runner(deployment, tmp_path, CURIOUS_AGENT, "--ask-tool", "send", "--env-allow", "OTHER"):
+        view = ended_fork(second, deployment.run, variables={"OTHER": other_id})
+        lines = ["200", "own 200 200", "answer 403 401", "resume 403", "others 403 403 403"]
+        assert printed(second, view["id"]) == lines
+
+
+@contextmanager
+def started_runner(deployment: Deployment, folder: Path, program: str, *options: str) -> Iterator[None]:
+    script = folder / "agent.py"
+    script.write_text(program)
     names = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT")
     env = {name: value for name, value in os.environ.items() if not name.startswith(names)}
-    command = [*COMMAND, "runner", "--app", "desk", "--url", first.url, "--", sys.executable, str(script)]
-    with (tmp_path / "log").open("w") as log:
-        runner = subprocess.Popen(command, env={**env, "FORKPOINT_TOKEN": deployment.token}, stderr=log)
+    words = ["--app", "desk", "--url", deployment.first.url, *options, "--", sys.executable, str(script)]
+    with (folder / "log").open("w") as log:
+        runner = subprocess.Popen(
+            [*COMMAND, "runner", *words], env={**env, "FORKPOINT_TOKEN": deployment.token}, stderr=log
+        )
     try:
-        wait_until(lambda: second.get("/runners?app=desk")["runners"], 30)
-        session = second.post("/replays", {"run": deployment.run, "engine": "agent"})["id"]
-
-        def ended() -> Any:
-            view = second.get(f"/replays/{session}")
-            return view if view["ended_at"] else None
-
-        view = wait_until(ended, 60)
-        assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_exact", 0, 0)
-        assert [line["text"] for line in second.get(f"/replays/{session}/output")["lines"]] == ["200"]
+        wait_until(lambda: is_online(deployment.second), 30)
+        yield
     finally:
         runner.send_signal(signal.SIGTERM)
         runner.wait(patience_s(30))
+        wait_until(lambda: not is_online(deployment.second), 30)
+
+
+def is_online(web: Web) -> bool:
+    return any(runner["state"] == "online" for runner in web.get("/runners?app=desk")["runners"])
+
+
+def ended_fork(web: Web, run: str, **request: Any) -> Any:
+    """Fork a run, and wait until its agent has ended."""
+    id = web.post("/replays", {"run": run, "engine": "agent", **request})["id"]
+
+    def view() -> Any:
+        view = web.get(f"/replays/{id}")
+        return view if view["ended_at"] else None
+
+    return wait_until(view, 60)
+
+
+def printed(web: Web, session: str) -> list[str]:
+    return [line["text"] for line in web.get(f"/replays/{session}/output")["lines"]]

@@ -1,10 +1,13 @@
 """Access control of a server that others can reach."""
 
 import asyncio
+import time
 from base64 import b64encode
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.test import Client
@@ -12,7 +15,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from cockpit.asgi import application
-from cockpit.http import tokens
+from cockpit.http import gateway_sessions, tokens
 from cockpit.http.schemas import Role
 from cockpit.models import ApiToken
 
@@ -279,6 +282,24 @@ def test_logins_are_throttled_per_address() -> None:
     assert codes == [401] * 20 + [429]
     assert client.post("/api/v1/login", right, content_type="application/json").status_code == 429
     assert elsewhere.post("/api/v1/login", right, content_type="application/json").status_code == 200
+
+
+@pytest.mark.parametrize("is_login_required", [True, False])
+def test_credential_of_a_program_is_no_token(settings: Settings, is_login_required: bool) -> None:
+    settings.LOGIN_REQUIRED = is_login_required
+    program = gateway_sessions.Session(run_id=str(uuid4()), start=time.time())
+    old_program = replace(program, start=program.start - 8 * 24 * 3600)
+
+    def status(session: gateway_sessions.Session, method: str, path: str) -> int:
+        headers = {"Authorization": f"Bearer {gateway_sessions.sign(session)}"}
+        return Client().generic(method, path, headers=headers, content_type="application/x-ndjson").status_code
+
+    assert status(program, "POST", "/api/v1/events") == 200
+    for method, path in (("GET", "/api/v1/runs"), ("POST", "/api/v1/reruns"), ("POST", "/v1/traces")):
+        assert status(program, method, path) == 403
+    assert status(replace(program, is_rerun=True), "POST", "/api/v1/events") == 403
+    if is_login_required:
+        assert status(old_program, "POST", "/api/v1/events") == 401
 
 
 @pytest.mark.usefixtures("reachable")

@@ -1,5 +1,6 @@
 """What becomes of processes that a program left behind, or that its starter left by being killed."""
 
+import os
 import subprocess
 import sys
 import uuid
@@ -28,7 +29,7 @@ def test_processes_of_one_start_are_ended() -> None:
         assert end_left_processes(f"{runner}/1") == 1
         assert (first.wait(), second.poll()) == (-9, None)
         # As if the process that started both had been killed.
-        guardian = start_guardian(f"{runner}/")
+        guardian = start_guardian(f"{runner}/", os.environ)
         assert guardian is not None
         guardian.communicate()
         assert second.wait() == -9
