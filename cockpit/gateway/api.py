@@ -20,6 +20,7 @@ from cockpit.gateway.schemas import (
     RerunHost,
     RerunQuestions,
     RerunRequest,
+    RerunResume,
     RerunSession,
 )
 from cockpit.http import gateway_sessions as sessions
@@ -116,10 +117,11 @@ class RerunsView(APIView):
 
 
 class RerunResumeView(APIView):
-    @extend_schema(operation_id="resume_rerun", request=None, responses={200: RerunSession, **PROBLEMS})
+    @extend_schema(operation_id="resume_rerun", request=RerunResume, responses={200: RerunSession, **PROBLEMS})
     def post(self, request: Request, id: str) -> Response:
         """Start the agent of a fork again, after it was killed or failed: it gets the answers that it got before."""
-        return Response(rerun_session(services.resume(queries.find(id))))
+        body = parse_body(RerunResume, request.data)
+        return Response(rerun_session(services.resume(queries.find(id), tools_to_run=body.allow_tools)))
 
 
 class RerunDetailView(APIView):

@@ -79,6 +79,12 @@ class RerunRequest(Schema):
     budget: RerunBudget = Field(default_factory=RerunBudget)
 
 
+class RerunResume(Schema):
+    """Another start of an agent: `allow_tools` may run from now on, besides those that could before."""
+
+    allow_tools: Annotated[list[str], Field(max_length=200)] = []
+
+
 class RerunQuestions(Schema):
     """Calls of the agent that wait for the operator, the oldest first."""
 

@@ -89,7 +89,7 @@ def _run(
     if options.ask_tool and not has_terminal():
         print("warning: there is no terminal to ask on, so that calls of --ask-tool are refused", file=sys.stderr)
     if options.resume:
-        session = server.open(f"/reruns/{options.resume}/resume", {})
+        session = server.open(f"/reruns/{options.resume}/resume", {"allow_tools": options.allow_tool})
     else:
         limits = {
             "allow_tools": options.allow_tool,
@@ -308,7 +308,11 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--timeout", type=_limit, metavar="SECONDS", help="End the program after this time; no live call begins later."
     )
-    parser.add_argument("--resume", metavar="RERUN", help="Restart the agent of a fork, with the same answers.")
+    parser.add_argument(
+        "--resume",
+        metavar="RERUN",
+        help="Restart the agent of a fork, with the same answers; --allow-tool adds to what may run.",
+    )
     add_agent_options(parser)
     return parser
 

@@ -10,17 +10,18 @@ from django.db import transaction
 
 from diffing import services as diffing
 from replay.core.errors import ReplayRefusal, SessionConflict
-from replay.models import Rerun
+from replay.models import ReplaySession, Rerun
 from replay.models.reruns import AFTER_THE_END
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import forks, queries, starts
 from replay.reruns.derived_run import services as derived_run
 from replay.reruns.schemas import RerunBudget
+from replay.reruns.tools import consents as tool_consents
 from replay.runners import consents, recorded_tools
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
-from traces.core.vocabulary import RunStatus
+from traces.core.vocabulary import Reason, RunStatus
 from traces.runs import queries as runs
 
 logger = structlog.get_logger("replay")
@@ -119,19 +120,23 @@ def _deadline(budget: RerunBudget) -> datetime | None:
     return None if budget.deadline_s is None else datetime.now(UTC) + timedelta(seconds=budget.deadline_s)
 
 
-def resume(rerun: Rerun) -> Rerun:
+def resume(rerun: Rerun, *, tools_to_run: Sequence[str] = ()) -> Rerun:
     """Start the agent of a fork again: it gets the answers that it got before.
 
-    Raise `SessionConflict`, or `ReplayRefusal` if a tool lacks consent by now.
+    `tools_to_run` may run from now on, too: an answer that calls one of them, and did not reach the agent, reaches it
+    now. Raise `SessionConflict`, or `ReplayRefusal` if a tool lacks consent by now.
     """
     if rerun.profile_id is None:
         raise SessionConflict("this rerun changes nothing, so start it again from the beginning")
-    allowed_names = [*rerun.tools_to_run, *rerun.tools_with_hook]
+    if tools_to_run and ReplaySession.objects.filter(rerun=rerun).exists():
+        raise SessionConflict("its runner decides which tools may run: start the runner with --allow-tool")
+    allowed_names = [*rerun.tools_to_run, *rerun.tools_with_hook, *tools_to_run]
     consents.require(rerun.source_run, is_open=_is_open(rerun), allowed_names=allowed_names)
     with transaction.atomic():
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
-        if rerun.exit_code == 0:
+        if rerun.exit_code == 0 and not _lacks_answer(rerun):
             raise SessionConflict("its agent has ended successfully")
+        rerun.tools_to_run = [*dict.fromkeys([*rerun.tools_to_run, *tools_to_run])]
         begin_again(rerun)
     return rerun
 
@@ -177,13 +182,22 @@ def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
         if rerun.profile is not None and (writes_run or not rerun.is_comparison or not queries.is_as_recorded(rerun)):
             rerun.run = derived_run.write(rerun, RunStatus.FAILED if exit_code else RunStatus.COMPLETED)
         rerun.save()
-        if exit_code == 0:
+        if exit_code == 0 and not _lacks_answer(rerun):
             # An agent that failed can be started again, and then gets these answers.
             rerun.calls.update(exchange=None)
             rerun.reports.all().delete()
     if rerun.run is not None:
         _compare(rerun, rerun.run.id)
     return rerun
+
+
+def _lacks_answer(rerun: Rerun) -> bool:
+    """Return whether a live answer did not reach the agent in its last start, because it calls a tool without consent.
+
+    Not every agent fails then.
+    """
+    live_calls = rerun.calls.filter(attempt=rerun.attempt, reason=Reason.LIVE_MODEL)
+    return live_calls.filter(detail__has_key=tool_consents.REFUSAL).exists()
 
 
 def _compare(rerun: Rerun, run_id: UUID) -> None:

@@ -7037,6 +7037,17 @@ export interface components {
             budget: components["schemas"]["RerunBudget"];
         };
         /**
+         * RerunResume
+         * @description Another start of an agent: `allow_tools` may run from now on, besides those that could before.
+         */
+        RerunResume: {
+            /**
+             * Allow Tools
+             * @default []
+             */
+            allow_tools: string[];
+        };
+        /**
          * RerunSession
          * @description An open rerun. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
@@ -9774,6 +9785,7 @@ export type RerunHost = components['schemas']['RerunHost'];
 export type RerunName = components['schemas']['RerunName'];
 export type RerunQuestions = components['schemas']['RerunQuestions'];
 export type RerunRequest = components['schemas']['RerunRequest'];
+export type RerunResume = components['schemas']['RerunResume'];
 export type RerunSession = components['schemas']['RerunSession'];
 export type RerunTool = components['schemas']['RerunTool'];
 export type RerunView = components['schemas']['RerunView'];
@@ -12615,7 +12627,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RerunResume"];
+            };
+        };
         responses: {
             200: {
                 headers: {

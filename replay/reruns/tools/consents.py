@@ -5,12 +5,15 @@ Before an agent starts, only the tools of its recording are known. A model that 
 
 import shlex
 from collections.abc import Collection, Sequence
-from uuid import UUID
+from typing import Final
 
-from replay.models import Rerun, RerunCall
+from replay.models import ReplaySession, Rerun, RerunCall
 from replay.runners import recorded_tools
 from replay.tool_review.queries import safety
 from traces.core.vocabulary import Reason
+
+# In the detail of a call: why its answer did not reach the agent.
+REFUSAL: Final = "refusal"
 
 
 def refuse_tools(call_id: int, names: Collection[str]) -> str:
@@ -19,12 +22,12 @@ def refuse_tools(call_id: int, names: Collection[str]) -> str:
     unknown_names = _without_consent(rerun, names)
     if not unknown_names:
         return ""
-    reason = _reason(rerun.id, unknown_names)
+    reason = _reason(rerun, unknown_names)
     call = RerunCall.objects.defer("exchange").get(id=call_id)
     if call.reason != Reason.LIVE_MODEL:
         # Nothing was called, and nothing answers.
         call.label = call.reason = ""
-    call.detail = {**call.detail, "refusal": reason}
+    call.detail = {**call.detail, REFUSAL: reason}
     call.save(update_fields=["label", "reason", "detail"])
     return reason
 
@@ -40,9 +43,17 @@ def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:
     return recorded_tools.find_unproven(rerun.source_run, left) if left else []
 
 
-def _reason(id: UUID, names: Sequence[str]) -> str:
+def _reason(rerun: Rerun, names: Sequence[str]) -> str:
     options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in names)
     return (
-        f"rerun {id}: the model's answer calls {', '.join(names)}, and nothing is known to intercept such a call, so "
-        f"it may really run. Allow it by name: {options}, or review the tool as safe"
+        f"rerun {rerun.id}: the model's answer calls {', '.join(names)}, and nothing is known to intercept such a "
+        f"call, so it may really run. Allow it by name: {options}, or review the tool as safe"
+        f"{_remedy(rerun)}"
     )
+
+
+def _remedy(rerun: Rerun) -> str:
+    """Return how the agent gets a stored answer without another call; empty if nothing starts it again."""
+    if rerun.profile_id is None or ReplaySession.objects.filter(rerun=rerun).exists():
+        return ""
+    return f". With --resume {rerun.id}, the answer is not asked for again"

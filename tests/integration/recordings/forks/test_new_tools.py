@@ -1,6 +1,7 @@
 """A model that answers anew calls a tool that no run has called: it runs only if it is allowed."""
 
 import json
+import textwrap
 from pathlib import Path
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ import pytest
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
-from tests.support.gateway_runs import fork_of, labels, rerun, run_agent, run_of
+from tests.support.gateway_runs import LIVE, fork_of, get, labels, rerun, run_agent, run_of
 
 pytestmark = pytest.mark.own_store
 ERASE = ("--set-prompt", "please erase it", "--live")
@@ -60,10 +61,28 @@ def test_tool_that_nothing_intercepts_never_runs_unseen(
     assert labels([step]) == [("model", "simulated", "live_model_call")]
     assert (step["status"], "--allow-tool erase" in step["error"]) == ("error", True)
     assert "call_erase" in json.dumps(step["output"])
-    count = len(models.requests)
-    again = rerun(server, run, AGENT, mode, str(log), "unknown", options=["--allow-tool", "erase", *ERASE])
+    # With consent it reaches the agent, and is not paid for once more. Only what follows is new.
+    id, count = refusal.stderr.split()[1].removesuffix(":"), len(models.requests)
+    assert f"With --resume {id}, the answer is not asked for again" in refusal.stderr
+    words = ["rerun", "--resume", id, "--allow-tool", "erase"]
+    again = run_agent(server, words, AGENT, mode, str(log), "unknown")
     assert (again.returncode, again.stdout.strip(), log.read_text()) == (0, ANSWER, "erase\n"), again.stderr
-    assert len(models.requests) == count + 3
+    assert len(models.requests) == count + 2
+    fork, _ = fork_of(server, again)
+    first, *_ = fork.steps(4)
+    assert (labels([first]), first["status"], first["error"]) == ([LIVE], "ok", "")
+
+
+def test_agent_that_ignores_a_refusal_can_be_resumed(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    log = tmp_path / "calls"
+    agent = f"try:\n{textwrap.indent(AGENT, '    ')}\nexcept BaseException: pass\n"
+    run = record(server, "plain", str(log), "unknown")
+    log.write_text("")
+    refusal = rerun(server, run, agent, "plain", str(log), "unknown", options=ERASE)
+    id, count = refusal.stderr.split()[1].removesuffix(":"), len(models.requests)
+    assert get(server, f"/reruns/{id}")["exit_code"] == 0
+    again = run_agent(server, ["rerun", "--resume", id, "--allow-tool", "erase"], agent, "plain", str(log), "unknown")
+    assert (again.returncode, log.read_text(), len(models.requests)) == (0, "erase\n", count + 2), again.stderr
 
 
 def test_tool_that_asks_is_not_held_up(server: Server, tmp_path: Path) -> None:
