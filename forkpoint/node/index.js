@@ -3,7 +3,8 @@
 import { randomUUID } from "node:crypto";
 import { flush, report } from "./events.js";
 import { formOf, restore } from "./forms.js";
-import { ask, declare, isReplay } from "./session.js";
+import { declare } from "./declaration.js";
+import { ask, isReplay } from "./session.js";
 
 export { flush, isReplay };
 

@@ -6,8 +6,8 @@ import { setTimeout } from "node:timers/promises";
 
 // Exit codes, as those of `forkpoint rerun`.
 const REFUSAL = 5;
-const UNAVAILABLE = 6;
-const TIMEOUT_MS = 60_000;
+export const UNAVAILABLE = 6;
+export const TIMEOUT_MS = 60_000;
 // How long an agent waits for an operator, and how long for a server that is away meanwhile.
 const OPERATOR_MS = 3_600_000;
 const OUTAGE_MS = 120_000;
@@ -34,15 +34,6 @@ export async function ask(type, name, args) {
   }
   if (answer.decision === "refusal") endProcess(`rerun ${id}: ${answer.reason}`, REFUSAL);
   return { ...answer, call, reportStandIn: () => reportStandIn(path, question) };
-}
-
-/** Tell the rerun that a tool asks before it runs: an answer that calls another one does not reach the agent. */
-export async function declare(name) {
-  try {
-    await send(`${process.env.FORKPOINT_GATEWAY}/sdk/tools`, JSON.stringify({ names: [name] }));
-  } catch (error) {
-    endProcess(`the rerun did not take the name of tool ${name}: ${error.message}`, UNAVAILABLE);
-  }
 }
 
 /** Report that a call gets less than it returned when recorded, so that it is not labelled as exact. */
@@ -79,7 +70,7 @@ export function wellFormed(json) {
 /** Return the JSON of the server's response; throw an error if it is none. */
 export const post = (path, body) => send(`${(process.env.FORKPOINT_URL ?? "").replace(/\/+$/, "")}/api/v1${path}`, body);
 
-async function send(address, body) {
+export async function send(address, body) {
   const token = process.env.FORKPOINT_TOKEN;
   const response = await fetch(address, {
     method: "POST",
@@ -92,7 +83,7 @@ async function send(address, body) {
   return content;
 }
 
-function endProcess(reason, code) {
+export function endProcess(reason, code) {
   writeSync(2, `forkpoint: ${reason}\n`);
   process.exit(code);
 }
