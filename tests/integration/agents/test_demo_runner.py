@@ -25,6 +25,7 @@ class Cockpit:
     def __init__(self, home: Path) -> None:
         self.server = Server(home, env={"FORKPOINT_HOST": "0.0.0.0", "FORKPOINT_TAKEOVER_S": "3"})
         self._token = Shell(home)("token", "create", "tests", "--role", "admin", "--json").json["token"]
+        self._runners: set[int] = set()
 
     def ask(self, path: str, body: Any = None) -> Any:
         url = self.server.url.replace("0.0.0.0", "127.0.0.1") + f"/api/v1{path}"
@@ -49,8 +50,10 @@ class Cockpit:
 
     def processes(self) -> list[int]:
         """Return the runners of the demo that this server has started, or that it has left behind."""
-        address = f"FORKPOINT_URL=http://127.0.0.1:{self.server.url.rpartition(':')[2]}".encode()
-        return [int(folder.name) for folder in Path("/proc").glob("[0-9]*") if _runs_for(folder, address)]
+        parents = {int(folder.name): _parent_of_runner(folder) for folder in Path("/proc").glob("[0-9]*")}
+        # One that is left behind has another parent. Its environment, which names the server, is hidden.
+        self._runners |= {runner for runner, parent in parents.items() if parent == self.server.pid}
+        return [runner for runner in self._runners if parents.get(runner)]
 
     def ended(self, session: str) -> Any:
         def view() -> Any:
@@ -60,12 +63,15 @@ class Cockpit:
         return wait_until(view, LIMIT_S)
 
 
-def _runs_for(process: Path, address: bytes) -> bool:
+def _parent_of_runner(process: Path) -> int:
+    """Return the parent of a runner of the demo; 0 for any other process."""
     try:
-        command, environment = ((process / name).read_bytes().split(b"\0") for name in ("cmdline", "environ"))
-        return b"cockpit.demo.runner" in command and address in environment
+        if b"cockpit.demo.runner" in (process / "cmdline").read_bytes().split(b"\0"):
+            # The name of the program before it is in parentheses.
+            return int((process / "stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
-        return False
+        pass
+    return 0
 
 
 @pytest.fixture(scope="module")
