@@ -1,14 +1,14 @@
 """Traces of the OpenAI Agents SDK: exported traces and spans, in any order."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import (
     Answer,
@@ -101,7 +101,7 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
 
 def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     location = f"trace {trace_id}"
-    steps = sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()])
+    steps = _fail_tasks(sort_causally([_step(span, f"span {key}") for key, span in trace.spans.items()]))
     facts = trace.facts
     workflow = as_text(facts.get("workflow_name"))
     return build_run(
@@ -115,6 +115,21 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
         match_calls(steps),
         location=location,
     )
+
+
+def _fail_tasks(steps: list[RecordedStep]) -> list[RecordedStep]:
+    """Fail the tasks whose agents failed: the SDK writes what ended a run to its agent, and nothing to its task."""
+    errors = {step.parent: step.error for step in steps if step.type is StepType.AGENT and step.error}
+    return [
+        replace(step, status=StepStatus.ERROR, error=errors[step.key])
+        if step.key in errors and not step.error and _sdk_type(step.attributes) == "task"
+        else step
+        for step in steps
+    ]
+
+
+def _sdk_type(attributes: JSONObject) -> str:
+    return as_text(as_object(attributes.get("data")).get("sdk_span_type"))
 
 
 def _step(span: JSONObject, location: str) -> RecordedStep:
