@@ -77,7 +77,7 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
         if record.get("type") == "summary":
             titles.append(record.get("summary"))
         elif _is_line(record):
-            line = _drop_unreadable(Line(record=record, location=location), source.problems)
+            line = _drop_unreadable(Line(record=_queued_message(record), location=location), source.problems)
             if qualify_locations:
                 # Line locations are unique per file only.
                 line = replace(line, location=f"{source.name}, {location}")
@@ -91,6 +91,16 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
 
 def _is_line(record: JSONObject) -> bool:
     return record.get("type") != "summary" and ("uuid" in record or "message" in record)
+
+
+def _queued_message(record: JSONObject) -> JSONObject:
+    """Return what was typed or reported while the agent worked as a message; any other record as it is."""
+    attachment = as_object(record.get("attachment"))
+    if record.get("type") != "attachment" or attachment.get("type") != "queued_command":
+        return record
+    is_typed = attachment.get("commandMode") in (None, "prompt")
+    message: JSONObject = {"role": "user", "content": attachment.get("prompt")}
+    return {**record, "type": "user", "message": message, "isMeta": not is_typed}
 
 
 def _session_id(record: JSONObject, source: Source) -> str:

@@ -261,3 +261,18 @@ def test_surviving_lines_are_in_the_runs(data: st.DataObject) -> None:
     content = str([(run.steps, run.metadata) for run in registry.get_importer(FORMAT).runs([source])])
     assert all(f"text {n}'" in content for n in range(12) if n not in missing | truncated)
     assert len(source.problems) == len(truncated)
+
+
+def test_queued_messages_are_turns() -> None:
+    command = {"type": "queued_command", "prompt": "Also find Emma.", "commandMode": "prompt"}
+    lines = [
+        line("u1", None, "user", "Find Dune."),
+        line("a1", "u1", "assistant", text_blocks("I look.")),
+        line("q1", "a1", "attachment", attachment=command),
+        line("n1", "q1", "attachment", attachment={**command, "prompt": "Task 1 ended.", "commandMode": "task"}),
+        line("a2", "n1", "assistant", text_blocks("Both are there.")),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Find Dune.", "Also find Emma."]
+    request: Any = fixtures.steps(run, StepType.MODEL)[-1].input
+    assert [message["content"] for message in request["messages"][2:]] == ["Also find Emma.", "Task 1 ended."]
