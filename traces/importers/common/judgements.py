@@ -78,7 +78,7 @@ def words(judgement: RecordedJudgement) -> str:
 def termination(reason: str) -> RecordedJudgement:
     """Build the judgement for a termination reason: a failure if the run was cut off, else a note."""
     words = _CAPITAL.sub("_", reason.strip()).lower().replace("-", "_").replace(" ", "_")
-    cut_off = words in _CUT_OFF
+    cut_off = words in _CUT_OFF or words.endswith("_limit")
     kind = JudgementKind.FAIL if cut_off else JudgementKind.NOTE
     return RecordedJudgement(name=TERMINATION, kind=kind, text=reason)
 

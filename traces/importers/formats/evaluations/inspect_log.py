@@ -16,7 +16,7 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.judgements import judgement
+from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
@@ -160,10 +160,12 @@ def _run(sample: _Sample) -> RecordedRun:
                 "task": task,
                 "model": model,
                 "run_id": evaluation.get("run_id"),
+                "task_args": evaluation.get("task_args"),
+                "task_metadata": evaluation.get("metadata"),
                 "error": error or None,
                 "other_events": dict(sample_steps.ignored_events),
             },
-            judgements=list(_judgements(as_object(body.get("scores")))),
+            judgements=[*_judgements(as_object(body.get("scores"))), *_termination(body)],
         ),
         steps,
         location=sample.location,
@@ -230,15 +232,25 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
     problem = as_text(as_object(body.get("error")).get("message"))
     if problem:
         return [replace(steps[0], error=problem, status=StepStatus.ERROR), *steps[1:]]
-    limit = as_text(as_object(body.get("limit")).get("type"))
+    limit = _limit(body)
     has_result = bool(limit or as_object(body.get("scores")))
-    return benchmark_scores.fail_without_turns(steps, limit and f"{limit} limit") if has_result else steps
+    return benchmark_scores.fail_without_turns(steps, limit) if has_result else steps
+
+
+def _limit(body: JSONObject) -> str:
+    """Return the limit that ended a sample, such as `message limit`."""
+    limit = as_text(as_object(body.get("limit")).get("type"))
+    return limit and f"{limit} limit"
 
 
 def _output_facts(output: JSONObject) -> JSONObject:
     """Return what the output of a sample, which is its last answer, states beside the message."""
     choice = as_object(next(iter(as_list(output.get("choices"))), None))
     return {"usage": output.get("usage"), "finish_reason": choice.get("stop_reason")}
+
+
+def _termination(body: JSONObject) -> list[RecordedJudgement]:
+    return [termination(limit)] if (limit := _limit(body)) else []
 
 
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:

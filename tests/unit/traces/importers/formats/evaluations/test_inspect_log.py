@@ -184,6 +184,8 @@ def test_sample_without_messages_failed() -> None:
         "the trial ended before any message: time limit",
         [],
     )
+    (verdict,) = run.judgements
+    assert (verdict.name, verdict.kind, verdict.text) == ("termination_reason", "fail", "time limit")
 
 
 def test_last_answer_has_facts_of_output() -> None:
