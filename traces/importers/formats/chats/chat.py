@@ -22,6 +22,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list
 from traces.importers.files.source import Source
+from traces.importers.formats.chats.openai_items import is_item_list, normalize_items
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
@@ -86,6 +87,8 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
     if isinstance(value, list):
         if all(is_message(item) for item in value):
             yield _Transcript(body={}, messages=value, location=location, name=name)
+        elif is_item_list(value):
+            yield _Transcript(body={}, messages=[*normalize_items(value)], location=location, name=name)
         else:
             for index, item in enumerate(value):
                 yield from _transcripts(item, f"{location}/{index}", name)

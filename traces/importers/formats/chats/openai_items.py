@@ -4,7 +4,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import is_message, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     Answer,
     model_input,
@@ -58,6 +58,12 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
 def has_calls(value: JSONValue) -> bool:
     """Return True if `value` is a list of items with a tool call."""
     return any(_is_call(item) for item in as_list(value))
+
+
+def is_item_list(value: list[JSONValue]) -> bool:
+    """Return True if `value` is the items of an agent loop: messages, and calls and results beside them."""
+    kinds = {_type(item) for item in value if not is_message(item)}
+    return bool(kinds) and kinds <= {*_CALLS, *_RESULTS, "reasoning"}
 
 
 def is_response_output(value: JSONValue) -> bool:

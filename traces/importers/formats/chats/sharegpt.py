@@ -1,4 +1,4 @@
-"""ShareGPT conversations: lists of `{from, value}`, the usual shape of training data sets."""
+"""ShareGPT conversations: lists of `{from, value}` or `{role, value}`, the usual shape of training data sets."""
 
 import re
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def _turns(body: JSONObject) -> bool:
     turn = as_object(next(iter(as_list(first_member(body, "conversations", "conversation"))), None))
-    return {"from", "value"} <= turn.keys() or _is_pair(turn)
+    return ("value" in turn and bool(_speaker(turn))) or _is_pair(turn)
 
 
 def _is_pair(turn: JSONObject) -> bool:
@@ -120,7 +120,7 @@ def _messages(turns: list[JSONObject], location: str) -> Iterator[TranscriptMess
 
 
 def _speaker(turn: JSONObject) -> str:
-    return as_text(turn.get("from")).strip().lower()
+    return as_text(first_member(turn, "from", "role")).strip().lower()
 
 
 def _role(turn: JSONObject, location: str) -> str:

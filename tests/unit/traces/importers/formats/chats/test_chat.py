@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
@@ -135,3 +136,18 @@ def test_list_of_messages_has_other_names(name: str) -> None:
     assert registry.detect(fixtures.sample("upload", fixtures.json_lines([row]))).name == "chat"
     (run,) = read(row)
     assert (run.external_id, fixtures.answer_contents(run)) == ("c-1", ["Yes."])
+
+
+def test_items_of_a_loop_are_a_conversation() -> None:
+    items = [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "c1", "name": "find_book", "arguments": '{"title": "Dune"}'},
+        {"type": "function_call", "call_id": "c2", "name": "find_book", "arguments": '{"title": "Emma"}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "3 copies"},
+        {"type": "function_call_output", "call_id": "c2", "output": "none"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(items))
+    tools = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
+    assert (tools, len(fixtures.steps(run, StepType.MODEL)), problems) == ([("c1", "3 copies"), ("c2", "none")], 2, [])

@@ -274,6 +274,12 @@ def test_unknown_speaker_is_rejected_with_location() -> None:
     assert error.value.where == "/conversations/1/from"
 
 
+def test_speakers_may_be_roles() -> None:
+    turns = [{"role": "user", "value": "Is Dune in stock?"}, {"role": "assistant", "value": "Yes."}]
+    (run,) = read("sharegpt", {"conversations": turns})
+    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "output"]
+
+
 def test_pairs_of_request_and_answer_are_turns() -> None:
     pairs = [{"human": "Is Dune in stock?", "assistant": "Yes."}, {"human": "And Emma?", "assistant": "No."}]
     (run,) = read("sharegpt", {"conversation": pairs, "category": "shop"})
