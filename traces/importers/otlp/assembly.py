@@ -1,6 +1,7 @@
 """Runs of traces: from records in any order to a recorded run."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
@@ -8,7 +9,7 @@ from typing import Final
 from traces.core.canonical import canonical_bytes
 from traces.core.json_access import as_list, as_object, as_string, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.run_builder import (
     RunFacts,
@@ -23,6 +24,7 @@ from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
+from traces.importers.otlp.evaluations import read_evaluations
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 from traces.payloads.messages import ModelAnswer
 
@@ -222,7 +224,13 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
             or root.attributes.get("langfuse.environment")
         ),
         metadata={**session, "trace_name": name, "resource": resource},
+        judgements=[judgement for span in spans for judgement in _judgements(trace, span)],
     )
+
+
+def _judgements(trace: Trace, span: WireSpan) -> Iterator[RecordedJudgement]:
+    yield from span.judgements
+    yield from read_evaluations((*span.events, *trace.logs.get(span.span_id, _NO_LOGS)), span.span_id)
 
 
 @lru_cache(_MOST_NAMES)

@@ -15,6 +15,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
+from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
@@ -127,6 +128,7 @@ def _span(span: JSONObject, location: str) -> WireSpan:
         failed=as_text(first_member(span, "status_code") or status.get("status_code")).endswith("ERROR"),
         message=as_text(first_member(span, "status_message") or status.get("description")),
         resource=as_object(resource.get("attributes")) or resource,
+        judgements=tuple(read_annotations(span, span_id)),
         fields=span_fields(
             kind=_KINDS.get(as_text(span.get("kind")), ""),
             trace_state=_trace_state(context),

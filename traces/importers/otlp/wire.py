@@ -9,6 +9,7 @@ from typing import Final
 
 from traces.core.json_access import as_integer, as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement
 from traces.core.step_header import step_view
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
@@ -58,6 +59,8 @@ class WireSpan:
     # Fields of the scope and of the span that have no place of their own, by the names that their attributes get.
     scope: JSONObject = field(default_factory=dict)
     fields: JSONObject = field(default_factory=dict)
+    # Annotations in an export of a platform.
+    judgements: tuple[RecordedJudgement, ...] = ()
 
     @property
     def has_ended(self) -> bool:

@@ -75,3 +75,16 @@ def test_json_values_stay_whole() -> None:
     assert run.steps[0].input == {"shelf": {"number": 7}}
     assert run.metadata["metadata"] == {"shop": {"floor": 2}}
     assert run.metadata["session.id"] == "s-1"
+
+
+def test_annotations_and_evaluations_are_judgements() -> None:
+    result = {"label": "bad", "score": 0.2, "explanation": "too short"}
+    evaluation = {"gen_ai.evaluation.name": "tone", "gen_ai.evaluation.score.value": 0.7}
+    event = {"name": "gen_ai.evaluation.result", "timestamp": "2026-10-01T10:00:01Z", "attributes": evaluation}
+    annotated = {**SPAN, "annotations": [{"name": "quality", "annotator_kind": "HUMAN", "result": result}]}
+    ((run,), _) = import_spans(orjson.dumps({**annotated, "events": [event], "eval.length.label": "short"}))
+    assert [(score.name, score.value, score.text, score.by, score.step) for score in run.judgements] == [
+        ("quality", 0.2, "bad: too short", "HUMAN", "01"),
+        ("length", None, "short", "", "01"),
+        ("tone", 0.7, "", "", "01"),
+    ]
