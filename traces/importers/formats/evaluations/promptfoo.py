@@ -105,6 +105,7 @@ def _run(row: _Row) -> RecordedRun:
         "prompt": body.get("promptIdx"),
         "variables": body.get("vars"),
         "metadata": body.get("metadata"),
+        "test_metadata": test.get("metadata"),
         "latency_ms": body.get("latencyMs"),
         "description": description,
     }

@@ -87,11 +87,20 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
                 if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
             },
             **usage_details(usage),
+            **_remark(body),
         },
     )
     step = build_step(facts)
     step = _restore_exported(step, body, own_metadata) if own_metadata else step
     return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
+
+
+def _remark(body: JSONObject) -> JSONObject:
+    """Return the level and the message of an observation that did not fail, such as a warning."""
+    level, message = as_text(body.get("level")), as_text(body.get("statusMessage"))
+    if level == "ERROR" or (not message and level in ("", "DEFAULT")) or forkpoint_metadata(body):
+        return {}
+    return {"level": level, **({"status_message": message} if message else {})}
 
 
 def forkpoint_metadata(body: JSONObject) -> JSONObject:

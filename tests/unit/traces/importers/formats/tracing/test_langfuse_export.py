@@ -94,3 +94,12 @@ def test_score_columns_become_scores() -> None:
         ("helpful", 1, "g2"),
         ("helpful", 0.5, "g2"),
     ]
+
+
+def test_warning_of_an_observation_is_kept() -> None:
+    times = {"startTime": "2026-03-01T10:00:00Z", "endTime": "2026-03-01T10:00:01Z"}
+    tool = {"id": "t", "traceId": "w", "type": "TOOL", "name": "shelve", "input": {}, **times}
+    trace = {"id": "w", "observations": [{**tool, "level": "WARNING", "statusMessage": "slow"}]}
+    ((run,), _) = import_values(trace)
+    (step,) = fixtures.steps(run, StepType.TOOL)
+    assert (step.status, step.attributes["status_message"]) == (StepStatus.OK, "slow")
