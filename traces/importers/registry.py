@@ -1,13 +1,11 @@
 """List of all formats that can be imported."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from traces.core.recorded_run import RecordedRun
 from traces.importers import detection
 from traces.importers.common.messages import is_message
-from traces.importers.common.run_builder import is_empty
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
@@ -33,61 +31,15 @@ from traces.importers.formats.frameworks import (
     metagpt,
     smolagents,
 )
+from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
+from traces.importers.formats.platforms import braintrust, helicone, opik, weave
 from traces.importers.formats.replay_tools import kurral, prela
 from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
+from traces.importers.importer import Importer
 from traces.importers.otlp import spans
 
 # Bundles are read by `traces.imports.portable_runs`, which needs the store.
 BUNDLE: Final = "bundle"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Importer:
-    """One format.
-
-    `parse` reads one file. `parse_together` reads all files of an import, for formats whose runs span several files.
-    `by_line` returns whether every line of a JSON Lines file is a run, so that the file is read line by line.
-    Runs without steps are refused unless `allows_empty`. A format without `has_ends` records no end of a run, so that
-    no run is partial.
-    `keys` returns the ids that a file shares with other files of the same runs. Without it, all files of an import
-    are read at once.
-    `parse_arrivals` reads the parts of runs that arrive over the network: unlike a file, they may contain only the
-    judgements of a run. `has_ended` decides whether such a run has ended, for formats that do not mark the end.
-    """
-
-    name: str
-    title: str
-    sniff: Callable[[Sample], float]
-    parse: Callable[[Source], Iterable[RecordedRun]] | None = None
-    parse_together: Callable[[Sequence[Source]], Iterable[RecordedRun]] | None = None
-    keys: Callable[[Source], set[str]] | None = None
-    parse_arrivals: Callable[[Sequence[Source]], Iterable[RecordedRun]] | None = None
-    has_ended: Callable[[RecordedRun], bool] | None = None
-    by_line: Callable[[Sample], bool] = lambda sample: False
-    allows_empty: bool = False
-    has_ends: bool = True
-    # Steps have ids of their own and name their parents by them, so that parts of a run can be united.
-    has_span_ids: bool = False
-
-    def runs(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        """Yield the runs of these files; a run without steps becomes a problem of the last file."""
-        for run in self._parse(sources):
-            if self.allows_empty or not is_empty(run):
-                yield run
-            else:
-                reason = f"this recording has no steps ({self.title})"
-                sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
-
-    def states(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        """Yield runs as far as they have arrived, also those without steps: more of them may follow."""
-        return self._parse(sources) if self.parse_arrivals is None else self.parse_arrivals(sources)
-
-    def _parse(self, sources: Sequence[Source]) -> Iterable[RecordedRun]:
-        if self.parse_together is not None:
-            yield from self.parse_together(sources)
-        elif self.parse is not None:
-            for source in sources:
-                yield from self.parse(source)
 
 
 def detect(sample: Sample) -> Importer:
@@ -199,6 +151,33 @@ IMPORTERS: Final = (
         has_span_ids=True,
     ),
     Importer(
+        name=braintrust.FORMAT,
+        title="Braintrust logs and experiments",
+        sniff=detection.sniff_by_value(braintrust.is_export),
+        parse_together=braintrust.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=opik.FORMAT,
+        title="Opik traces",
+        sniff=detection.sniff_by_value(opik.is_export, detection.LIKELY + 0.1),
+        parse_together=opik.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=helicone.FORMAT,
+        title="Helicone requests",
+        sniff=detection.sniff_by_value(helicone.is_log),
+        parse_together=helicone.parse,
+    ),
+    Importer(
+        name=weave.FORMAT,
+        title="Weave calls",
+        sniff=detection.sniff_by_value(weave.is_export),
+        parse_together=weave.parse,
+        has_span_ids=True,
+    ),
+    Importer(
         name=inspect_log.FORMAT,
         title="Inspect logs",
         sniff=lambda sample: detection.SURE if inspect_log.is_inspect_file(sample) else 0.0,
@@ -215,6 +194,42 @@ IMPORTERS: Final = (
         title="LangChain messages",
         sniff=detection.sniff_by_value(langchain.is_conversation, detection.LIKELY + 0.1),
         parse=langchain.parse,
+    ),
+    Importer(
+        name=pydantic_ai.FORMAT,
+        title="Pydantic AI messages",
+        sniff=detection.sniff_by_value(pydantic_ai.is_history),
+        parse=pydantic_ai.parse,
+    ),
+    Importer(
+        name=adk.FORMAT,
+        title="Agent Development Kit sessions",
+        sniff=detection.sniff_by_value(adk.is_session),
+        parse=adk.parse,
+    ),
+    Importer(
+        name=assistants.FORMAT,
+        title="OpenAI Assistants threads",
+        sniff=detection.sniff_by_value(assistants.is_thread),
+        parse_together=assistants.parse,
+    ),
+    Importer(
+        name=letta.FORMAT,
+        title="Letta agents and messages",
+        sniff=detection.sniff_by_value(letta.is_file),
+        parse=letta.parse,
+    ),
+    Importer(
+        name=strands.FORMAT,
+        title="Strands sessions",
+        sniff=detection.sniff_by_value(strands.is_session),
+        parse_together=strands.parse,
+    ),
+    Importer(
+        name=semantic_kernel.FORMAT,
+        title="Semantic Kernel histories",
+        sniff=detection.sniff_by_value(semantic_kernel.is_history, detection.LIKELY + 0.1),
+        parse=semantic_kernel.parse,
     ),
     Importer(
         name=promptfoo.FORMAT,

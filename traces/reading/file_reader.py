@@ -16,7 +16,7 @@ from traces.importers.files import archives, file_opener
 from traces.importers.files.errors import BadFile, Problems
 from traces.importers.files.sample import SIZE, Sample
 from traces.importers.files.source import Source
-from traces.importers.registry import Importer
+from traces.importers.importer import Importer
 from traces.reading.progress import (
     Allow,
     BundleRead,

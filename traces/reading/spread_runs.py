@@ -12,7 +12,7 @@ from typing import IO, Final
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile, Problems
 from traces.importers.files.source import Source
-from traces.importers.registry import Importer
+from traces.importers.importer import Importer
 
 _NUMBER: Final = re.compile(r"([0-9]{1,18})")
 # Bytes of files that are kept in memory rather than read again.

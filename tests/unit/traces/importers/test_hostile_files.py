@@ -28,6 +28,7 @@ from traces.importers.files import archives, file_opener
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
 from traces.importers.files.source import Source
+from traces.importers.importer import Importer
 from traces.reading import file_reader
 from traces.reading.progress import NamedFile, PartSkipped, RunRead
 
@@ -115,7 +116,7 @@ def places(value: JSONValue) -> Any:
             yield from places(item)
 
 
-def count_runs(importer: registry.Importer, data: bytes) -> int:
+def count_runs(importer: Importer, data: bytes) -> int:
     """Count the runs of a file, and check that their steps have unique keys, known parents and valid times."""
     source = Source(name="file", data=data)
     count = 0

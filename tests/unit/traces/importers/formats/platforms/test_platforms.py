@@ -1,0 +1,69 @@
+"""Exports of Braintrust, Opik, Weave and Helicone."""
+
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+
+
+def tokens(run: RecordedRun) -> list[tuple[str, int | None, int | None]]:
+    return [(step.key, step.tokens_in, step.tokens_out) for step in run.steps if step.tokens_in is not None]
+
+
+def test_tokens_around_model_calls_count_once() -> None:
+    assert tokens(fixtures.run("braintrust.jsonl")) == [("b-3", 20, 5), ("b-6", 30, 6)]
+    assert tokens(fixtures.run("weave_calls.jsonl")) == [("w-2", 20, 5), ("w-4", 30, 6)]
+
+
+def test_rows_have_scores_and_errors() -> None:
+    run = fixtures.run("braintrust.jsonl")
+    assert [(score.name, score.value, score.step) for score in run.judgements] == [
+        ("Factuality", 0.6, None),
+        ("Factuality", 0.6, "b-7"),
+    ]
+    found, missing = fixtures.steps(run, StepType.TOOL)
+    assert (found.call_id, found.output, missing.status, missing.error) == (
+        "call_1",
+        "3 copies",
+        StepStatus.ERROR,
+        "no such shelf",
+    )
+    assert [step.key for step in fixtures.steps(run, StepType.VALIDATOR)] == ["b-7"]
+
+
+def test_rows_without_spans_are_runs() -> None:
+    row = {"id": "r", "span_id": "s", "root_span_id": "s", "_xact_id": "1", "created": "2026-03-01T10:00:00Z"}
+    result = {"input": "Is Dune in stock?", "output": "Yes.", "expected": "Yes.", "scores": {"exact": 1}}
+    ((run,), problems) = fixtures.detect_and_read("braintrust", orjson.dumps({"events": [{**row, **result}]}))
+    assert (run.external_id, run.metadata["expected"], run.judgements[0].value, problems) == ("s", "Yes.", 1, [])
+
+
+def test_spans_of_a_trace_may_be_apart() -> None:
+    trace: Any = fixtures.source("opik_trace.json").value
+    pages = [{"content": [{**trace, "spans": []}]}, {"content": trace["spans"]}]
+    run, whole_run = fixtures.read("opik", [pages[1]], [pages[0]])[0], fixtures.run("opik_trace.json")
+    assert (run.steps, run.judgements) == (whole_run.steps, whole_run.judgements)
+    assert [(step.status, step.error) for step in fixtures.steps(run, StepType.MODEL)] == [
+        (StepStatus.OK, ""),
+        (StepStatus.ERROR, "too many requests"),
+    ]
+
+
+def test_called_operations_are_tools() -> None:
+    run = fixtures.run("weave_calls.jsonl")
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.input, tool.call_id) == ("find_book", {"title": "Dune"}, "call_1")
+    assert [str(step.cost_usd) for step in fixtures.steps(run, StepType.MODEL)] == ["0.00200000", "None"]
+
+
+def test_requests_of_a_session_are_one_run() -> None:
+    run = fixtures.run("helicone_requests.json")
+    assert [(step.key, step.error) for step in run.steps] == [("h-2", ""), ("h-3", "too many requests")]
+    assert (run.external_id, run.app, run.status) == ("h-1", "bookshop", RunStatus.FAILED)
+    assert {(score.name, score.kind.value, score.step) for score in run.judgements} == {
+        ("tone", "score", "h-3"),
+        ("feedback", "pass", "h-2"),
+    }

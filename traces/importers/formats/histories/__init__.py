@@ -1,0 +1,1 @@
+"""Histories that agent libraries store: sessions, threads and lists of messages."""

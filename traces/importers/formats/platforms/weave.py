@@ -1,0 +1,179 @@
+"""Weights & Biases Weave: calls, as its API and its exports write them. An operation is a call's function."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from traces.core.json_access import as_object, as_objects, as_text, first_member, has_list, is_number, member
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.judgements import judgement
+from traces.importers.common.messages import result_text
+from traces.importers.common.run_builder import (
+    RunFacts,
+    app_name,
+    build_run,
+    called_tool_names,
+    container_type,
+    match_calls,
+    sort_causally,
+)
+from traces.importers.common.spans import SpanFacts, build_step
+from traces.importers.common.times import parse_span, parse_time
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import require_object
+from traces.importers.files.source import Source, parse_records
+from traces.importers.formats.platforms.model_calls import add_call, add_cost, find_outer_spans, is_request
+
+FORMAT: Final = "weave"
+# Also what the Holistic Agent Leaderboard writes.
+_HOLDERS: Final = ("calls", "data", "raw_logging_results")
+_KINDS: Final = {
+    "llm": StepType.MODEL,
+    "tool": StepType.TOOL,
+    "search": StepType.RETRIEVAL,
+    "scorer": StepType.VALIDATOR,
+}
+_CLIENT: Final = re.compile(
+    r"\.(?:completions\.create|completion|messages\.create|responses\.create|generate_content)$"
+)
+_OPERATION: Final = re.compile(r"^weave:///[^/]+/[^/]+/op/(.+?)(?::[^:/]+)?$")
+_TOKEN_KINDS: Final = ("prompt", "completion")
+# What Weave adds to the arguments of a method or a client.
+_NOT_ARGUMENTS: Final = frozenset({"self"})
+_ATTRIBUTES: Final = ("attributes", "display_name", "wb_run_id", "wb_user_id", "thread_id", "turn_id", "weave_task_id")
+
+
+def is_export(value: JSONValue) -> bool:
+    """Return True if `value` is a call, or a list of calls."""
+    body = as_object(first_item(value))
+    if {"op_name", "trace_id", "started_at"} <= body.keys():
+        return "inputs" in body
+    return any(has_list(body, name) and bool(body[name]) and is_export(body[name]) for name in _HOLDERS)
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield one run per trace."""
+    traces: dict[str, dict[str, JSONObject]] = {}
+    for call in parse_records(sources, _read):
+        traces.setdefault(as_text(call["trace_id"]), {})[as_text(call["id"])] = call
+    for trace_id, calls in traces.items():
+        yield _run(trace_id, calls)
+
+
+def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
+    """Yield calls; raise `BadFile` for one that cannot become a step."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _read(item, f"{location}/{index}")
+        return
+    body = require_object(value, location)
+    if not as_text(body.get("id")) or not as_text(body.get("trace_id")):
+        name = next((name for name in _HOLDERS if has_list(body, name)), None)
+        if name is None:
+            raise BadFile("a call of Weave needs `id` and `trace_id`", location)
+        yield from _read(body[name], f"{location}/{name}")
+        return
+    _step(body, location)
+    yield body
+
+
+def _run(trace_id: str, calls: dict[str, JSONObject]) -> RecordedRun:
+    model_ids = [key for key, call in calls.items() if _type(call) is StepType.MODEL]
+    outer_ids = find_outer_spans({key: as_text(call.get("parent_id")) for key, call in calls.items()}, model_ids)
+    tool_names = called_tool_names(_step(calls[key], f"call {key}").output for key in model_ids)
+    recorded_steps = [
+        _step(call, f"call {key}", tool_names=tool_names, is_outer=key in outer_ids) for key, call in calls.items()
+    ]
+    steps = match_calls(sort_causally(recorded_steps))
+    root = calls[steps[0].key]
+    return build_run(
+        RunFacts(
+            external_id=trace_id,
+            app=app_name(as_text(root.get("project_id")).rpartition("/")[2]) or FORMAT,
+            format=FORMAT,
+            name=as_text(root.get("display_name")) or _operation(root),
+            failed=bool(root.get("exception")),
+            metadata={name: root.get(name) for name in ("project_id", "thread_id", "weave_task_id", "wb_run_id")},
+            judgements=[score for key, call in calls.items() for score in _feedback(call, key)],
+        ),
+        steps,
+        location=f"trace {trace_id}",
+    )
+
+
+def _operation(call: JSONObject) -> str:
+    name = as_text(call.get("op_name"))
+    match = _OPERATION.match(name)
+    return match[1] if match else name
+
+
+def _type(call: JSONObject) -> StepType | None:
+    kind = as_text(member(call, "attributes", "weave", "kind"))
+    if kind in _KINDS:
+        return _KINDS[kind]
+    is_known = bool(_CLIENT.search(_operation(call)) or _usage(call))
+    is_chat = has_list(call.get("inputs"), "messages") and has_list(call.get("output"), "choices")
+    return StepType.MODEL if is_chat or (is_known and is_request(call.get("inputs"))) else None
+
+
+def _usage(call: JSONObject) -> JSONObject:
+    """Return the token counts of a call, by model; a container has the sums of its calls."""
+    return as_object(member(call, "summary", "usage"))
+
+
+def _step(
+    call: JSONObject, location: str, *, tool_names: frozenset[str] = frozenset(), is_outer: bool = False
+) -> RecordedStep:
+    """Build the step of a call; `is_outer` calls contain model calls."""
+    name, error, type = _operation(call), call.get("exception"), _type(call)
+    type = None if is_outer and type is StepType.MODEL else type
+    inputs = call.get("inputs")
+    if isinstance(inputs, dict):
+        inputs = {key: item for key, item in inputs.items() if key not in _NOT_ARGUMENTS}
+    short_name = name.rpartition(".")[2]
+    facts = SpanFacts(
+        key=as_text(call.get("id")),
+        name=name or "call",
+        type=type or (StepType.TOOL if short_name in tool_names else container_type(name)),
+        parent=as_text(call.get("parent_id")) or None,
+        times=parse_span(call.get("started_at"), call.get("ended_at"), location),
+        failed=bool(error),
+        is_open=not call.get("ended_at"),
+        error=result_text(error) if error else "",
+        input=inputs,
+        output=call.get("output"),
+        tool_name=short_name,
+        attributes={key: item for key in _ATTRIBUTES if (item := call.get(key)) not in (None, "", [], {})},
+    )
+    if facts.type is StepType.MODEL:
+        usage = as_object(next(iter(_usage(call).values()), None))
+        counts = {key: item for key, item in usage.items() if key != "requests"}
+        facts = add_call(facts, settings={}, model="", provider=None, usage=counts)
+        facts = add_cost(facts, _cost(call))
+    return build_step(facts)
+
+
+def _cost(call: JSONObject) -> float:
+    """Return the cost of a call, which Weave estimates by model."""
+    costs = as_object(member(call, "summary", "weave", "costs"))
+    amounts = [
+        model.get(f"{kind}_tokens_total_cost") for model in map(as_object, costs.values()) for kind in _TOKEN_KINDS
+    ]
+    return sum(amount for amount in amounts if is_number(amount))
+
+
+def _feedback(call: JSONObject, step: str) -> Iterator[RecordedJudgement]:
+    """Yield the notes, reactions and scores that people and scorers gave to a call."""
+    for item in as_objects(member(call, "summary", "weave", "feedback")):
+        payload = as_object(item.get("payload"))
+        value = first_member(payload, "note", "emoji", "value", "output")
+        yield judgement(
+            as_text(item.get("feedback_type")) or "feedback",
+            payload if value is None else value,
+            author=as_text(first_member(item, "creator", "wb_user_id")),
+            at=parse_time(item.get("created_at"), "feedback"),
+            step=step,
+        )
