@@ -21,7 +21,7 @@ from traces.importers.formats.replay_tools import kurral
 from traces.importers.formats.tracing import event_lines, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
-from traces.importers.otlp.span_documents import find_documents, is_span_document
+from traces.importers.otlp.span_documents import find_documents, is_log_document, is_span_document
 from traces.importers.otlp.wire import is_otlp_request
 
 SURE: Final = 1.0
@@ -61,7 +61,7 @@ def sniff_kurral(sample: Sample) -> float:
 def sniff_otlp(sample: Sample) -> float:
     if any(_is_table_by_columns(as_object(value)) for value in sample.values):
         return 0.0
-    if any(_is_otlp_value(value) or is_span_document(value) for value in sample.values):
+    if any(_is_otlp_value(value) or is_span_document(value) or is_log_document(value) for value in sample.values):
         return SURE
     if any(isinstance(document, Record) for document in find_documents(sample.head)):
         return SURE

@@ -1,7 +1,7 @@
 """Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, and Phoenix exports.
 
-OpenTelemetry's console exporter prints indented documents among a program's other output. Phoenix writes spans as
-documents, as table rows (`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are
+OpenTelemetry's console exporters print indented documents of spans and of log records among a program's other output.
+Some instrumentations write the messages of a call as log records. Phoenix writes spans as documents, as table rows (`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are
 flat (`llm.model_name`) or nested (`{"llm": {"model_name": …}}`).
 """
 
@@ -11,12 +11,13 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
-from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireSpan, span_fields
+from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
 _ATTRIBUTES: Final = "attributes."
@@ -49,9 +50,35 @@ def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
         yield _span(require_object(span, span_location), span_location)
 
 
+def is_log_document(value: JSONValue) -> bool:
+    """Return whether `value` is a log record."""
+    return isinstance(value, dict) and value.keys() >= {"body", "severity_number", "trace_id", "span_id"}
+
+
+def read_log(record: JSONObject, location: str) -> Iterator[WireLog]:
+    """Yield a log record of a span; any other is not part of a run."""
+    trace_id, span_id = _id(record["trace_id"]), _id(record["span_id"])
+    if not trace_id.strip("0") or not span_id.strip("0"):
+        return
+    body, attributes = record.get("body"), as_object(record.get("attributes"))
+    payload = body if isinstance(body, dict) else {"body": body} if body is not None else {}
+    time = first_member(record, "timestamp", "observed_timestamp")
+    parse_time(time, location)
+    yield WireLog(
+        trace_id=trace_id,
+        span_id=span_id,
+        resource=as_object(as_object(record.get("resource")).get("attributes")),
+        event=SpanEvent(
+            name=as_text(first_member(record, "event_name") or attributes.get("event.name")),
+            time=time,
+            body={**attributes, **payload},
+        ),
+    )
+
+
 def find_documents(data: bytes) -> Iterator[Record | BadFile]:
-    """Yield indented span documents among other lines, and a `BadFile` for each broken one."""
-    if b'"trace_id"' not in data or b'"context"' not in data:
+    """Yield indented documents of spans and log records among other lines, and a `BadFile` for each broken one."""
+    if b'"trace_id"' not in data or (b'"context"' not in data and b'"severity_number"' not in data):
         return
     for number, block in _blocks(decode_text(data)):
         if '"trace_id"' not in block:
@@ -61,7 +88,7 @@ def find_documents(data: bytes) -> Iterator[Record | BadFile]:
         except BadFile as problem:
             yield problem.prefix_location(f"the document at line {number}")
         else:
-            if is_span_document(value):
+            if is_span_document(value) or is_log_document(value):
                 yield Record(value=value, location=f"line {number}")
 
 

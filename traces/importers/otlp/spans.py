@@ -56,6 +56,8 @@ def _read_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
             # Raises `BadFile` for a span that cannot become a step.
             build_span_step(span, [], frozenset(), TraceReader())
             yield span
+    elif isinstance(value, dict) and span_documents.is_log_document(value):
+        yield from span_documents.read_log(value, location)
     else:
         body = value if is_otlp_request(value) else as_object(value).get("body")
         if not is_otlp_request(body):

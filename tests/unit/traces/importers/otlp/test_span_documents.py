@@ -88,3 +88,23 @@ def test_annotations_and_evaluations_are_judgements() -> None:
         ("length", None, "short", "", "01"),
         ("tone", 0.7, "", "", "01"),
     ]
+
+
+def test_log_records_have_messages_of_their_span() -> None:
+    call = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-x"}
+    span = {**SPAN, "status": {"status_code": "UNSET"}, "attributes": call}
+    ids = {"trace_id": "0xab", "span_id": "0x01", "severity_number": 9, "timestamp": "2026-10-01T10:00:00Z"}
+    choice = {"message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    records = [
+        {"body": {"content": "Is Dune in stock?"}, "event_name": "gen_ai.user.message", **ids},
+        {"body": choice, "attributes": {"event.name": "gen_ai.choice"}, **ids},
+        {"body": "The shop is open.", **ids, "trace_id": "0x00", "span_id": "0x00"},
+        span,
+    ]
+    console = b"starting\n" + b"\n".join(orjson.dumps(item, option=orjson.OPT_INDENT_2) for item in records)
+    for data in (console, fixtures.json_lines(records)):
+        ((run,), problems) = import_spans(data)
+        (step,) = run.steps
+        request: Any = step.input
+        assert (request["messages"], fixtures.answer_contents(run)) == ([fixtures.REQUEST], ["Yes."])
+        assert problems == []
