@@ -6,6 +6,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import sqlite_file
 from traces.importers.files.archives import MAGIC
@@ -15,7 +16,7 @@ from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
-from traces.importers.formats.coding_agents import codex
+from traces.importers.formats.coding_agents import claude_stream, codex
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
 from traces.importers.formats.tracing import event_lines, langfuse_export
@@ -119,6 +120,8 @@ def sniff_krabs(sample: Sample) -> float:
 
 def sniff_claude_code(sample: Sample) -> float:
     """Look for any line of a session: others may be damaged, and other logs have no such lines."""
+    if any(claude_stream.is_line(first_item(value)) for value in sample.values):
+        return SURE
     lines = [as_object(value) for value in sample.values]
     is_message_line = any(
         as_text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line

@@ -1,8 +1,9 @@
 """Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, and Phoenix exports.
 
 OpenTelemetry's console exporters print indented documents of spans and of log records among a program's other output.
-Some instrumentations write the messages of a call as log records. Phoenix writes spans as documents, as table rows (`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are
-flat (`llm.model_name`) or nested (`{"llm": {"model_name": …}}`).
+Some instrumentations write the messages of a call as log records. Phoenix writes spans as documents, as table rows
+(`context.span_id`, `attributes.llm.model_name`) and in pages of its REST API. Attributes are flat (`llm.model_name`) or
+nested (`{"llm": {"model_name": …}}`).
 """
 
 import re

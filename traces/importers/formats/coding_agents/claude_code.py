@@ -12,18 +12,20 @@ from dataclasses import dataclass, field, replace
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepType
 from traces.importers.common import transcripts
 from traces.importers.common.messages import message_text
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import claude_stream
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
 from traces.payloads.messages import ModelRequest
 
 FORMAT = "claude-code"
 _SETTING = TranscriptSettings(provider="anthropic", agent="claude-code")
+_IDS = frozenset({"type", "session_id", "uuid"})
 _METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
@@ -34,6 +36,8 @@ class _Session:
     # By file.
     parts: list[list[Line]] = field(default_factory=list)
     titles: list[JSONValue] = field(default_factory=list)
+    # What a command that printed the session stated at its start and at its end.
+    statements: dict[str, JSONObject] = field(default_factory=dict)
     last: Source
 
     @property
@@ -50,7 +54,7 @@ class _Session:
 def keys(source: Source) -> set[str]:
     """Return the ids of the sessions with lines in a file."""
     try:
-        return {_session_id(record, source) for record, _ in source.objects() if _is_line(record)}
+        return {_session_id(record, source) for record, _ in claude_stream.read_records(source) if _is_line(record)}
     except BadFile:
         return set()
 
@@ -65,7 +69,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             source.problems.append(problem)
     for session_id, session in sessions.items():
         try:
-            yield from _runs(session_id, session.lines, session.titles)
+            for run in _runs(session_id, session.lines, session.titles):
+                yield _add_statements(run, session.statements) if run.external_id == session_id else run
         except BadFile as problem:
             session.last.problems.append(problem)
 
@@ -73,9 +78,12 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> None:
     parts: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
-    for record, location in source.objects():
+    statements: dict[str, dict[str, JSONObject]] = {}
+    for record, location in claude_stream.read_records(source):
         if record.get("type") == "summary":
             titles.append(record.get("summary"))
+        elif name := claude_stream.statement(record):
+            statements.setdefault(_session_id(record, source), {})[name] = record
         elif _is_line(record):
             line = _drop_unreadable(Line(record=_queued_message(record), location=location), source.problems)
             if qualify_locations:
@@ -86,7 +94,23 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
         session = sessions.setdefault(session_id, _Session(last=source))
         session.parts.append(lines)
         session.titles += [title for title in titles if title not in session.titles]
+        session.statements |= statements.get(session_id, {})
         session.last = source
+
+
+def _add_statements(run: RecordedRun, statements: dict[str, JSONObject]) -> RecordedRun:
+    """Return a run with what the command stated at its start and its end."""
+    facts: JSONObject = {
+        name: {key: item for key, item in record.items() if key not in _IDS and item not in (None, "", [], {})}
+        for name, record in statements.items()
+    }
+    result = statements.get("result", {})
+    return replace(
+        run,
+        status=RunStatus.FAILED if result.get("is_error") is True else run.status,
+        metadata={**run.metadata, **facts},
+        judgements=(*run.judgements, *claude_stream.read_termination(result)),
+    )
 
 
 def _is_line(record: JSONObject) -> bool:
@@ -104,7 +128,7 @@ def _queued_message(record: JSONObject) -> JSONObject:
 
 
 def _session_id(record: JSONObject, source: Source) -> str:
-    return as_text(record.get("sessionId")) or source.name
+    return as_text(first_member(record, "sessionId", "session_id")) or source.name
 
 
 def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
@@ -187,12 +211,17 @@ def _with_agents(
     """Return the steps with each sub-agent's steps below the call that gave it its task."""
     for number, chain in enumerate(agents, 1):
         inner = transcripts.build_steps(_messages(chain), _SETTING)
-        caller = _call_of(inner, steps)
+        caller_id = as_text(chain[0].record.get(claude_stream.CALLER))
+        caller = _index_of_call(caller_id, steps) if caller_id else _call_of(inner, steps)
         if caller is None and not also_uncalled:
             continue
         index = len(steps) if caller is None else caller + 1
         steps[index:index] = _nest(inner, f"side-{number}/", steps[caller or 0])
     return steps
+
+
+def _index_of_call(call_id: str, steps: list[RecordedStep]) -> int | None:
+    return next((index for index, step in enumerate(steps) if step.call_id == call_id), None)
 
 
 def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
@@ -231,6 +260,8 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
             TranscriptMessage(
                 value=value,
                 location=line.location,
+                # The output of a command lacks the request.
+                request_messages=None if messages or line.record.get("type") != "assistant" else [],
                 is_injected=is_summary or line.record.get("isMeta") is True,
                 resets_history=is_summary,
             )

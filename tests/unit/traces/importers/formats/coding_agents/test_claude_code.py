@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.json_access import as_object
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import claude_branches
@@ -276,3 +276,31 @@ def test_queued_messages_are_turns() -> None:
     assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Find Dune.", "Also find Emma."]
     request: Any = fixtures.steps(run, StepType.MODEL)[-1].input
     assert [message["content"] for message in request["messages"][2:]] == ["Also find Emma.", "Task 1 ended."]
+
+
+def test_output_of_a_command_is_a_session() -> None:
+    def message(type: str, content: Any, caller: str | None = None, id: str = "m1") -> dict[str, Any]:
+        body = {"role": type, "content": content, **({"id": id, "model": "claude-x"} if type == "assistant" else {})}
+        return {"type": type, "message": body, "session_id": "cs", "parent_tool_use_id": caller}
+
+    task = {"type": "tool_use", "id": "t0", "name": "Task", "input": {"prompt": "Find Dune."}}
+    result = {"type": "tool_result", "tool_use_id": "t0", "content": "book 1"}
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "cs", "cwd": "/shop", "uuid": "i"},
+        message("assistant", text_blocks("I look.")),
+        message("assistant", [task]),
+        message("assistant", [CALLS[0]], "t0", "m2"),
+        message("user", [RESULTS[0]], "t0"),
+        message("user", [result]),
+        message("assistant", text_blocks("Yes."), None, "m3"),
+        {"type": "result", "subtype": "error_max_turns", "is_error": True, "session_id": "cs", "total_cost_usd": 0.02},
+    ]
+    for data in (fixtures.json_lines(lines), orjson.dumps(lines)):
+        ((run,), problems) = fixtures.detect_and_read(FORMAT, data)
+        first, inner, last = fixtures.steps(run, StepType.MODEL)
+        outer_call, inner_call = fixtures.steps(run, StepType.TOOL)
+        agents = {step.key: step.parent for step in fixtures.steps(run, StepType.AGENT)}
+        assert (outer_call.output, inner_call.output, agents[str(inner.parent)]) == ("book 1", "book 1", outer_call.key)
+        assert (ModelAnswer(first.output).text, ModelAnswer(last.output).text, problems) == ("I look.", "Yes.", [])
+        assert (run.status, run.judgements[0].text) == (RunStatus.FAILED, "error_max_turns")
+        assert as_object(run.metadata["init"])["cwd"] == "/shop"

@@ -1,0 +1,63 @@
+"""Output of `claude -p` and of the Claude Agent SDK as lines of a session file.
+
+Such lines name their session by `session_id` and the call of a sub-agent by `parent_tool_use_id`, and have no parents.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from traces.core.json_access import as_object, as_text, has_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement
+from traces.core.vocabulary import JudgementKind
+from traces.importers.files.source import Source
+from traces.ingest.outcome_rules import TERMINATION
+
+CALLER: Final = "parent_tool_use_id"
+_RESULT: Final = "result"
+
+
+def is_line(value: JSONValue) -> bool:
+    """Return True if `value` is the first line, a message or the result of such output."""
+    body = as_object(value)
+    if "session_id" not in body:
+        return False
+    match as_text(body.get("type")):
+        case "system":
+            return body.get("subtype") == "init"
+        case "user" | "assistant":
+            return has_object(body, "message")
+        case kind:
+            return kind == _RESULT and "subtype" in body
+
+
+def statement(record: JSONObject) -> str:
+    """Return whether a record is the command's `init` or its `result`; empty if it is neither."""
+    if "session_id" not in record or "sessionId" in record:
+        return ""
+    kinds = {"system": record.get("subtype") == "init" and "init", _RESULT: _RESULT}
+    return kinds.get(as_text(record.get("type"))) or ""
+
+
+def read_records(source: Source) -> Iterator[tuple[JSONObject, str]]:
+    """Yield the records of a file, with those of such output as lines of a session file."""
+    latest_ids: dict[tuple[str, str], str] = {}
+    is_list = not source.is_lines and isinstance(source.value, list)
+    for number, (record, location) in enumerate(source.entries() if is_list else source.objects()):
+        if not is_line(record) or statement(record):
+            yield record, location
+            continue
+        session, caller = as_text(record.get("session_id")), as_text(record.get(CALLER))
+        id = as_text(record.get("uuid")) or f"line-{number}"
+        parent = latest_ids.get((session, caller))
+        latest_ids[session, caller] = id
+        ids: JSONObject = {"sessionId": session, "uuid": id, "parentUuid": parent, "isSidechain": bool(caller)}
+        yield {**record, **ids}, location
+
+
+def read_termination(result: JSONObject) -> list[RecordedJudgement]:
+    """Return the reason for which a session was cut off."""
+    reason = as_text(result.get("subtype"))
+    if reason in ("", "success"):
+        return []
+    return [RecordedJudgement(name=TERMINATION, kind=JudgementKind.FAIL, text=reason)]
