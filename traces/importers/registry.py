@@ -14,6 +14,7 @@ from traces.importers.formats.chats import call_logs, chat, chatgpt, client_chat
 from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
+    codex_exec,
     gemini_cli,
     mini_swe_agent,
     openhands,
@@ -277,6 +278,12 @@ IMPORTERS: Final = (
         parse_together=codex.parse,
         keys=codex.keys,
         has_ends=False,
+    ),
+    Importer(
+        name=codex_exec.FORMAT,
+        title="Output of codex exec",
+        sniff=detection.sniff_by_value(codex_exec.is_event),
+        parse=codex_exec.parse,
     ),
     Importer(
         name="atif",

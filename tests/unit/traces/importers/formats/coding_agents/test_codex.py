@@ -162,3 +162,31 @@ def test_error_at_end_fails_session() -> None:
     assert (failed.status, failed.steps[0].error) == (RunStatus.FAILED, "stream disconnected")
     (retried,) = fixtures.read(FORMAT, [user("Count them."), error, answer])
     assert (retried.status, retried.metadata["notices"]) == (RunStatus.COMPLETED, [error["payload"]])
+
+
+def test_output_of_exec_is_a_run() -> None:
+    command = {
+        "id": "i1",
+        "type": "command_execution",
+        "command": "ls",
+        "aggregated_output": "",
+        "status": "in_progress",
+    }
+    ended = {**command, "aggregated_output": "no shelf", "exit_code": 2, "status": "failed"}
+    tool = {"id": "i2", "type": "mcp_tool_call", "server": "shop", "tool": "find", "arguments": {"title": "Dune"}}
+    events = [
+        {"type": "thread.started", "thread_id": "th-1"},
+        {"type": "item.completed", "item": {"id": "i0", "type": "agent_message", "text": "I look."}},
+        {"type": "item.started", "item": command},
+        {"type": "item.completed", "item": ended},
+        {"type": "item.completed", "item": {**tool, "result": {"copies": 3}, "error": None, "status": "completed"}},
+        {"type": "turn.failed", "error": {"message": "too many requests"}},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("codex-exec", fixtures.json_lines(events))
+    tools = fixtures.steps(run, StepType.TOOL)
+    assert [(step.tool_name, step.input, step.output, step.error) for step in tools] == [
+        ("command_execution", {"command": "ls"}, "no shelf", "no shelf"),
+        ("shop.find", {"title": "Dune"}, '{"copies":3}', ""),
+    ]
+    assert (run.external_id, run.status, fixtures.answer_contents(run)[0]) == ("th-1", RunStatus.FAILED, "I look.")
+    assert problems == []
