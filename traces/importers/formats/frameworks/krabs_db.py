@@ -34,6 +34,8 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {
         "created_at",
     ),
 }
+# A column of LangGraph's tables, as their definition contains it.
+_CHECKPOINTS = b"checkpoint_ns"
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -42,6 +44,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     try:
         if "sessions" not in database or "messages" not in database:
             problem = "an SQLite database, but not one of Krabs: it has no `sessions` and `messages`"
+            if _CHECKPOINTS in source.data:
+                problem = "checkpoints of LangGraph in a database: export them by `get_state_history` as JSON"
             raise BadFile(problem, "table sessions")
         tables = {name: _Table(database, name) for name in _SESSION_TABLES}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
