@@ -26,6 +26,8 @@ from traces.importers.files.source import Source
 FORMAT: Final = "chatgpt"
 # Each branch may repeat a long shared beginning.
 _MOST_BRANCHES: Final = 100
+# Of the metadata of a message: files of users, and where an answer comes from.
+_FACTS: Final = ("attachments", "citations", "content_references", "search_result_groups", "finish_details")
 _METADATA: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
 _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 _FAILED: Final = frozenset({"system_error"})
@@ -158,7 +160,8 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
     if not role or not content:
         return
     metadata = as_object(message.get("metadata"))
-    value: JSONObject = {"role": role, "content": content, "ts": message.get("create_time")}
+    facts: JSONObject = {name: item for name in _FACTS if (item := metadata.get(name))}
+    value: JSONObject = {"role": role, "content": content, "ts": message.get("create_time"), **facts}
     recipient = as_text(message.get("recipient")) or "all"
     if role == "assistant":
         value |= {
@@ -166,7 +169,6 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
             for key, item in (("model", metadata.get("model_slug")), ("message_id", message.get("id")))
             if item
         }
-        value |= {"finish_details": metadata["finish_details"]} if metadata.get("finish_details") else {}
         if recipient != "all":
             code = "\n".join(as_text(as_object(block).get("text")) for block in content)
             value |= {"content": [], "tool_calls": [_call(recipient, code)]}

@@ -232,6 +232,18 @@ def test_deep_conversation_is_read_in_linear_time() -> None:
     assert len(models(run)) == count // 2
 
 
+def test_answers_keep_their_citations() -> None:
+    citations = [{"metadata": {"title": "Dune", "url": "https://shop.example/dune"}}]
+    user = {"id": "m1", "author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Is it there?"]}}
+    answer = {"id": "m2", "author": {"role": "assistant"}, "content": {"content_type": "text", "parts": ["Yes."]}}
+    mapping = {
+        "a": {"id": "a", "parent": None, "children": ["b"], "message": {**user, "metadata": {}}},
+        "b": {"id": "b", "parent": "a", "children": [], "message": {**answer, "metadata": {"citations": citations}}},
+    }
+    (run,) = read("chatgpt", {"id": "cited", "mapping": mapping, "current_node": "b"})
+    assert models(run)[0].attributes["citations"] == citations
+
+
 # ShareGPT
 
 
