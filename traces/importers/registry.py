@@ -20,7 +20,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.evaluations import atif, inspect_log, mlflow, promptfoo, tau, who_and_when
+from traces.importers.formats.evaluations import agentbench, atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
     autogen,
@@ -243,6 +243,13 @@ IMPORTERS: Final = (
         title="tau-bench and tau2-bench results",
         sniff=detection.sniff_by_value(tau.is_result),
         parse=tau.parse,
+    ),
+    Importer(
+        name=agentbench.FORMAT,
+        title="AgentBench results",
+        sniff=detection.sniff_by_value(agentbench.is_sample),
+        parse=agentbench.parse,
+        by_line=_lines_are_runs,
     ),
     Importer(
         name=openai.FORMAT,

@@ -162,3 +162,15 @@ def test_tau_trials_without_messages_failed() -> None:
         (RunStatus.FAILED, "the trial ended before any message")
     ] * 2
     assert (len({run.external_id for run in runs}), problems) == (2, [])
+
+
+def test_samples_of_agentbench_have_results() -> None:
+    history = [{"role": "user", "content": "Is Dune in stock?"}, {"role": "agent", "content": "Yes."}]
+    output = {"index": 3, "status": "task limit reached", "result": {"success": False}, "history": history}
+    rows = [{"index": 3, "error": None, "info": None, "output": output, "time": {"timestamp": 1}}]
+    ((run,), problems) = fixtures.detect_and_read("agentbench", fixtures.json_lines(rows))
+    assert [(verdict.name, verdict.kind.value, verdict.text) for verdict in run.judgements] == [
+        ("success", "fail", ""),
+        ("termination_reason", "fail", "task limit reached"),
+    ]
+    assert (fixtures.answer_contents(run), run.tags, problems) == (["Yes."], ("sample:3",), [])
