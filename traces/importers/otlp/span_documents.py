@@ -1,4 +1,4 @@
-"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, and Phoenix exports.
+"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, exports of Phoenix and rows of Logfire.
 
 OpenTelemetry's console exporters print indented documents of spans and of log records among a program's other output.
 Some instrumentations write the messages of a call as log records. Phoenix writes spans as documents, as table rows
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
@@ -115,14 +115,42 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = as_object(value)
-    for name in ("data", "spans"):
+    for name in ("data", "spans", "rows"):
         if has_list(body, name):
             return as_list(body[name])
     return [value]
 
 
+def _is_row(span: JSONObject) -> bool:
+    """Return whether a span is a row of Logfire's table of records."""
+    return {"trace_id", "span_id", "span_name", "start_timestamp"} <= span.keys()
+
+
+def _row_document(row: JSONObject) -> JSONObject:
+    """Return a row of Logfire's as OpenTelemetry for Python writes a span."""
+    events: list[JSONValue] = [
+        {**event, "name": first_member(event, "event_name", "name"), "timestamp": event.get("event_timestamp")}
+        for event in as_objects(parse_embedded(row.get("otel_events")))
+    ]
+    service: JSONObject = {"service.name": row["service_name"]} if row.get("service_name") else {}
+    return {
+        "context": {"trace_id": row["trace_id"], "span_id": row["span_id"]},
+        "parent_id": row.get("parent_span_id"),
+        "name": row["span_name"],
+        "start_time": row["start_timestamp"],
+        "end_time": row.get("end_timestamp"),
+        "status_code": row.get("otel_status_code"),
+        "status_message": first_member(row, "otel_status_message", "exception_message"),
+        "attributes": row.get("attributes"),
+        "events": events,
+        "resource": {**as_object(parse_embedded(row.get("otel_resource_attributes"))), **service},
+    }
+
+
 def _is_span(value: JSONValue) -> bool:
     span = as_object(value)
+    if _is_row(span):
+        return True
     return {"trace_id", "span_id"} <= _context(span).keys() and "start_time" in span
 
 
@@ -134,6 +162,7 @@ def _context(span: JSONObject) -> JSONObject:
 
 
 def _span(span: JSONObject, location: str) -> WireSpan:
+    span = _row_document(span) if _is_row(span) else span
     context, status, resource = _context(span), as_object(span.get("status")), as_object(span.get("resource"))
     trace_id, span_id = _id(context.get("trace_id")), _id(context.get("span_id"))
     if not trace_id or not span_id:

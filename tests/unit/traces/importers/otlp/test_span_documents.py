@@ -108,3 +108,25 @@ def test_log_records_have_messages_of_their_span() -> None:
         request: Any = step.input
         assert (request["messages"], fixtures.answer_contents(run)) == ([fixtures.REQUEST], ["Yes."])
         assert problems == []
+
+
+def test_rows_of_logfire_are_spans() -> None:
+    exception = {"exception.type": "ShelfError", "exception.message": "the shelf is full"}
+    row = {
+        "trace_id": "ab",
+        "span_id": "01",
+        "parent_span_id": None,
+        "span_name": "running tool",
+        "start_timestamp": "2026-10-01T10:00:00.000000Z",
+        "end_timestamp": "2026-10-01T10:00:01.000000Z",
+        "service_name": "shop",
+        "otel_status_code": "ERROR",
+        "otel_status_message": "the shelf is full",
+        "otel_events": [{"event_name": "exception", "attributes": exception}],
+        "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shelve"},
+    }
+    for value in ([row], {"rows": [row]}):
+        ((run,), problems) = import_spans(orjson.dumps(value))
+        (step,) = run.steps
+        assert (step.type, step.tool_name, step.error) == (StepType.TOOL, "shelve", "the shelf is full")
+        assert (run.app, run.status, problems) == ("shop", RunStatus.FAILED, [])
