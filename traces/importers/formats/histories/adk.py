@@ -40,12 +40,19 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             if _is_event(value):
                 events.append(value)
                 continue
-            body = require_object(value, record.location)
-            if not has_list(body, "events"):
-                raise BadFile("a session of the Agent Development Kit needs `events`", record.location or "/events")
-            yield _run(body, as_list(body["events"]), record.location)
+            try:
+                yield _session(value, record.location)
+            except BadFile as problem:
+                source.problems.append(problem)
     if events:
         yield _run({}, events, "")
+
+
+def _session(value: JSONValue, location: str) -> RecordedRun:
+    body = require_object(value, location)
+    if not has_list(body, "events"):
+        raise BadFile("a session of the Agent Development Kit needs `events`", location or "/events")
+    return _run(body, as_list(body["events"]), location)
 
 
 def _is_event(value: JSONValue) -> bool:

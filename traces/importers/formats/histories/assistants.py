@@ -54,7 +54,10 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         table = {"thread.message": thread.messages, "thread.run": thread.runs}.get(kind, thread.steps)
         table[id] = item
     for thread_id, thread in threads.items():
-        yield _run(thread_id, thread)
+        try:
+            yield _run(thread_id, thread)
+        except BadFile as problem:
+            sources[-1].problems.append(problem)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:

@@ -72,7 +72,10 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         else:
             trace.facts |= item
     for trace_id, trace in traces.items():
-        yield _run(trace_id, trace)
+        try:
+            yield _run(trace_id, trace)
+        except BadFile as problem:
+            sources[-1].problems.append(problem)
 
 
 def _is_span(body: JSONObject) -> bool:

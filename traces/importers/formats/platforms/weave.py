@@ -60,7 +60,10 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     for call in parse_records(sources, _read):
         traces.setdefault(as_text(call["trace_id"]), {})[as_text(call["id"])] = call
     for trace_id, calls in traces.items():
-        yield _run(trace_id, calls)
+        try:
+            yield _run(trace_id, calls)
+        except BadFile as problem:
+            sources[-1].problems.append(problem)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:

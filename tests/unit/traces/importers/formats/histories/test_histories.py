@@ -104,3 +104,14 @@ def test_agents_and_messages_of_letta_are_runs() -> None:
     output: Any = model.output
     assert output["message"]["content"] == [{"type": "thinking", "thinking": "I look."}]
     assert (results(other), problems) == ([("c", "find_book", None, "")], [])
+
+
+def test_bad_sessions_are_skipped() -> None:
+    session: Any = fixtures.source("adk_session.json").value
+    bad = {**session, "id": "bad", "events": [{**session["events"][0], "timestamp": "never"}]}
+    (runs, problems) = fixtures.detect_and_read("adk", fixtures.json_lines([bad, session]))
+    assert ([run.external_id for run in runs], len(problems)) == (["adk-1"], 1)
+    thread: Any = fixtures.source("openai_thread.json").value
+    message = {"id": "m", "object": "thread.message", "thread_id": "bad", "role": "user", "created_at": "never"}
+    (runs, problems) = fixtures.detect_and_read("openai-assistants", fixtures.json_lines([message, thread]))
+    assert ([run.external_id for run in runs], len(problems)) == (["thread_1"], 1)

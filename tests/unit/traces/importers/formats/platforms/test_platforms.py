@@ -67,3 +67,11 @@ def test_requests_of_a_session_are_one_run() -> None:
         ("tone", "score", "h-3"),
         ("feedback", "pass", "h-2"),
     }
+
+
+def test_bad_traces_are_skipped() -> None:
+    trace: Any = fixtures.source("opik_trace.json").value
+    (runs, problems) = fixtures.detect_and_read(
+        "opik", fixtures.json_lines([{**trace, "id": "bad", "start_time": "never"}, trace])
+    )
+    assert ([run.external_id for run in runs], len(problems)) == (["o-1"], 1)
