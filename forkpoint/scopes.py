@@ -5,7 +5,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
@@ -16,7 +16,7 @@ from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
 from forkpoint.entropy import new_uuid
 from forkpoint.hooks import Decision, Hooks
-from forkpoint.vocabulary import OUTPUT_FORM, RERUN_CALL, HookEvent, RunStatus
+from forkpoint.vocabulary import MCP_SERVER_TITLE, OUTPUT_FORM, RERUN_CALL, HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +27,7 @@ Event = tuple[str, dict[str, Any]]
 class Session(Protocol):
     """The rerun that this process is a part of."""
 
-    def ask(self, type: str, name: str, arguments: Any) -> Reply: ...
+    def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str]) -> Reply: ...
     def refuse(self, reason: str) -> NoReturn: ...
     def declare_tools(self, names: Iterable[str]) -> None: ...
     def report(self, lines: list[str]) -> None: ...
@@ -334,7 +334,8 @@ class StepScope(Scope):
         """Ask the rerun, if there is one, about this call before it is made."""
         if (session := self._recorder.session) is None:
             return None
-        reply = session.ask(self.kind, self.name, self.input)
+        server = {MCP_SERVER_TITLE: title} if (title := self.attributes.get(MCP_SERVER_TITLE)) else {}
+        reply = session.ask(self.kind, self.name, self.input, server)
         self._new_arguments = reply.arguments
         if reply.call:
             self.attributes[RERUN_CALL] = reply.call

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, NoReturn
 from urllib.parse import quote
@@ -50,10 +50,13 @@ class ReplaySession:
             return None
         return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
 
-    def ask(self, type: str, name: str, arguments: Any) -> Reply:
-        """Return what becomes of a call: its outcome, or that it may be made. A refusal ends the process."""
+    def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str] | None = None) -> Reply:
+        """Return what becomes of a call: its outcome, or that it may be made. A refusal ends the process.
+
+        `server` tells the MCP server of a tool from others.
+        """
         id = _new_call_id()
-        question = {"type": type, "name": name, "arguments": arguments, "call": id}
+        question = {"type": type, "name": name, "arguments": arguments, "call": id, "server": server or {}}
         try:
             reply = self._ask(question)
             if reply["decision"] == "ask":

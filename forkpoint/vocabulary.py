@@ -59,6 +59,11 @@ SDK_MARK: Final = "forkpoint_sdk"
 INTERCEPTION_MARK: Final = "intercepted"
 
 
+# Attributes of the call of an MCP server with what tells its server from others that have a tool of the same name: its
+# name for the gateway or the shim, or, where the SDK records the call, the name that it gives itself.
+MCP_SERVER: Final = "mcp_server"
+MCP_SERVER_TITLE: Final = "mcp_server_title"
+
 # The attribute of the call of an MCP server with the parameters of its progress notifications, without their token.
 MCP_PROGRESS: Final = "mcp_progress"
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
-from forkpoint.vocabulary import MCP_PROGRESS, OUTPUT_FORM
+from forkpoint.vocabulary import MCP_PROGRESS, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -182,12 +182,19 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
     for chunk in bulk.chunks([*steps.only("sequence_no", "type", "name", "tool_name", "input_ref", "attributes_ref")]):
         values = artifacts.available(ref for step in chunk for ref in (step.input_ref, step.attributes_ref))
         for step in chunk:
-            arguments = values.get(step.input_ref)
+            arguments, attributes = values.get(step.input_ref), as_object(values.get(step.attributes_ref))
             if step.type == StepType.RETRIEVAL:
-                arguments = {**as_object(values.get(step.attributes_ref)), **as_object(arguments)}
+                arguments = {**attributes, **as_object(arguments)}
             strict: JSONObject = {"type": step.type, "name": step.tool_name or step.name}
-            calls.append(RecordedRequest(no=step.sequence_no, request={"arguments": arguments}, strict=strict))
+            call = RecordedRequest(
+                no=step.sequence_no, request={"arguments": arguments}, strict=strict, server=_server(attributes)
+            )
+            calls.append(call)
     return calls
+
+
+def _server(attributes: JSONObject) -> dict[str, str]:
+    return {name: as_text(attributes[name]) for name in (MCP_SERVER, MCP_SERVER_TITLE) if name in attributes}
 
 
 def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:

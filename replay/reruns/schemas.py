@@ -34,6 +34,7 @@ class ToolQuestion(Schema):
     """A call that the agent is about to make, with the arguments that the model sees.
 
     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
+    `server` is what is known of the MCP server that has the tool, as attributes of a recorded call have it.
     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
     but the agent's process cannot restore all of the recorded output.
@@ -43,6 +44,7 @@ class ToolQuestion(Schema):
     is_shell: bool = False
     name: Annotated[str, Field(min_length=1, max_length=300)]
     arguments: JSONValue = None
+    server: Annotated[dict[str, str], Field(max_length=2)] = {}
     call: Annotated[str, Field(max_length=64)] = ""
     is_last: bool = False
     has_stand_in: bool = False

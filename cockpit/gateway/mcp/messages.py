@@ -163,7 +163,7 @@ def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
             "error": f"McpError: {as_text(error.get('message'))}",
             "result": {"error": error},
         }
-    result = {name: value for name, value in as_object(response.get("result")).items() if name != _META}
+    result = {name: value for name, value in as_object(response.get("result")).items() if name != _META or value}
     text = "\n".join(_texts(result))
     if result.get("isError") is True:
         return {"status": StepStatus.ERROR, "error": text or "the server reported an error", "result": result}
@@ -176,7 +176,7 @@ def recorded_response(id: JSONValue, output: JSONValue, error: str, *, is_tool_c
     recorded_error = as_object(content.get("error"))
     if is_integer(recorded_error.get("code")):
         return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": recorded_error}
-    if content:
+    if content or (isinstance(output, dict) and not is_tool_call):
         return {"jsonrpc": "2.0", MESSAGE_ID: id, "result": content}
     if error and not is_tool_call:
         return {"jsonrpc": "2.0", MESSAGE_ID: id, "error": {"code": _SERVER_ERROR, "message": error}}
@@ -213,5 +213,10 @@ def _texts(result: JSONObject) -> list[str]:
 
 def _is_one_text(result: JSONObject) -> bool:
     """Return whether a text is all that a result has."""
-    names = {name for name, value in result.items() if value not in (None, False)}
-    return names == {"content"} and len(as_list(result["content"])) == len(_texts(result)) == 1
+    blocks = as_objects(result.get("content"))
+    is_text = len(blocks) == len(as_list(result.get("content"))) == len(_texts(result)) == 1
+    return is_text and _set_names(result) == {"content"} and _set_names(blocks[0]) <= {"type", "text"}
+
+
+def _set_names(value: JSONObject) -> set[str]:
+    return {name for name, item in value.items() if item not in (None, False)}

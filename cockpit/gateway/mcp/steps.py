@@ -11,7 +11,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.database import connection
 from cockpit.http.gateway_sessions import Session
-from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, MCP_SERVER, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports, services
@@ -43,7 +43,7 @@ class Exchange:
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
-        attributes: JSONObject = {"mcp_server": self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
+        attributes: JSONObject = {MCP_SERVER: self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
         if self.progress:
             attributes[MCP_PROGRESS] = [*self.progress]
         beginning: JSONObject = {
@@ -72,7 +72,14 @@ def answer(session: Session, server: str, message: JSONObject, call_id: str, *, 
     last time with `is_last`.
     """
     call = messages.call_of(server, message)
-    question = ToolQuestion(type=StepType.TOOL, name=call.name, arguments=call.arguments, call=call_id, is_last=is_last)
+    question = ToolQuestion(
+        type=StepType.TOOL,
+        name=call.name,
+        arguments=call.arguments,
+        server={MCP_SERVER: server},
+        call=call_id,
+        is_last=is_last,
+    )
     with _refusals(session), connection():
         rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
         decide = calls.answer_read if call.is_read else calls.answer

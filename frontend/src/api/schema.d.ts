@@ -9019,6 +9019,7 @@ export interface components {
          * @description A call that the agent is about to make, with the arguments that the model sees.
          *
          *     `is_shell`: it runs a shell command. Only the command counts, whatever the tool and its other arguments are called.
+         *     `server` is what is known of the MCP server that has the tool, as attributes of a recorded call have it.
          *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
          *     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
          *     but the agent's process cannot restore all of the recorded output.
@@ -9038,6 +9039,13 @@ export interface components {
             name: string;
             /** @default null */
             arguments: components["schemas"]["JSONValue"];
+            /**
+             * Server
+             * @default {}
+             */
+            server: {
+                [key: string]: string;
+            };
             /**
              * Call
              * @default

@@ -4,7 +4,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -21,7 +21,7 @@ class RecordedRequest:
 
     `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
     `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
-    agent sent them; they are empty if that is not known.
+    agent sent them; they are empty if that is not known. `server` is what is known of the MCP server of a tool.
     """
 
     no: int
@@ -31,6 +31,7 @@ class RecordedRequest:
     end_s: float = 0.0
     ref: str = ""
     sent_digest: str = ""
+    server: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:

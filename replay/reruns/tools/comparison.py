@@ -1,7 +1,7 @@
 """Recorded calls that a tool call or search of the agent could be."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
@@ -29,13 +29,15 @@ class ComparableCall:
 
     arguments: JSONValue
     strict: JSONObject
+    server: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_question(cls, app: str, question: ToolQuestion) -> "ComparableCall":
         arguments = SessionRedaction(app).field(question.type, "input", question.arguments)
         if question.is_shell:
             return cls(arguments=shell_command(arguments), strict=_SHELL)
-        return cls(arguments=arguments, strict={"type": question.type, "name": question.name})
+        strict: JSONObject = {"type": question.type, "name": question.name}
+        return cls(arguments=arguments, strict=strict, server=question.server)
 
     @property
     def step_input(self) -> JSONValue:
@@ -52,7 +54,11 @@ class ComparableCall:
                 for call in recordings.load_tool_calls(run_id)
                 if (command := shell_command(call.request["arguments"]))
             ]
-        calls = [call for call in recordings.load_tool_calls(run_id) if call.strict == self.strict]
+        calls = [
+            call
+            for call in recordings.load_tool_calls(run_id)
+            if call.strict == self.strict and _may_be_same(call.server, self.server)
+        ]
         if self.strict["type"] != StepType.RETRIEVAL:
             return calls
         names = _QUERY | as_object(self.arguments).keys()
@@ -89,6 +95,11 @@ def make_matcher(
         reduce=reduce if ignoring.rules else unchanged,
         is_meant=is_meant,
     )
+
+
+def _may_be_same(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
+    """Return whether two calls may be of one MCP server: nothing that is known of both differs."""
+    return all(old[name] == new[name] for name in old.keys() & new.keys())
 
 
 def _part(call: RecordedRequest, names: Collection[str]) -> JSONObject:

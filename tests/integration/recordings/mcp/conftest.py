@@ -56,7 +56,7 @@ def models() -> Iterator[ModelServer]:
 def server(desk: Desk, models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {
         "FORKPOINT_QUIET_S": "1",
-        "FORKPOINT_MCP_SERVERS": json.dumps({"desk": {"url": desk.url}}),
+        "FORKPOINT_MCP_SERVERS": json.dumps({name: {"url": desk.url} for name in ("desk", "branch")}),
         "OPENAI_API_KEY": "sk-1",
         "OPENAI_BASE_URL": f"{models.url}/v1",
     }

@@ -63,6 +63,15 @@ def test_other_call_runs_only_if_it_is_allowed(server: Server, desk: Desk, has_s
     assert reasons["lookup"] == ("simulated", "agent_ran")
 
 
+def test_tool_of_another_server_is_another_tool(server: Server, desk: Desk) -> None:
+    interpreter = python("mcp-2", has_sdk=False)
+    run = run_of(record(server, HTTP_AGENT, "7", python=interpreter))
+    calls = desk.calls()
+    again = rerun(server, run, HTTP_AGENT.replace("/mcp/desk", "/mcp/branch"), "7", python=interpreter)
+    assert (again.returncode, desk.calls()) == (5, calls)
+    assert "this call of lookup is not in the recording" in again.stderr
+
+
 def shim_command(log: Path, before: str = "") -> list[str]:
     """Return the command of a server on standard streams behind the shim; `before` is code that runs first."""
     program = f"{before}import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(log)!r}]; "

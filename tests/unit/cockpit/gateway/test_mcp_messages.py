@@ -33,6 +33,8 @@ def test_another_version_of_the_client_is_the_same_handshake() -> None:
         {"result": {"content": [TEXT], "structuredContent": {"result": "fine"}, "isError": False}},
         {"result": {"content": [TEXT, {"type": "image", "data": "", "mimeType": "image/png"}]}},
         {"result": {"content": [TEXT], "isError": True}},
+        {"result": {"content": [TEXT], "_meta": {"cost": 3}}},
+        {"result": {"content": [{**TEXT, "annotations": {"audience": ["user"]}}]}},
         {"result": {"tools": []}},
         {"error": {"code": -32602, "message": "no such tool"}},
     ],
@@ -54,6 +56,13 @@ def test_recorded_failure_has_the_form_of_its_method() -> None:
     assert (read["error"]["message"], "result" in read) == ("connection refused", False)
     call: Any = messages.recorded_response(3, None, str(fields["error"]), is_tool_call=True)
     assert (call["result"]["isError"], call["result"]["content"][0]["text"]) == (True, "connection refused")
+
+
+def test_empty_response_stays_empty() -> None:
+    """A strict client takes a tool's result for no response to its ping."""
+    fields = messages.result_fields({"jsonrpc": "2.0", "id": 3, "result": {}}, "")
+    response: Any = messages.recorded_response(3, fields["result"], "", is_tool_call=False)
+    assert response["result"] == {}
 
 
 def test_output_of_one_text_is_the_text() -> None:
