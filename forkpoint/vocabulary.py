@@ -64,8 +64,9 @@ INTERCEPTION_MARK: Final = "intercepted"
 MCP_SERVER: Final = "mcp_server"
 MCP_SERVER_TITLE: Final = "mcp_server_title"
 
-# The attribute of the call of an MCP server with the parameters of its progress notifications, without their token.
-MCP_PROGRESS: Final = "mcp_progress"
+# The attribute of the call of an MCP server with what the server said during it: the method and the parameters of each
+# notification, without the token of those about progress.
+MCP_NOTIFICATIONS: Final = "mcp_notifications"
 
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"

@@ -41,7 +41,7 @@ _HANDSHAKE_METHOD: Final = "initialize"
 _READY_MESSAGE: Final = "notifications/initialized"
 _PROGRESS: Final = "notifications/progress"
 # Of one request that are recorded.
-_MOST_PROGRESS: Final = 1_000
+_MOST_NOTIFICATIONS: Final = 1_000
 _CANCELLATION: Final = "notifications/cancelled"
 _DEFAULT_PARAMETERS: Final = {
     "protocolVersion": "2025-06-18",
@@ -120,8 +120,8 @@ class _Gateway:
         message, call = request.call
         duration_ms = int((time.monotonic() - request.at) * 1000)
         report = {"request": message, "response": response, "call": call, "duration_ms": duration_ms}
-        if request.progress:
-            report["progress"] = request.progress
+        if request.notifications:
+            report["notifications"] = request.notifications
         try:
             self._post("/exchanges", report)
         except (OSError, ValueError) as error:
@@ -155,8 +155,8 @@ class _OpenRequest:
     # As the client sent it, and the id of its step; None if it is not recorded here.
     call: tuple[Message, str] | None = None
     at: float = field(default_factory=time.monotonic)
-    # The parameters of the notifications of its progress.
-    progress: list[Message] = field(default_factory=list)
+    # What the server said meanwhile.
+    notifications: list[Message] = field(default_factory=list)
 
 
 class _Shim:
@@ -201,7 +201,7 @@ class _Shim:
         if decision and "asks" in decision:
             decision = self._await_operator(request, call)
         if decision and "response" in decision:
-            for notification in decision.get("progress", ()):
+            for notification in decision.get("notifications", ()):
                 self._write(notification)
             self._write(decision["response"])
         elif decision:
@@ -296,8 +296,8 @@ class _Shim:
             request = None if "method" in message else self._open.pop(message.get("id", ""), None)
             if request is not None:
                 self._note_answer(request, message)
-            elif message.get("method") == _PROGRESS:
-                self._note_progress(message.get("params") or {})
+            elif "method" in message and message.get("id") is None:
+                self._note_notification(message)
             if request is None or request.message["id"] != _HANDSHAKE_ID:
                 self._write(message)
         self._is_ready.set()
@@ -312,15 +312,14 @@ class _Shim:
             self._tell({"jsonrpc": "2.0", "method": _READY_MESSAGE})
             self._is_ready.set()
 
-    def _note_progress(self, parameters: Message) -> None:
-        for request in [*self._open.values()]:
-            token = _progress_token(request.message)
-            if (
-                token is not None
-                and token == parameters.get("progressToken")
-                and len(request.progress) < _MOST_PROGRESS
-            ):
-                request.progress.append(parameters)
+    def _note_notification(self, message: Message) -> None:
+        """Note what the server says with the request that is meant: the latest one, unless it is about progress."""
+        requests = [*self._open.values()]
+        if message["method"] == _PROGRESS:
+            token = (message.get("params") or {}).get("progressToken")
+            requests = [request for request in requests if _progress_token(request.message) == token]
+        if requests and len(requests[-1].notifications) < _MOST_NOTIFICATIONS:
+            requests[-1].notifications.append(message)
 
     def _write(self, message: Message) -> None:
         """Send a message to the client, unless it is gone."""

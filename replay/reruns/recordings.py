@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
-from forkpoint.vocabulary import MCP_PROGRESS, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
+from forkpoint.vocabulary import MCP_NOTIFICATIONS, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -86,14 +86,14 @@ class Recording:
 class RecordedOutcome:
     """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known.
 
-    `form` is what the JSON of the output lost, `progress` what an MCP server said of its progress.
+    `form` is what the JSON of the output lost, `notifications` what an MCP server said meanwhile.
     """
 
     output: JSONValue = None
     form: JSONValue = None
     error: str = ""
     is_text: bool = False
-    progress: Sequence[JSONObject] = ()
+    notifications: Sequence[JSONObject] = ()
 
 
 # An agent of a proof is answered from several recordings.
@@ -213,8 +213,8 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     is_text = load(run_id).has_headers and SDK_REPORT not in attributes
     text = as_text(attributes.get(MODEL_TEXT)) or _model_text(run_id, step)
     output = _in_order(output, text) if form is None else output
-    progress = as_objects(attributes.get(MCP_PROGRESS))
-    return RecordedOutcome(output=output, form=form, error=error, is_text=is_text, progress=progress)
+    notifications = as_objects(attributes.get(MCP_NOTIFICATIONS))
+    return RecordedOutcome(output=output, form=form, error=error, is_text=is_text, notifications=notifications)
 
 
 def _model_text(run_id: UUID, step: Step) -> str:

@@ -57,7 +57,7 @@ class ToolAnswer(Schema):
     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
-    null: with its own. `progress` is what an MCP server said of its progress.
+    null: with its own. `notifications` is what an MCP server said meanwhile.
     """
 
     decision: RerunDecision
@@ -68,7 +68,7 @@ class ToolAnswer(Schema):
     step: int | None = None
     reason: str = ""
     arguments: JSONValue = None
-    progress: list[JSONObject] = []
+    notifications: list[JSONObject] = []
 
 
 class RerunTool(Schema):

@@ -4,8 +4,9 @@ A call of a tool is a step with the tool's name and arguments, as the SDK record
 lists, resources, prompts) are steps of the server: they change nothing, and are answered as often as they are made.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 import orjson
@@ -19,11 +20,12 @@ MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
 _LIST: Final = "tools/list"
 _INITIALIZE: Final = "initialize"
+_NOTIFICATION: Final = "notifications/"
 _CANCELLATION: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
 _TOKEN: Final = "progressToken"
 # Of one request that are recorded.
-_MOST_PROGRESS: Final = 1_000
+_MOST_NOTIFICATIONS: Final = 1_000
 _PARAMETERS: Final = "params"
 _META: Final = "_meta"
 # JSON-RPC's code for errors of an implementation.
@@ -84,6 +86,13 @@ def listed_tools(request: JSONObject, response: JSONObject | None) -> list[str]:
     return [as_text(tool.get("name")) for tool in as_objects(as_object(as_object(response).get("result")).get("tools"))]
 
 
+def split_requests(stream: bytes) -> tuple[list[JSONObject], bytes]:
+    """Return the requests in a part of a stream of a server, and its end, which may be the beginning of an event."""
+    *events, rest = stream.replace(b"\r\n", b"\n").split(b"\n\n")
+    messages = [_parse(text) for event in events for text in _events(event)]
+    return [message for message in messages if is_request(message)], rest
+
+
 def has_sdk_mark(message: JSONObject) -> bool:
     """Return whether the SDK in the agent takes care of a call."""
     return SDK_MARK in as_object(as_object(message.get(_PARAMETERS)).get(_META))
@@ -100,34 +109,44 @@ def with_arguments(message: JSONObject, arguments: JSONValue) -> JSONObject:
 
 
 def waiting_progress(count: int) -> JSONObject:
-    """Return the parameters of a notification that a request goes on."""
-    return {"progress": count, "message": "waits for the operator"}
+    """Return a notification that a request goes on, as a recorded one."""
+    return {"method": _PROGRESS, _PARAMETERS: {"progress": count, "message": "waits for the operator"}}
 
 
-def progress_notification(request: JSONObject, parameters: JSONObject) -> JSONObject | None:
-    """Return a notification with the token of a request; None if its client did not ask for any."""
+def notification(request: JSONObject, notice: JSONObject) -> JSONObject | None:
+    """Return a recorded notification for the client of a request; None: about progress, which it did not ask for."""
+    parameters = as_object(notice.get(_PARAMETERS))
+    if notice.get("method") == _PROGRESS:
+        token = _progress_token(request)
+        if token is None:
+            return None
+        parameters = {**parameters, _TOKEN: token}
+    return {"jsonrpc": "2.0", "method": notice.get("method"), _PARAMETERS: parameters}
+
+
+def find_notifications(body: bytes, request: JSONObject) -> list[JSONObject]:
+    """Return what the server said in the stream that answers a request, to be recorded."""
+    messages = [_parse(text) for text in _events(body)]
     token = _progress_token(request)
-    if token is None:
-        return None
-    return {"jsonrpc": "2.0", "method": _PROGRESS, _PARAMETERS: {**parameters, _TOKEN: token}}
+    return to_record(
+        message
+        for message in messages
+        if message.get("method") != _PROGRESS or as_object(message.get(_PARAMETERS)).get(_TOKEN) == token
+    )
 
 
-def find_progress(body: bytes, request: JSONObject) -> list[JSONObject]:
-    """Return the parameters of the notifications about a request in the stream of a server, without their token."""
-    token = _progress_token(request)
-    if token is None:
-        return []
-    notifications = (_parse(text) for text in _events(body))
-    parameters = (as_object(item.get(_PARAMETERS)) for item in notifications if item.get("method") == _PROGRESS)
-    return without_tokens([item for item in parameters if item.get(_TOKEN) == token])
+def to_record(messages: Iterable[JSONObject]) -> list[JSONObject]:
+    """Return the notifications among messages of a server, without what belongs to one request only."""
+    notifications: Iterator[JSONObject] = (
+        {"method": method, _PARAMETERS: _without_token(as_object(message.get(_PARAMETERS)))}
+        for message in messages
+        if (method := as_text(message.get("method"))).startswith(_NOTIFICATION) and method != _CANCELLATION
+    )
+    return [*islice(notifications, _MOST_NOTIFICATIONS)]
 
 
-def without_tokens(parameters: Sequence[JSONObject]) -> list[JSONObject]:
-    """Return the parameters of progress notifications without what belongs to one request only."""
-    own_names = {_TOKEN, _META}
-    return [
-        {name: value for name, value in item.items() if name not in own_names} for item in parameters[:_MOST_PROGRESS]
-    ]
+def _without_token(parameters: JSONObject) -> JSONObject:
+    return {name: value for name, value in parameters.items() if name not in (_TOKEN, _META)}
 
 
 def _progress_token(request: JSONObject) -> JSONValue:

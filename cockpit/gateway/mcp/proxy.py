@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: messages pass to the server and are recorded, or are answered from a recording.
 
-Only answers to the agent's own messages pass. The stream of what a server sends of its own accord is not offered, which
-the protocol allows.
+The stream of what a server sends of its own accord passes while it is recorded: a server may ask its client in it. A
+rerun does not offer it, which the protocol allows.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import orjson
 from cockpit.gateway import upstreams
 from cockpit.gateway.mcp import live, messages, servers, steps
 from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, request_to_make
-from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Key, Response, Waits
+from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Key, Response, Waits, wait_for_hangup
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.transport.answer import Answer
@@ -49,10 +49,25 @@ class Proxy:
             await respond(send, 200, [], b"")
         elif scope["method"] == "DELETE":
             await self._forward(scope, b"", send, server)
+        elif scope["method"] == "GET" and not session.is_rerun:
+            await self._pass_events(scope, receive, send, server)
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
         else:
             await self._serve_message(scope, await read_message(receive), receive, send, session, server)
+
+    async def _pass_events(self, scope: Scope, receive: Receive, send: Send, server: str) -> None:
+        """Pass on what a server sends of its own accord, until it or the client ends that."""
+        tasks = [
+            asyncio.create_task(self._forward(scope, b"", send, server)),
+            asyncio.create_task(wait_for_hangup(receive)),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _serve_message(
         self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, server: str
@@ -88,7 +103,7 @@ class Proxy:
         )
         self._journal.add(
             lambda: exchange(
-                response=live.find_response(answer, message), progress=live.find_progress(answer, message)
+                response=live.find_response(answer, message), notifications=live.find_notifications(answer, message)
             ).lines(session)
         )
 
@@ -115,7 +130,7 @@ class Proxy:
             answer = operator_answer
         known_response = await recorded_response(session, server, request, answer, call_id, start)
         if known_response is not None:
-            await response.play_progress(answer.progress)
+            await response.notify(answer.notifications)
             return known_response
         start = time.time()
         result = await self._live_servers.ask(session, server, request_to_make(request, answer), scope["headers"])

@@ -42,7 +42,7 @@ class Shim:
 async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
     """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked.
 
-    Before a response come the notifications of its `progress`.
+    Before a response come its `notifications`.
     """
     request = as_object(question.get("request"))
     if not session.is_rerun:
@@ -57,8 +57,8 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
         return {"response": messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)}
     if response is None:
         return {"request": request_to_make(request, answer)}
-    notifications = (messages.progress_notification(request, item) for item in answer.progress)
-    return {"progress": [item for item in notifications if item is not None], "response": response}
+    notifications = (messages.notification(request, item) for item in answer.notifications)
+    return {"notifications": [item for item in notifications if item is not None], "response": response}
 
 
 def request_to_make(request: JSONObject, answer: ToolAnswer) -> JSONObject:
@@ -102,6 +102,6 @@ def _exchange(server: str, report: JSONObject) -> steps.Exchange:
         response=as_object(report.get("response")) or None,
         start=now - duration_ms / 1000,
         end=now,
-        progress=messages.without_tokens(as_objects(report.get("progress"))),
+        notifications=messages.to_record(as_objects(report.get("notifications"))),
         id=as_text(report.get("call")),
     )

@@ -11,7 +11,7 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.database import connection
 from cockpit.http.gateway_sessions import Session
-from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_PROGRESS, MCP_SERVER, RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_NOTIFICATIONS, MCP_SERVER, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports, services
@@ -37,15 +37,15 @@ class Exchange:
     start: float
     end: float
     problem: str = ""
-    progress: Sequence[JSONObject] = ()
+    notifications: Sequence[JSONObject] = ()
     id: str = field(default_factory=lambda: uuid4().hex)
 
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
         attributes: JSONObject = {MCP_SERVER: self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
-        if self.progress:
-            attributes[MCP_PROGRESS] = [*self.progress]
+        if self.notifications:
+            attributes[MCP_NOTIFICATIONS] = [*self.notifications]
         beginning: JSONObject = {
             "tool_name": call.name,
             "args": call.arguments,

@@ -58,15 +58,15 @@ class Response:
         if not self._reads_events:
             return
         self._signs += 1
-        notification = messages.progress_notification(self._request, messages.waiting_progress(self._signs))
+        notification = messages.notification(self._request, messages.waiting_progress(self._signs))
         await self._send_event(b": waits for the operator\n\n" if notification is None else _event(notification))
 
-    async def play_progress(self, parameters: Sequence[JSONObject]) -> None:
-        """Send recorded notifications of progress to a client that asked for it."""
+    async def notify(self, notifications: Sequence[JSONObject]) -> None:
+        """Send what the server said when the request was recorded; its progress to a client that asked for it."""
         if not self._reads_events:
             return
-        for item in parameters:
-            if (notification := messages.progress_notification(self._request, item)) is not None:
+        for item in notifications:
+            if (notification := messages.notification(self._request, item)) is not None:
                 await self._send_event(_event(notification))
 
     async def _send_event(self, event: bytes) -> None:
@@ -76,9 +76,13 @@ class Response:
         await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def wait_for_hangup(self) -> None:
-        """Return when the client has closed the connection."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
+        await wait_for_hangup(self._receive)
+
+
+async def wait_for_hangup(receive: Receive) -> None:
+    """Return when the client has closed the connection."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _event(message: JSONObject) -> bytes:

@@ -8899,7 +8899,7 @@ export interface components {
          *     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
          *     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
          *     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
-         *     null: with its own. `progress` is what an MCP server said of its progress.
+         *     null: with its own. `notifications` is what an MCP server said meanwhile.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -8930,10 +8930,10 @@ export interface components {
             /** @default null */
             arguments: components["schemas"]["JSONValue"];
             /**
-             * Progress
+             * Notifications
              * @default []
              */
-            progress: {
+            notifications: {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
         };

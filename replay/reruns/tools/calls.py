@@ -164,7 +164,7 @@ def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnsw
         error=renaming.rewrite(outcome.error),
         is_text=outcome.is_text,
         step=match.call.no,
-        progress=[*outcome.progress],
+        notifications=[*outcome.notifications],
     )
 
 
@@ -186,7 +186,7 @@ def _cached_answer(run_id: UUID, no: int, renaming: Renaming) -> Resolution | No
         output_form=rename(outcome.form, renaming),
         error=renaming.rewrite(outcome.error),
         is_text=outcome.is_text,
-        progress=[*outcome.progress],
+        notifications=[*outcome.notifications],
     )
     return Resolution(answer=answer, detail={"matched": {"run": str(run_id), "step": no}})
 

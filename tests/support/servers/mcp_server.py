@@ -12,6 +12,7 @@ from typing import Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from mcp.types import SamplingMessage, TextContent
 
 server = MCPServer("desk")
 PORT, LOG = int(sys.argv[1]), Path(sys.argv[2])
@@ -35,9 +36,14 @@ async def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
         os._exit(3)
     if order_id == "hang":
         time.sleep(600)
+    if order_id.startswith("ask"):
+        question = SamplingMessage(role="user", content=TextContent(type="text", text="which?"))
+        answer = await ctx.session.create_message([question], max_tokens=9)
+        return f"the client said {getattr(answer.content, 'text', '')}"
     if order_id == "slow":
         for done, text in enumerate(("searching", "found it"), 1):
             await ctx.report_progress(done, 2, text)
+        await ctx.info("found late")
     return json.dumps({"id": order_id, "status": "found by mcp"})
 
 
