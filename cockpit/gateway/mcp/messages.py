@@ -1,7 +1,8 @@
 """Messages of MCP as tool steps: requests as their calls, responses as their results. Pure.
 
-A call of a tool is a step with the tool's name and arguments, as the SDK records it. The other requests (the handshake,
-lists, resources, prompts) are steps of the server: they change nothing, and are answered as often as they are made.
+A call of a tool is a step with the tool's name and arguments, as the SDK records it. The other requests are steps of
+the server. Those of the protocol (the handshake, lists, resources, prompts) change nothing, and are answered as often as
+they are made. Nobody knows that of a server's own methods.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,26 @@ _NOTIFICATION: Final = "notifications/"
 _CANCELLATION: Final = "notifications/cancelled"
 _PROGRESS: Final = "notifications/progress"
 _TOKEN: Final = "progressToken"
+_READS: Final = frozenset(
+    {
+        _INITIALIZE,
+        _LIST,
+        "completion/complete",
+        "logging/setLevel",
+        "ping",
+        "prompts/get",
+        "prompts/list",
+        "resources/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/templates/list",
+        "resources/unsubscribe",
+        "server/discover",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+    }
+)
 # Of one request that are recorded.
 _MOST_NOTIFICATIONS: Final = 1_000
 _PARAMETERS: Final = "params"
@@ -38,7 +59,7 @@ class BadMessage(ValueError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Call:
-    """A request as the call of a step. `is_read`: it calls no tool and changes nothing."""
+    """A request as the call of a step. `is_read`: it changes nothing."""
 
     name: str
     arguments: JSONValue
@@ -76,7 +97,11 @@ def call_of(server: str, message: JSONObject) -> Call:
     rest = {name: value for name, value in parameters.items() if name != _META}
     if rest and method != _INITIALIZE:
         arguments[_PARAMETERS] = rest
-    return Call(name=f"mcp.{method}", arguments=arguments, is_read=True)
+    return Call(name=f"mcp.{method}", arguments=arguments, is_read=method in _READS)
+
+
+def calls_tool(request: JSONObject) -> bool:
+    return request.get("method") == _CALL
 
 
 def listed_tools(request: JSONObject, response: JSONObject | None) -> list[str]:

@@ -74,9 +74,8 @@ async def recorded_response(
         raise Refusal(status=400, reason=answer.reason)
     if answer.decision is RerunDecision.RUN:
         return None
-    is_tool_call = not messages.call_of(server, request).is_read
     response = messages.recorded_response(
-        request[messages.MESSAGE_ID], answer.output, answer.error, is_tool_call=is_tool_call
+        request[messages.MESSAGE_ID], answer.output, answer.error, is_tool_call=messages.calls_tool(request)
     )
     exchange = steps.Exchange(
         server=server, request=request, response=response, start=start, end=time.time(), id=call_id

@@ -22,6 +22,8 @@ def test_call_of_a_tool_is_the_step_that_the_sdk_records() -> None:
 def test_another_version_of_the_client_is_the_same_handshake() -> None:
     first, second = (messages.call_of("desk", request("initialize", protocolVersion=version)) for version in ("1", "2"))
     assert first == second == messages.Call(name="mcp.initialize", arguments={"server": "desk"}, is_read=True)
+    own_method = messages.call_of("desk", request("desk/close"))
+    assert (own_method.name, own_method.is_read) == ("mcp.desk/close", False)
     page = messages.call_of("desk", request("tools/list", cursor="2"))
     assert page.arguments == {"server": "desk", "params": {"cursor": "2"}}
 
