@@ -125,11 +125,24 @@ class Agent:
     timeout_s: float | None = None
 
     def command(self, input: Any) -> list[str]:
-        """Return the words with the recorded input in them; raise `CannotRun` if it is not known."""
-        if input is None and any(INPUT in word for word in self.words):
+        """Return the words with the recorded input in them; raise `CannotRun` if it is not known, or is no word."""
+        if not any(INPUT in word for word in self.words):
+            return [*self.words]
+        if input is None:
             raise CannotRun("the recording has no input, so that {input} has no value", BAD_INPUT)
         text = input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
+        # No program takes the first, and half of a character has no bytes.
+        if "\0" in text or not _is_encodable(text):
+            raise CannotRun("the recorded input has a character that no argument can contain", BAD_INPUT)
         return [word.replace(INPUT, text) for word in self.words]
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def agent_variables(server: Server, session: Any, agent: Agent, confinement: Confinement, mark: str) -> dict[str, str]:

@@ -74,7 +74,7 @@ class Child:
             reader.start()
         if process.stdin is not None:
             with suppress(OSError), process.stdin:
-                process.stdin.write((text or "").encode())
+                process.stdin.write((text or "").encode("utf-8", "replace"))
         # Without reaping it, so that its number stays its own until the rest of its group is ended.
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         self._signal(signal.SIGKILL)

@@ -24,7 +24,7 @@ def words_of(agent: Agent, mode: str, input: Any, folder: "tempfile.TemporaryDir
     if mode == "argument":
         return agent.command(input)
     path = Path(folder.name) / "input.json"
-    path.write_text(json.dumps(input, ensure_ascii=False), "utf-8")
+    path.write_text(json.dumps(input, ensure_ascii=False), "utf-8", "replace")
     return [word.replace(INPUT, str(path)) for word in agent.words]
 
 
@@ -35,7 +35,7 @@ def text_of(input: Any) -> str:
 
 def post(url: str, input: Any, print_line: Callable[[str, str], None], is_running: Callable[[], bool]) -> int:
     """Send the input to an agent that is a server, as soon as it listens; print its answer, return its exit code."""
-    data = json.dumps(input, ensure_ascii=False).encode()
+    data = json.dumps(input, ensure_ascii=False).encode("utf-8", "replace")
     deadline = time.monotonic() + _START_S
     while is_running() and time.monotonic() < deadline:
         request = Request(url, data=data, headers={"Content-Type": "application/json"}, method="POST")

@@ -1,8 +1,8 @@
 """Messages of MCP as tool steps: requests as their calls, responses as their results. Pure.
 
 A call of a tool is a step with the tool's name and arguments, as the SDK records it. The other requests are steps of
-the server. Those of the protocol (the handshake, lists, resources, prompts) change nothing, and are answered as often as
-they are made. Nobody knows that of a server's own methods.
+the server. Those of the protocol (the handshake, lists, resources, prompts) change nothing, and are answered as often
+as they are made. Nobody knows that of a server's own methods.
 """
 
 from collections.abc import Iterable, Iterator
