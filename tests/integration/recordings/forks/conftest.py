@@ -11,6 +11,11 @@ from tests.support.gateway_runs import get, record, run_of
 from tests.support.patience import wait_until
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder: the server has a store of its own."""
+    item.add_marker("own_store")
+
+
 @pytest.fixture(scope="package")
 def models() -> Iterator[ModelServer]:
     with model_server() as server:

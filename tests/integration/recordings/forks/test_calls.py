@@ -14,7 +14,6 @@ from tests.support.gateway_agents import AGENTS, HANDBOOK_AGENT, TOOL_AGENT
 from tests.support.gateway_runs import ANSWERED_TOOL, LIVE, fork_of, get, labels, post, record, rerun, run_of
 from tests.support.patience import wait_until
 
-pytestmark = pytest.mark.own_store
 OVERRIDE = ("simulated", "simulation_operator_override")
 RAN = ("simulated", "agent_ran")
 

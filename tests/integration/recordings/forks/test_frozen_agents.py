@@ -2,14 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.gateway_agents import REQUESTS
 from tests.support.gateway_runs import rerun, run_agent, run_of
 
-pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parents[4]
 RANDOM_AGENT = f"""{REQUESTS}
 import forkpoint, random, secrets, uuid

@@ -11,7 +11,6 @@ from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS, TOOL_AGENT
 from tests.support.gateway_runs import LIVE, fork_of, labels, record, rerun, run_of
 
-pytestmark = pytest.mark.own_store
 ADDITION = {"op": "insert", "index": 0, "content": "In verse."}
 
 

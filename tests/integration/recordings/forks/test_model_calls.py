@@ -34,8 +34,6 @@ from tests.support.gateway_runs import (
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 
-pytestmark = pytest.mark.own_store
-
 
 def profile(folder: Path, *entries: Any) -> str:
     path = folder / "overrides.json"

@@ -12,7 +12,6 @@ from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import LIVE, fork_of, get, labels, rerun, run_agent, run_of
 
-pytestmark = pytest.mark.own_store
 ERASE = ("--set-prompt", "please erase it", "--live")
 # The SDK knows `erase` if the last argument says so, and the other two in any case.
 AGENT = (

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from forkpoint.bootstrap.gateway import Server as Address
 from forkpoint.bootstrap.gateway import client_program
 from forkpoint.bootstrap.rerun import Agent, agent_variables
@@ -25,7 +23,6 @@ from tests.support.gateway_runs import LIVE, GatewaySession, get, labels, post
 from tests.support.http import HTTP
 from tests.support.patience import patience_s
 
-pytestmark = pytest.mark.own_store
 _KILLS = 8
 # Prints a line before and after everything that it does. Each letter that it sends is a line of a file.
 AGENT = """

@@ -1,13 +1,9 @@
 """What tools return comes back in a rerun as it was, or is not called exact."""
 
-import pytest
-
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.gateway_agents import REQUESTS
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
-
-pytestmark = pytest.mark.own_store
 
 # Tells the model what a tool returned in words that depend on everything about it.
 AGENT = f"""{REQUESTS}

@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
@@ -30,7 +28,6 @@ from tests.support.gateway_runs import (
 from tests.support.http import HTTP
 from tests.support.patience import wait_until
 
-pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parents[4]
 NODE_AGENT = ROOT / "tests/support/node_agent.mjs"
 

@@ -17,6 +17,11 @@ from tests.support.gateway_runs import Python
 from tests.support.patience import wait_until
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark every test of this folder: the server has a store of its own."""
+    item.add_marker("own_store")
+
+
 @dataclass(frozen=True)
 class Desk:
     """A running MCP server, and the file with a line for each call of its tool."""

@@ -15,8 +15,6 @@ from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
 
-pytestmark = pytest.mark.own_store
-
 
 @pytest.mark.parametrize(("generation", "has_sdk"), [("mcp-2", False), ("mcp-1", False), ("mcp-2", True)])
 def test_calls_are_recorded_and_not_made_again(

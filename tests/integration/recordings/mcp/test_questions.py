@@ -21,7 +21,6 @@ from tests.support.gateway_runs import GatewaySession, Python, get, post, record
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
 from tests.support.patience import patience_s, wait_until
 
-pytestmark = pytest.mark.own_store
 LOST = {"content": [{"type": "text", "text": "lost"}], "structuredContent": {"result": "lost"}}
 LOOKUP: Any = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "lookup", "arguments": {"order_id": "8"}}}
 
