@@ -17,7 +17,7 @@ from traces.retention import policies
 from traces.retention.policies import PolicyTerms, deciding
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 class Later(datetime):

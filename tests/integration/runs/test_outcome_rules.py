@@ -14,7 +14,7 @@ from traces.judgements import rule_changes
 from traces.models import OutcomeRule, Run, RunOutcome
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 JSON = "application/json"
 
 

@@ -26,7 +26,7 @@ from traces.schemas import ImportedRun
 from traces.sharing.links import Subject, create_link
 from traces.sharing.schemas import ShareRequest
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def _first_steps(count: int) -> RecordedRun:

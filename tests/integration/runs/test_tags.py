@@ -18,7 +18,7 @@ from traces.run_lists import saved_views
 from traces.runs import services
 from traces.search import indexer
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def record(name: str, *tags: str, texts: tuple[str, ...] = ("Done.",), app: str = "desk") -> UUID:

@@ -23,7 +23,7 @@ from traces.payloads.splitter import Splitter
 from traces.runs import services as services_of_traces
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 TOOLS: Any = [
     {

@@ -21,7 +21,7 @@ from traces.runs.services import record
 
 # Of the order desk. Nothing intercepts them: its recording is of no SDK.
 TOOLS = ["get_order", "search_policy", "send_email"]
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from tests.support.replay_runs import order_desk
 from traces.models import Run, Step
 from traces.runs.services import record
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 LOST_ORDER = {"match": {"step": 4}, "tool": {"output": {"status": "lost"}}}
 ASKS_MORE = {
     "match": {"step": 3},
