@@ -41,6 +41,7 @@ CONTROLS: Final = {
     "stations": 16,
     "guilds": 52,
     "studios": 52,
+    "harbours": 16,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -54,6 +55,7 @@ STRICT_SETS: Final = {
     "stations",
     "guilds",
     "studios",
+    "harbours",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

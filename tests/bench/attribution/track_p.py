@@ -16,6 +16,7 @@ from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.guilds import GUILDS
+from tests.bench.attribution.programs.harbours import HARBOURS
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.novel import NOVEL
@@ -50,6 +51,7 @@ HELD_OUT_SETS: Final = (
     "stations",
     "guilds",
     "studios",
+    "harbours",
 )
 SETS: Final[Mapping[str, Sequence[Program]]] = {
     "development": PROGRAMS,
@@ -70,10 +72,23 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "stations": STATIONS,
     "guilds": GUILDS,
     "studios": STUDIOS,
+    "harbours": HARBOURS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
-    {"wild", "patterns", "novel", "services", "bureaus", "trades", "outposts", "stations", "guilds", "studios"}
+    {
+        "wild",
+        "patterns",
+        "novel",
+        "services",
+        "bureaus",
+        "trades",
+        "outposts",
+        "stations",
+        "guilds",
+        "studios",
+        "harbours",
+    }
 )
 _MODES: Final = (
     ("models callable", True, False),
