@@ -17,6 +17,7 @@ from typing import Final
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
+from diffing.compare.run_side import SideStep
 from diffing.content.facet import DOCUMENTS, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.sequences.recurrence import distinct_words, distinctive_words, names_field
@@ -201,6 +202,7 @@ class ChangedOutputs:
     """The differing outputs, in the order of their steps."""
 
     def __init__(self, comparison: Comparison) -> None:
+        self._comparison = comparison
         self.pairs: Sequence[Pair] = [
             pair for pair in comparison.differing if pair.answers_differently and pair.step.type != StepType.OUTPUT
         ]
@@ -216,6 +218,21 @@ class ChangedOutputs:
         Of two consecutive unpaired steps, the first does not explain the second.
         """
         return _is_before(self._first if pair.sides else self._first_of_both, pair)
+
+    def leave_to_code(self, pair: Pair) -> bool:
+        """True if only code can have made a step of one run only: no output differs before it.
+
+        A model that is called as often by that agent in the other run may have been paired otherwise.
+        """
+        if pair.sides is not None or self.precede(pair):
+            return False
+        if pair.step.type != StepType.MODEL:
+            return True
+        sides = (self._comparison.base, self._comparison.candidate)
+        own, other = sides if pair.base is not None else sides[::-1]
+        calls = [step.sequence_no for step in own.steps if _is_call_of(step, pair.step.role)]
+        call_count = sum(_is_call_of(step, pair.step.role) for step in other.steps)
+        return calls.index(pair.step.sequence_no) >= call_count
 
     def calls_precede(self, pair: Pair) -> bool:
         """True if the call of a tool or a retriever differs before this step."""
@@ -243,6 +260,10 @@ class FirstCalls:
             step is not None and first.get(step.role, step.sequence_no) < step.sequence_no for first, step in sides
         )
         return base, candidate
+
+
+def _is_call_of(step: SideStep, role: str) -> bool:
+    return step.type == StepType.MODEL and step.role == role
 
 
 def _calls_differently(pair: Pair) -> bool:

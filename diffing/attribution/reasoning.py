@@ -13,9 +13,9 @@ from typing import Final
 from diffing.attribution import chance
 from diffing.attribution.chance import Chance
 from diffing.attribution.difference_origins import Entry, Origin, Reach, entry_of
-from diffing.attribution.roots import Roots, is_agent_setting, roots
+from diffing.attribution.roots import Roots, roots
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
-from diffing.attribution.unexplained_changes import Atom
+from diffing.attribution.unexplained_changes import Atom, is_agent_setting
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.content.facet import Facet

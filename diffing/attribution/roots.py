@@ -17,7 +17,7 @@ from diffing.attribution.difference_origins import (
 from diffing.attribution.passages import OutsideTexts, Remark
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
-from diffing.attribution.unexplained_changes import Atom, AtomSet
+from diffing.attribution.unexplained_changes import AGENT_SETTINGS, Atom, AtomSet, with_agent_places
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
@@ -30,7 +30,6 @@ from traces.core.json_access import text_or_json
 from traces.core.vocabulary import StepType
 from traces.payloads.step_summaries import one_line
 
-_AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 # Steps that only pass on their input.
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 # The place of the system prompt in a request.
@@ -89,6 +88,7 @@ def roots(
                 continues=first_calls.precede(pair),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
+                is_left_to_code=not comparison.derived and outputs.leave_to_code(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
                 inputs=NO_INPUTS if comparison.derived else inputs,
@@ -109,7 +109,7 @@ def roots(
             reactions += _reactions(pair, facets.get(pair.place, ()), context)
         for atom in new_atoms:
             atom_set.add(atom)
-    return Roots(atoms=_with_agent_places(comparison, atom_set.atoms), reactions=reactions)
+    return Roots(atoms=with_agent_places(comparison, outputs, atom_set.atoms), reactions=reactions)
 
 
 def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[str]:
@@ -124,37 +124,10 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
     return comparison.run_inputs - (composed_texts - other_texts)
 
 
-def is_agent_setting(atom: Atom) -> bool:
-    """True for a change that affects every call of a model: its prompt, tools, name or settings."""
-    return atom.facet is not None and atom.facet.kind in _AGENT_SETTINGS
-
-
-def _with_agent_places(comparison: Comparison, atoms: list[Atom]) -> list[Atom]:
-    """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own."""
-    unpaired_models = [pair for pair in comparison.differing if pair.sides is None and pair.step.type == StepType.MODEL]
-    places_by_agent: dict[str, set[int]] = {}
-    for pair in unpaired_models:
-        places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
-    behind = {place for atom in atoms if is_agent_setting(atom) for place in _agent_places(atom.pair, places_by_agent)}
-    other_atoms = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
-    return [
-        replace(atom, places=tuple(sorted({*atom.places, *_agent_places(atom.pair, places_by_agent)})))
-        if is_agent_setting(atom)
-        else atom
-        for atom in other_atoms
-    ]
-
-
-def _agent_places(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
-    """The places of the agents of a pair; a step may have another name on the other side."""
-    roles = {step.role for step in (pair.base, pair.candidate) if step is not None}
-    return set[int]().union(*(places.get(role, ()) for role in roles))
-
-
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
-        if not context.is_tainted:
+        if not context.is_tainted or context.is_left_to_code:
             yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_order_origin(context))
         return
     input_facets = [facet for facet in facets if facet.part != "output"]
@@ -227,7 +200,7 @@ def _own_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Orig
     parts = _prompt_parts(facet, context) if facet.kind == "system prompt" else None
     if parts is not None:
         yield from parts
-    elif facet.part == "config" or facet.kind in _AGENT_SETTINGS:
+    elif facet.part == "config" or facet.kind in AGENT_SETTINGS:
         yield facet, _setting_origin(facet, context)
     elif facet.form == "messages":
         yield from _message_parts(facet, context)

@@ -4,8 +4,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from diffing.attribution.difference_origins import Origin
-from diffing.compare.comparison import Pair
+from diffing.attribution.difference_origins import ChangedOutputs, Origin
+from diffing.compare.comparison import Comparison, Pair
 from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
@@ -13,6 +13,7 @@ from diffing.sequences.word_hunks import hunks
 from traces.core.canonical import digest
 from traces.core.vocabulary import StepType
 
+AGENT_SETTINGS: Final = frozenset({"system prompt", "tool schemas", "model", "parameters"})
 # Steps that answer from the environment.
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
@@ -144,3 +145,39 @@ def _call(pair: Pair) -> str:
     if pair.sides is None or pair.step.type not in _EXTERNAL or not all(step.signature for step in pair.sides):
         return str(pair.place)
     return digest([[step.signature, step.status, step.output_ref] for step in pair.sides])
+
+
+def is_agent_setting(atom: Atom) -> bool:
+    """True for a change that affects every call of a model: its prompt, tools, name or settings."""
+    return atom.facet is not None and atom.facet.kind in AGENT_SETTINGS
+
+
+def with_agent_places(comparison: Comparison, outputs: ChangedOutputs, atoms: list[Atom]) -> list[Atom]:
+    """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own.
+
+    A setting acts through outputs: while all of them are equal, it is not what made code call once more or less.
+    """
+    unpaired_models = [
+        pair
+        for pair in comparison.differing
+        if pair.sides is None
+        and pair.step.type == StepType.MODEL
+        and (comparison.derived or not outputs.leave_to_code(pair))
+    ]
+    places_by_agent: dict[str, set[int]] = {}
+    for pair in unpaired_models:
+        places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
+    behind = {place for atom in atoms if is_agent_setting(atom) for place in _agent_places(atom.pair, places_by_agent)}
+    other_atoms = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
+    return [
+        replace(atom, places=tuple(sorted({*atom.places, *_agent_places(atom.pair, places_by_agent)})))
+        if is_agent_setting(atom)
+        else atom
+        for atom in other_atoms
+    ]
+
+
+def _agent_places(pair: Pair, places: Mapping[str, set[int]]) -> set[int]:
+    """The places of the agents of a pair; a step may have another name on the other side."""
+    roles = {step.role for step in (pair.base, pair.candidate) if step is not None}
+    return set[int]().union(*(places.get(role, ()) for role in roles))

@@ -6,8 +6,7 @@ from typing import Final
 from diffing.attribution import effects
 from diffing.attribution.declared_config import declared_changes
 from diffing.attribution.reasoning import Reasoning, is_choice
-from diffing.attribution.roots import is_agent_setting
-from diffing.attribution.unexplained_changes import Atom
+from diffing.attribution.unexplained_changes import Atom, is_agent_setting
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow, FlowLink
 from diffing.compare.references import step_ref

@@ -99,6 +99,11 @@ def _numbers(text: str) -> Sequence[float]:
     return numbers + [float(number.replace(",", "")) for number in _NUMBER.findall(_DATE.sub(" ", text))]
 
 
+def is_number(text: str) -> bool:
+    """True if a text is nothing but a number."""
+    return _NUMBER.fullmatch(text.strip().lstrip("+-")) is not None
+
+
 def moves_alike(move: Move, other: Move) -> bool:
     """True if two numbers moved by the same ratio, or by the same difference."""
     (old, new), (other_old, other_new) = move, other

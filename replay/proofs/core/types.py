@@ -118,6 +118,8 @@ class ProbeResult:
                       run's own calls, where the probe continues as that run did.
     derived           the agent's code is assumed to do what it did in the other run, whose outputs the probe reproduced
     assumed_steps     steps assumed to be unaffected although part of their input is unexplained
+    replay_side       the side whose recording was replayed, if it is not the requested one: the probe reached the state
+                      of the other run and continued as that run did
     other_models      models that answered in place of the recorded ones
     strays            outputs after which the agent's code would continue in a way that no recording shows
     values            outcomes under this question and coarser ones, by kind: switching the question needs no new probe
@@ -132,6 +134,7 @@ class ProbeResult:
     borrowed_answers: int = 0
     derived: bool = False
     assumed_steps: int = 0
+    replay_side: Side | None = None
     other_models: Sequence[str] = ()
     strays: Sequence[Stray] = ()
     values: Mapping[str, str] = field(default_factory=dict)
@@ -142,6 +145,13 @@ class ProbeResult:
     @property
     def is_settled(self) -> bool:
         return self.outcome.is_settled
+
+    def is_assumed(self, side: Side) -> bool:
+        """Return whether this is the outcome of the run that was replayed, with steps assumed to be unaffected.
+
+        Whatever the changes do, such a replay may show this outcome.
+        """
+        return self.assumed_steps > 0 and self.outcome == (self.replay_side or side)
 
 
 class Prober(Protocol):

@@ -170,10 +170,7 @@ class Space:
     def _is_candidate(self, subset: Atoms, sides: Sequence[Side]) -> bool | None:
         for side in sides:
             result = self.result(subset, side)
-            # An unchanged outcome shows nothing if it was assumed that the changes had no effect.
-            if result is not None and result.assumed_steps and result.outcome == side:
-                continue
-            if result is not None and result.is_settled:
+            if result is not None and result.is_settled and not result.is_assumed(side):
                 return result.outcome == ProbeOutcome.CANDIDATE
         return None
 

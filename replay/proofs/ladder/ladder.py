@@ -112,7 +112,7 @@ class Ladder:
             atoms=atoms,
             one_space=self.case.one_space,
             runs_agent=self.case.runs_agent,
-            traceless=relays.traceless_results(self.case.atoms) if self.case.other_code else NO_ATOMS,
+            traceless=relays.traceless_results(self.case.atoms, other_code=self.case.other_code),
         )
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(

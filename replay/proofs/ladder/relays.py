@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
-from diffing.sequences.recurrence import Texts, distinct_words, recurs
+from diffing.sequences.json_diff import parse_embedded_json, value_changes
+from diffing.sequences.recurrence import Texts, distinct_words, is_number, recurs
 from diffing.sequences.subjects import names
 from replay.proofs.core.types import Atom, Atoms, ProbeSpec
 from replay.proofs.ladder import leads
@@ -40,7 +41,7 @@ _SUBJECT_WEIGHT: Final = 0.25
 # The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
 _CODE_WEIGHT: Final = 1.0
 _RESULTS: Final = frozenset({"tool", "retrieval"})
-_OWN, _RELAY, _NO_CAUSE, _REST = range(4)
+_OWN, _RELAY, _UNLIKELY, _NO_CAUSE, _REST = range(5)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
 Divide = Callable[[Atom], Sequence[Atom]]
@@ -63,27 +64,39 @@ def hold(space: Space, relays: Sequence[Atom], divide: Divide) -> Steps[dict[str
 def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     """Return whether the base with this relay held has the candidate's outcome; None: unknown."""
     result = facts.result(_spec(relay))
-    if result is None or not result.is_settled:
-        return None
-    # An unchanged outcome shows nothing if it was assumed that the relay had no effect.
-    if result.assumed_steps and result.outcome == ProbeOutcome.BASE:
+    if result is None or not result.is_settled or result.is_assumed("base"):
         return None
     return result.outcome == ProbeOutcome.CANDIDATE
 
 
-def traceless_results(atoms: Sequence[Atom]) -> Atoms:
+def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
     """The changed results that recur nowhere in what code composed, and whose subject names no line that differs.
 
-    If different code made the recordings, that is rather of the code. A replay only assumes that code used a result.
+    Then it was rather the code that changed, and a replay only assumes that code used the result: surely so if
+    different code made the recordings, else if one text changed. Numbers and lists disappear in what code computes of
+    them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do.
     """
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
-    results = [atom for atom in atoms if atom.category in _RESULTS and not atom.rekeys and not atom.echoes]
+    results = [
+        atom
+        for atom in atoms
+        if atom.category in _RESULTS and not atom.rekeys and not atom.echoes and (other_code or _is_one_text(atom))
+    ]
     line_names = _line_names(relays)
     return frozenset(
         atom.id
         for atom in results
         if relays and line_names.fit(atom) <= 0 and not any(_recurs_in(atom, relay) for relay in relays)
     )
+
+
+def _is_one_text(atom: Atom) -> bool:
+    """Return whether a result differs in one text that is no number, and in no list."""
+    base, candidate = map(parse_embedded_json, atom.texts[0]) if atom.texts else (None, None)
+    changes = value_changes(base, candidate, 2)
+    texts = [text for change in changes for text in (change.base, change.candidate)]
+    is_in_list = any(part.isdecimal() for change in changes for part in change.path.split("/"))
+    return len(changes) == 1 and not is_in_list and all(isinstance(text, str) and not is_number(text) for text in texts)
 
 
 def _recurs_in(atom: Atom, relay: Atom) -> bool:
@@ -200,8 +213,11 @@ def _passages(space: Space, atoms: Sequence[Atom], parts: Parts) -> tuple[list[T
 def _standing(space: Space, atom: Atom) -> int:
     if atom.testable:
         alone = frozenset({atom.id})
-        has_no_effect = space.is_enough(space.with_required(alone)) is False and space.is_needed(alone) is False
-        return _NO_CAUSE if has_no_effect else _OWN
+        effects = space.is_enough(space.with_required(alone)), space.is_needed(alone)
+        if effects == (False, False):
+            return _NO_CAUSE
+        is_doubtful = False in effects or atom.id in space.traceless
+        return _UNLIKELY if is_doubtful and True not in effects else _OWN
     if not atom.is_relay:
         return _RELAY if atom.category == "structure" else _REST
     return _NO_CAUSE if atom.certificate is not None or _is_enough(space.facts, atom) is False else _RELAY

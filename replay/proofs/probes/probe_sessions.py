@@ -207,7 +207,7 @@ class ProbeSessions:
             return self.rows.store(row, result)
         result = self._session_result(session, session.run_id, setup.fork, cost)
         derived = state.assumes_code or setup.side != row.ask["side"]
-        return self.rows.store(row, replace(result, derived=derived))
+        return self.rows.store(row, replace(result, derived=derived, replay_side=setup.side))
 
     def _session_result(self, session: ReplaySession, run: UUID, fork: int, cost: float | None) -> ProbeResult:
         result = self.replays.probe_result(

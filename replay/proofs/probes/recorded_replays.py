@@ -123,7 +123,12 @@ class RecordedReplays:
         if not isinstance(result, ProbeResult):
             return result
         borrowed_answers = result.borrowed_answers + own.count_unrecorded(self._external_calls)
-        return replace(result, derived=result.derived or not state.is_traced, borrowed_answers=borrowed_answers)
+        return replace(
+            result,
+            derived=result.derived or not state.is_traced,
+            borrowed_answers=borrowed_answers,
+            replay_side=opposite(spec.side),
+        )
 
     def run_result(self, run: UUID, fork: int) -> Result:
         """The recorded result of a run from the fork on."""

@@ -137,6 +137,7 @@ class UnaidedLab:
                 examination,
                 derived=examination.derived or not other_state.is_traced,
                 borrowed_answers=examination.borrowed_answers + own.count_unrecorded(self._external_calls),
+                replay_side=opposite(ask.side),
             )
         except OtherState:
             return ProbeResult(

@@ -145,8 +145,10 @@ _PLOT: Final = Program(
             "get_chapter",
             storm={"text": "wind and rain", "pages": 22, "saved": "May 2"},
             island={"text": "a calm beach", "pages": 36, "saved": "May 3"},
-            **{"return": {"text": "the way home", "pages": 41, "saved": "May 3"}},
         ),
+        "row.get_chapter.return.text": "the way home",
+        "row.get_chapter.return.pages": 41,
+        "row.get_chapter.return.saved": "May 3",
     },
     edits=(
         edit("upstream", "user.0", "Please review my novel.", decoy=True),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Final, Literal
 from uuid import UUID
 
 import pytest
@@ -11,6 +11,7 @@ from diffing.schemas.evidence import Findings, ProbeOutcome
 from diffing.schemas.terms import StepRef
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
+from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from tests.support.ladder_truths import QUESTION
 from traces.core.vocabulary import Label, StepStatus, StepType
 
@@ -162,13 +163,16 @@ NOTE: Final = at(
     ("room", "other_code", "primary"),
     [
         (result("room", ("hall", "loft")), True, []),
-        (result("room", ("hall", "loft")), False, [["room"]]),
+        (result("room", ("hall", "loft")), False, []),
+        (result("room", ('{"rate": 2}', '{"rate": 3}')), False, [["room"]]),
+        (result("room", ('{"names": ["Ana"]}', '{"names": ["Bo"]}')), False, [["room"]]),
+        (result("room", ('{"rate": "2.5"}', '{"rate": "3"}')), False, [["room"]]),
         (result("room", ("sum: 20", "sum: 45")), True, [["room"]]),
         (result("room", ("hall", "loft"), subject="sum"), True, [["room"]]),
         (result("room", ("hall", "loft"), subject="lang"), True, []),
     ],
 )
-def test_result_without_a_trace_is_no_cause_if_the_code_differs(
+def test_result_without_a_trace_is_no_cause_if_code_may_differ(
     room: Atom, other_code: bool, primary: list[list[str]]
 ) -> None:
     """A replay with the result continues as the other run did. But different code may have made that run's message."""
@@ -178,6 +182,21 @@ def test_result_without_a_trace_is_no_cause_if_the_code_differs(
     assert proof.confidence == ("medium" if primary else "low")
     assert proof.atoms[0].id == ("room" if primary else "note")
     assert any("different versions of the agent's code" in text for text in proof.assumptions) is other_code
+
+
+@pytest.mark.parametrize("replay_side", [None, "candidate"])
+def test_outcome_of_the_replayed_run_shows_nothing_if_assumed(replay_side: Literal["candidate"] | None) -> None:
+    """A probe of the base that continued in the candidate has the candidate's outcome whatever it applied."""
+    result = ProbeResult(outcome=CANDIDATE if replay_side else BASE, assumed_steps=1, replay_side=replay_side)
+    facts = Facts()
+    facts.add(ProbeRequest(spec=ProbeSpec(atoms=frozenset({"own"})), purpose="apply"), result)
+    space = Space(facts=facts, atoms=[change("own"), change("other")])
+    assert space.is_enough(frozenset({"own"})) is None
+
+
+def test_change_refuted_one_way_comes_after_what_code_did() -> None:
+    proof = prove_changes(Replays({("candidate", "other"): CANDIDATE, ("candidate", "own"): CANDIDATE}))
+    assert [atom.id for atom in proof.atoms] == ["relay-1", "relay-2", "other", "own", "sample"]
 
 
 def test_first_step_that_code_left_out_comes_before_later_messages_if_the_code_differs() -> None:
