@@ -9,7 +9,8 @@ that no recorded flow explains is certainly exogenous only if no output before i
     step 4  model "specialist"  has another user reply in its request   <- open: the user may have written it anyway
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -228,11 +229,14 @@ class ChangedOutputs:
             return False
         if pair.step.type != StepType.MODEL:
             return True
-        sides = (self._comparison.base, self._comparison.candidate)
-        own, other = sides if pair.base is not None else sides[::-1]
-        calls = [step.sequence_no for step in own.steps if _is_call_of(step, pair.step.role)]
-        call_count = sum(_is_call_of(step, pair.step.role) for step in other.steps)
-        return calls.index(pair.step.sequence_no) >= call_count
+        own, other = self._calls_of_models if pair.base is not None else self._calls_of_models[::-1]
+        place = bisect_left(own[pair.step.role], pair.step.sequence_no)
+        return place >= len(other.get(pair.step.role, ()))
+
+    @cached_property
+    def _calls_of_models(self) -> tuple[Mapping[str, Sequence[int]], Mapping[str, Sequence[int]]]:
+        """The numbers of model calls by agent, of either run."""
+        return _model_calls(self._comparison.base.steps), _model_calls(self._comparison.candidate.steps)
 
     def calls_precede(self, pair: Pair) -> bool:
         """True if the call of a tool or a retriever differs before this step."""
@@ -262,8 +266,12 @@ class FirstCalls:
         return base, candidate
 
 
-def _is_call_of(step: SideStep, role: str) -> bool:
-    return step.type == StepType.MODEL and step.role == role
+def _model_calls(steps: Iterable[SideStep]) -> dict[str, list[int]]:
+    numbers: dict[str, list[int]] = {}
+    for step in steps:
+        if step.type == StepType.MODEL:
+            numbers.setdefault(step.role, []).append(step.sequence_no)
+    return numbers
 
 
 def _calls_differently(pair: Pair) -> bool:
