@@ -204,8 +204,11 @@ class Gateway:
 
     async def _exchange(self, request: "_Request", call: events.Call, answer: Answer) -> str:
         """Pass a call to the provider and its answer on; return why the answer did not arrive, or not all of it."""
-        upstream = self._upstream(request.route.provider)
-        headers = upstreams.request_headers(request.scope["headers"], upstream.key)
+        upstream = self._upstream(call.provider)
+        if call.provider == request.route.provider:
+            headers = upstreams.request_headers(request.scope["headers"], upstream.key)
+        else:
+            headers = upstreams.headers_for_other(request.scope["headers"], call.protocol, upstream.key)
         return await self._client.exchange("POST", call.url(upstream.base_url), headers, call.body, answer)
 
     def _configured_protocol(self, provider: str) -> str:

@@ -82,6 +82,7 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
 
 def edited_call(call: Call, resolution: Resolution) -> Call:
     """Return the call with the overrides applied: what is sent to the provider."""
+    call = replace(call, provider=resolution.provider or call.provider)
     body, operation = resolution.body, call.operation
     if body is None:
         return call

@@ -37,6 +37,10 @@ _CONNECTION_HEADERS: Final = frozenset(
         "upgrade",
     }
 )
+# They describe a request, and contain nothing that is for one provider only.
+_NEUTRAL_HEADERS: Final = frozenset(
+    {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
+)
 # The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
     "alt-svc",
@@ -80,6 +84,16 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
     texts = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
     pairs = [(name, value) for name, value in texts if name not in _CONNECTION_HEADERS and name != "accept-encoding"]
     return [*((name, value.replace(PLACEHOLDER_KEY, key)) for name, value in pairs), ("accept-encoding", "identity")]
+
+
+def headers_for_other(headers: Iterable[tuple[bytes, bytes]], protocol: str, key: str) -> Headers:
+    """Return the headers for a provider that a fork asks in place of the agent's.
+
+    Only those that describe the request, and the server's key: the agent's own is for its provider alone.
+    """
+    pairs = [(name, value) for name, value in request_headers(headers, "") if name in _NEUTRAL_HEADERS]
+    credential = ("x-api-key", key) if protocol == "anthropic" else ("authorization", f"Bearer {key}")
+    return [*pairs, *([credential] if key else [])]
 
 
 def answer_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

@@ -1,6 +1,6 @@
 """How a running agent's calls of providers are answered: as recorded, by an override, by an equal call, or live."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from uuid import UUID
 
@@ -84,6 +84,7 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | 
         response=answer.response,
         row=call.id,
         body=edited_request.body,
+        provider=edited_request.provider,
         call_id=call.id if needs_storing else None,
         is_exact=answer.label is Label.EXACT,
         no=call.sequence_no,
@@ -171,7 +172,7 @@ class _Resolver:
         if edited_request.output is not None:
             return self._override_answer(request, edited_request.output)
         is_forked = self._fork is not None and self._place(result) >= self._fork.start
-        is_recorded = isinstance(result, Match) and edited_request.body is None
+        is_recorded = isinstance(result, Match) and edited_request.body is None and not edited_request.provider
         needs_new_answer = is_forked and self._is_reexecution and not request.tool_api
         if isinstance(result, Match) and is_recorded and not needs_new_answer:
             return self._recorded_answer(request, result)
@@ -184,6 +185,8 @@ class _Resolver:
             return answer or _Answer(refusal=self._explanation(result))
         if edited_request.body is not None:
             request = request.with_body(edited_request.body)
+        if edited_request.provider:
+            request = replace(request, provider=edited_request.provider, digest="")
         known_answer = self._repeated_answer(request) or self._known_answer(request)
         return known_answer or self._live_answer(request, result)
 

@@ -15,6 +15,7 @@ from replay.core.graph import Node
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import RerunDecision
 from replay.live.providers.openai_protocol import tool_text
+from replay.live.providers.protocols import provider_problem
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
@@ -43,11 +44,13 @@ _CALLS: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 class EditedRequest:
     """A request after the edits; `output` is the answer that an override sets.
 
-    `body` is None if they change nothing in it. `results` are the ids of the calls whose results were replaced.
+    `body` is None if they change nothing in it. `provider` is another one that is asked; empty if it stays the agent's.
+    `results` are the ids of the calls whose results were replaced.
     `history` describes a request whose messages changed: later ones that continue it are changed in the same way.
     """
 
     body: JSONObject | None = None
+    provider: str = ""
     output: OverrideValue | None = None
     results: tuple[str, ...] = ()
     history: EditedHistory | None = None
@@ -60,7 +63,6 @@ class Fork:
         graph = load_graph(run_id, start)
         self.start = start
         self.overrides: AppliedProfile = apply_profile(profile, graph)
-        self._types = {node.no: node.type for node in graph.nodes}
         self._by_no = graph.by_no
         tools = [node for node in graph.nodes if node.type is StepType.TOOL]
         self._overridden_tools = [node for node in tools if set_result(self.overrides.edits_of(node))]
@@ -81,7 +83,7 @@ class Fork:
 
     def refusals(self) -> Iterator[PlanRefusal]:
         """Yield why the overrides cannot be applied while the agent itself runs."""
-        return agent_plans.refusals(self.overrides, self._types)
+        return agent_plans.refusals(self.overrides, self._by_no)
 
     def edit(self, rerun: Rerun, request: AgentRequest, result: Match | Divergence, place: int) -> EditedRequest:
         """Apply the overrides to a request: that of a recorded step, or a new one in `place` of a step.
@@ -105,7 +107,11 @@ class Fork:
             input = as_object(model_request({"request": body, "api": api}))
         body = edit_request(api, body, input, edits)
         return EditedRequest(
-            body=None if body == request.body else body, output=edits.output, results=tuple(results), history=history
+            body=None if body == request.body else body,
+            provider=_other_provider(request, edits),
+            output=edits.output,
+            results=tuple(results),
+            history=history,
         )
 
     @property
@@ -205,6 +211,16 @@ class Fork:
 
     def _new_tool_edits(self, name: str, place: int) -> Edits:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
+
+
+def _other_provider(request: AgentRequest, edits: Edits) -> str:
+    """Return the provider that the edits of a request name, if it is another one; raise `CannotEdit`."""
+    name = as_text(edits.model.get("provider"))
+    if name in {"", request.provider}:
+        return ""
+    if problem := provider_problem(name, agent_protocol=request.api.partition(".")[0]):
+        raise CannotEdit(problem)
+    return name
 
 
 def _call_key(name: str, arguments: JSONValue) -> str:

@@ -12,7 +12,8 @@ from traces.core.json_types import JSONObject
 class Resolution:
     """How a call is answered: by `response`, or live if it is None.
 
-    `body` is the request with the overrides applied; None if they change nothing in it.
+    `body` is the request with the overrides applied; None if they change nothing in it. `provider` is asked in place of
+    the agent's own; empty if that one is.
     `row` is the call as it is stored.
     `call_id` is the call whose exchange is to be stored before its answer is given; None: it is stored, or need not be.
     `is_exact`: the response is that of the same call in the recording, whose step it becomes.
@@ -22,6 +23,7 @@ class Resolution:
     response: RecordedResponse | None
     row: int
     body: JSONObject | None = None
+    provider: str = ""
     call_id: int | None = None
     is_exact: bool = False
     no: int | None = None

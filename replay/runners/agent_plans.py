@@ -8,9 +8,11 @@ from typing import Final
 from django.db.models import Q, QuerySet
 
 from replay.core.applied_profile import AppliedProfile, pointer
+from replay.core.graph import Node
 from replay.core.plan import Plan, PlannedStep, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine
 from replay.hooks import configuration
+from replay.live.providers.protocols import protocol_of, provider_problem
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
 from replay.runners import consents, queries
@@ -26,7 +28,7 @@ _STEP_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVA
 
 
 def agent_plan(
-    plan: Plan, run: Run, overrides: AppliedProfile, types: Mapping[int, StepType], tools: Sequence[UninterceptedTool]
+    plan: Plan, run: Run, overrides: AppliedProfile, nodes: Mapping[int, Node], tools: Sequence[UninterceptedTool]
 ) -> Plan:
     """Turn the plan of a replay that follows the recording into one in which the agent runs.
 
@@ -45,7 +47,7 @@ def agent_plan(
         "engine": Engine.AGENT,
         "unintercepted_tools": [*tools],
         "hosts": hosts,
-        "refusals": [*refusals(overrides, types), *([] if consent_refusal is None else [consent_refusal])],
+        "refusals": [*refusals(overrides, nodes), *([] if consent_refusal is None else [consent_refusal])],
         "warnings": [*own_warnings, *plan.warnings],
     }
     return _with_real_calls(plan.model_copy(update=changes), run)
@@ -88,28 +90,29 @@ def needs_sdk(overrides: AppliedProfile) -> bool:
     return any(entry.retrieval is not None or entry.arguments is not None for entry in overrides.profile.overrides)
 
 
-def refusals(overrides: AppliedProfile, types: Mapping[int, StepType]) -> Iterator[PlanRefusal]:
-    """Yield why overrides cannot be applied while the agent itself runs; `types` are those of the steps by number."""
+def refusals(overrides: AppliedProfile, nodes: Mapping[int, Node]) -> Iterator[PlanRefusal]:
+    """Yield why overrides cannot be applied while the agent itself runs; `nodes` are the steps by number."""
     yield from overrides.refusals
     for index, entry in enumerate(overrides.profile.overrides):
-        if problem := _problem(entry):
+        if problem := _problem(entry, overrides, nodes):
             yield PlanRefusal(code="validation_error", detail=problem, where=pointer(index))
     for no in overrides.by_step:
-        if types[no] not in _STEP_TYPES:
+        if nodes[no].type not in _STEP_TYPES:
             detail = (
-                f"step {no} is a {types[no]} step, which the agent's own code makes: change a call before or after "
-                "it, or follow the recording"
+                f"step {no} is a {nodes[no].type} step, which the agent's own code makes: change a call before or "
+                "after it, or follow the recording"
             )
             yield PlanRefusal(code="validation_error", detail=detail, where="/overrides", step=no)
 
 
-def _problem(entry: Override) -> str:
-    if entry.model is not None and entry.model.provider is not None:
-        return (
-            "the agent speaks the protocol of its provider, which therefore cannot be changed: change the model, "
-            "or follow the recording"
-        )
-    return ""
+def _problem(entry: Override, overrides: AppliedProfile, nodes: Mapping[int, Node]) -> str:
+    """Return why another provider cannot be asked: the agent speaks the protocol of its own."""
+    if entry.model is None or entry.model.provider is None:
+        return ""
+    name = entry.model.provider
+    providers = {nodes[no].provider for no, edits in overrides.by_step.items() if edits.model.get("provider") == name}
+    problems = (provider_problem(name, agent_protocol=protocol_of(provider)) for provider in sorted(providers))
+    return next(filter(None, problems), "" if providers else provider_problem(name))
 
 
 def _with_real_calls(plan: Plan, run: Run) -> Plan:

@@ -43,7 +43,6 @@ from traces.core.gc_pause import without_pauses
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.schema import ForkChange
-from traces.core.vocabulary import StepType
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.ingest.redaction import block_reason
@@ -156,14 +155,14 @@ class Source:
 
     def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:
         overrides = apply_profile(request.overrides, self._graph)
-        return agent_plans.agent_plan(plan, self.run, overrides, self._types, self._unintercepted_tools(request))
+        return agent_plans.agent_plan(plan, self.run, overrides, self._graph.by_no, self._unintercepted_tools(request))
 
     def _choose_engine(self, request: ReplayRequest) -> tuple[Engine, list[UninterceptedTool]]:
         """Choose for `auto`; return the tools that keep the agent from running, if only these do."""
         if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
             return Engine.FOLLOW, []
         overrides = apply_profile(request.overrides, self._graph)
-        if agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._types)):
+        if agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._graph.by_no)):
             return Engine.FOLLOW, []
         tools = self._unintercepted_tools(request)
         return Engine.AGENT if consents.refusal(tools) is None else Engine.FOLLOW, tools
@@ -173,10 +172,6 @@ class Source:
         is_live = "model" in request.policy.allow and not request.policy.strict
         is_open = is_live or bool(request.overrides.overrides)
         return consents.tools_of(self.run, is_open=is_open)
-
-    @cached_property
-    def _types(self) -> dict[int, StepType]:
-        return {node.no: node.type for node in self._graph.nodes}
 
     def change(self, request: ReplayRequest) -> ForkChange:
         """Describe what a request changes in the recording."""

@@ -28,7 +28,7 @@ _PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent
 
 @dataclass
 class ModelServer:
-    """The address, and each request body with its path, in the order of arrival.
+    """The address, and each request body with its path, and the key that came with it, in the order of arrival.
 
     `on_arrival` is called with the number of each request. The server answers while `is_open` is set, and with
     `answers_at_once` without a call of a tool.
@@ -36,6 +36,7 @@ class ModelServer:
 
     url: str = ""
     requests: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
     is_open: threading.Event = field(default_factory=threading.Event)
     answers_at_once: bool = False
     on_arrival: Callable[[int], None] = lambda number: None
@@ -52,6 +53,7 @@ def model_server() -> Iterator[ModelServer]:
             exchange.status(404, {})
             return
         server.requests.append((path, exchange.body))
+        server.keys.append(exchange.headers.get("authorization", ""))
         if server.answers_at_once:
             exchange.body = {**exchange.body, _AT_ONCE: True}
         server.on_arrival(len(server.requests))

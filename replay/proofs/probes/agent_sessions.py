@@ -154,8 +154,7 @@ class AgentSessions(ProbeSessions):
             place = self.replays.subject.places[home]
             setup = Setup(run=place.run, fork=place.fork, overrides=profile, side=home)
             graph = self.replays.graph(setup)
-            types = {node.no: node.type for node in graph.nodes}
-            refusal = next(agent_plans.refusals(apply_profile(profile, graph), types), None)
+            refusal = next(agent_plans.refusals(apply_profile(profile, graph), graph.by_no), None)
             if refusal is not None:
                 return refusal.detail
         return ""

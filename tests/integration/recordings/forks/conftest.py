@@ -1,5 +1,6 @@
 """One server and one provider for the forks of running agents."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -31,6 +32,17 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "ANTHROPIC_API_KEY": "sk-2",
         "ANTHROPIC_BASE_URL": models.url,
         "GEMINI_API_KEY": "sk-3",
+        "SECOND_KEY": "sk-second",
+        "FORKPOINT_PROVIDERS": json.dumps(
+            {
+                "second-openai": {
+                    "protocol": "openai",
+                    "base_url": f"{models.url}/second",
+                    "api_key_env": "SECOND_KEY",
+                },
+                "my-claude": {"protocol": "anthropic", "base_url": models.url},
+            }
+        ),
         "GOOGLE_GEMINI_BASE_URL": models.url,
     }
     server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)

@@ -130,11 +130,31 @@ def test_without_live_calls_a_changed_call_is_refused(
     assert labels(fork.steps(4))[3] == ("model", "simulated", "simulation_operator_override")
 
 
-def test_override_that_no_agent_can_follow_is_refused(server: Server, run: str, tmp_path: Path) -> None:
-    provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": "other"}})
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [("other", "“other” is not configured"), ("my-claude", "speaks the protocol of anthropic, and the agent that of")],
+)
+def test_provider_that_no_agent_can_ask_is_refused(
+    server: Server, run: str, tmp_path: Path, name: str, problem: str
+) -> None:
+    provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": name}})
     result = rerun(server, run, "print('it ran')", options=["--override", provider])
     assert (result.returncode, result.stdout) == (6, "")
-    assert "cannot be changed: change the model, or follow the recording" in result.stderr
+    assert problem in result.stderr
+
+
+def test_other_provider_is_asked_with_its_own_key(
+    server: Server, models: ModelServer, run: str, tmp_path: Path
+) -> None:
+    before = len(models.requests)
+    provider = profile(tmp_path, {"match": {"step": 4}, "model": {"provider": "second-openai", "model": "m3"}})
+    options = ["--override", provider, "--live"]
+    result = rerun(server, run, AGENTS["chat"], "plain", options=options)
+    assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
+    assert [(path, body["model"]) for path, body in new(models, before)] == [("/second/chat/completions", "m3")]
+    assert models.keys[before:] == ["Bearer sk-second"]
+    steps = fork_of(server, result)[0].steps(4)
+    assert (steps[0]["provider"], steps[3]["provider"], steps[3]["model"]) == ("openai", "second-openai", "m3")
 
 
 def test_budget_ends_live_calls(server: Server, models: ModelServer, run: str) -> None:
