@@ -16,7 +16,7 @@ from cockpit.wsgi import application as http
 
 from cockpit.gateway.app import Gateway  # isort: skip
 from cockpit.http import auth  # isort: skip
-from cockpit.http.transfer import slow_clients  # isort: skip
+from cockpit.http.transfer import slots, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.process import recovery  # isort: skip
@@ -25,7 +25,8 @@ from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
 
 log = structlog.get_logger("cockpit.lifespan")
-HTTP_THREADS = 8
+# As many requests run at once; others wait for slow clients.
+SLOTS = slots.Slots(active=8, slow=32, slow_per_address=16)
 
 
 class _Worker:
@@ -83,7 +84,7 @@ gateway = Gateway(
     ProtocolTypeRouter(
         {
             "http": slow_clients.SlowClientGuard(
-                WSGIMiddleware(cast(Any, http), workers=HTTP_THREADS), auth.early_refusal
+                WSGIMiddleware(cast(Any, http), workers=SLOTS.threads), auth.early_refusal, SLOTS
             ),
             "websocket": consumer.SameOrigin(
                 SessionMiddlewareStack(

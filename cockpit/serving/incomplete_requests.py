@@ -1,8 +1,9 @@
-"""Connections with incomplete requests: they are closed after a deadline and cannot exhaust the server.
+"""Connections whose clients do not send or do not read: they are closed after a deadline and cannot exhaust the server.
 
 A connection waits for a header from its start until the header is complete, and again for each further request. Each
 wait has a deadline. If too many connections wait, the oldest are closed, so a client that sends its header at once is
-always served.
+always served. A client that reads nothing of its response is closed too, because its connection would stay otherwise
+until the client closes it.
 """
 
 import asyncio
@@ -12,9 +13,13 @@ from typing import Any, Final
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cockpit.http.transfer.waiting import Waiting
+
 log = structlog.get_logger("cockpit.serving.incomplete_requests")
 
 HEADER_S: Final = 10.0
+# Longer than the guard of slow clients waits, so that a request ends before its connection does.
+READ_S: Final = 35.0
 WAITING_LIMIT: Final = 512  # connections of all addresses together
 WAITING_LIMIT_PER_ADDRESS: Final = 128
 # Descriptors reserved for other uses: the database, artifacts, model providers, logs.
@@ -33,44 +38,17 @@ def raise_descriptor_limit() -> int:
     return _WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
 
 
-class Waiting:
-    """The connections of one server that wait for a header, oldest first."""
-
-    def __init__(self, *, total: int = WAITING_LIMIT, per_address: int = WAITING_LIMIT_PER_ADDRESS) -> None:
-        self.total = total
-        self.per_address = per_address
-        self._connections: dict[GuardedProtocol, None] = {}
-        self._by_address: dict[str, dict[GuardedProtocol, None]] = {}
-
-    def __len__(self) -> int:
-        return len(self._connections)
-
-    def add(self, connection: "GuardedProtocol") -> None:
-        """Register a connection; close the oldest one if there are too many."""
-        siblings = self._by_address.setdefault(connection.address, {})
-        self._connections[connection] = siblings[connection] = None
-        if len(siblings) > self.per_address:
-            next(iter(siblings)).give_up("too many connections of its address wait")
-        elif len(self._connections) > self.total:
-            next(iter(self._connections)).give_up("too many connections wait")
-
-    def remove(self, connection: "GuardedProtocol") -> None:
-        self._connections.pop(connection, None)
-        siblings = self._by_address.get(connection.address, {})
-        siblings.pop(connection, None)
-        if not siblings:
-            self._by_address.pop(connection.address, None)
-
-
 class GuardedProtocol(H11Protocol):
-    """Uvicorn's HTTP/1.1 protocol with a deadline for each header and a limit of open connections."""
+    """Uvicorn's HTTP/1.1 protocol with deadlines for clients and a limit of open connections."""
 
-    waiting = Waiting()
+    waiting: "Waiting[GuardedProtocol]" = Waiting(total=WAITING_LIMIT, per_address=WAITING_LIMIT_PER_ADDRESS)
     header_s = HEADER_S
+    read_s = READ_S
     most_open = 4096
 
     address = ""
     _deadline: asyncio.TimerHandle | None = None
+    _reader_deadline: asyncio.TimerHandle | None = None
     _is_websocket = False  # read by another protocol
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -90,8 +68,17 @@ class GuardedProtocol(H11Protocol):
             # The next request of a keep-alive connection has started.
             self._await_header()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reader_deadline = self.loop.call_later(self.read_s, self.give_up, "its client does not read")
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_reader_deadline()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
+        self._stop_reader_deadline()
         super().connection_lost(exc)
 
     def handle_websocket_upgrade(self, event: Any) -> None:
@@ -100,7 +87,7 @@ class GuardedProtocol(H11Protocol):
         super().handle_websocket_upgrade(event)
 
     def give_up(self, reason: str) -> None:
-        """Close a connection that waits for its header."""
+        """Close a connection that waits for its client."""
         log.info("connection_closed", reason=reason, address=self.address)
         self._stop_waiting()
         self.transport.abort()
@@ -124,6 +111,11 @@ class GuardedProtocol(H11Protocol):
         self._deadline = self.loop.call_later(self.header_s, self.give_up, "header timeout")
         self.waiting.add(self)
 
+    def _stop_reader_deadline(self) -> None:
+        if self._reader_deadline is not None:
+            self._reader_deadline.cancel()
+            self._reader_deadline = None
+
     def _stop_waiting(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
@@ -134,5 +126,6 @@ class GuardedProtocol(H11Protocol):
 def guarded_protocol() -> type[GuardedProtocol]:
     """Return a protocol class for one server, limited by the descriptors of this process."""
     most_open = max(16, raise_descriptor_limit() - _RESERVE)
-    limits = {"most_open": most_open, "waiting": Waiting(total=min(WAITING_LIMIT, most_open // 2))}
+    waiting_limit = min(WAITING_LIMIT, most_open // 2)
+    limits = {"most_open": most_open, "waiting": Waiting(total=waiting_limit, per_address=WAITING_LIMIT_PER_ADDRESS)}
     return type("GuardedProtocol", (GuardedProtocol,), limits)

@@ -1,4 +1,4 @@
-"""Protection against slow and broken clients: they block no worker thread, and truncated requests are rejected."""
+"""Protection against slow and broken clients: they hold no others up, and truncated requests are rejected."""
 
 import asyncio
 import time
@@ -9,6 +9,7 @@ from typing import Any, Final
 from channels.db import database_sync_to_async
 
 from cockpit.http.errors import CONTENT_TYPE, ErrorDescription, in_json
+from cockpit.http.transfer.slots import Slots, Turn
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -31,11 +32,13 @@ Refusal = tuple[int, list[tuple[bytes, bytes]], bytes]
 class SlowClientGuard:
     """Waits for clients in place of the application, and drops those that stop in the middle.
 
-    `refusal` returns the refusal of a request by its headers, before its body is read.
+    `refusal` returns the refusal of a request by its headers, before its body is read. The application runs as many
+    requests at once as there are slots.
     """
 
-    def __init__(self, application: Any, refusal: Callable[[Scope], Refusal | None]) -> None:
+    def __init__(self, application: Any, refusal: Callable[[Scope], Refusal | None], slots: Slots) -> None:
         self._application = application
+        self._slots = slots
         self._refusal = database_sync_to_async(refusal, thread_sensitive=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,7 +54,16 @@ class SlowClientGuard:
         except ConnectionResetError:
             return
         else:
-            await self._application(with_queue_time(scope), body.next_piece, _unless_stalled(send, body))
+            await self._run(with_queue_time(scope), body, send)
+
+    async def _run(self, scope: Scope, body: "_Body", send: Send) -> None:
+        address, _ = scope.get("client") or ("", 0)
+        async with Turn(self._slots, address) as turn:
+
+            async def receive() -> Message:
+                return await body.next_piece(turn)
+
+            await self._application(scope, receive, _unless_stalled(send, body, turn))
 
 
 def with_queue_time(scope: Scope) -> Scope:
@@ -88,16 +100,22 @@ class _Body:
     async def read_ahead(self) -> None:
         """Read the whole body, or the first part of a long one."""
         while not self.is_complete and self._size < _AHEAD:
-            self._ahead.append(await self._next())
+            async with asyncio.timeout(self._patience_s()):
+                self._ahead.append(await self._next())
 
-    async def next_piece(self) -> Message:
-        return self._ahead.popleft() if self._ahead else await self._next()
+    async def next_piece(self, turn: Turn) -> Message:
+        """Return the next piece; raises `OSError`, which Django expects from a connection, after a timeout."""
+        if self._ahead:
+            return self._ahead.popleft()
+        async with turn.patience(self._patience_s()):
+            return await self._next()
+
+    def _patience_s(self) -> float:
+        patience = _PATIENCE_S + self._size / _SLOWEST - (time.monotonic() - self._start_time)
+        return max(0.0, min(_PATIENCE_S, patience))
 
     async def _next(self) -> Message:
-        """Return the next piece; raises `OSError`, which Django expects from a connection, after a timeout."""
-        patience = _PATIENCE_S + self._size / _SLOWEST - (time.monotonic() - self._start_time)
-        async with asyncio.timeout(max(0.0, min(_PATIENCE_S, patience))):
-            message = await self._receive()
+        message = await self._receive()
         if message["type"] == "http.disconnect":
             raise ConnectionResetError("the client disconnected before the end of the body")
         self._size += len(message.get("body", b""))
@@ -105,7 +123,7 @@ class _Body:
         return message
 
 
-def _unless_stalled(send: Send, body: _Body) -> Send:
+def _unless_stalled(send: Send, body: _Body, turn: Turn) -> Send:
     """Wrap `send`: once the client stops reading, further data is dropped and the server closes the connection."""
     is_stalled = False
 
@@ -116,7 +134,7 @@ def _unless_stalled(send: Send, body: _Body) -> Send:
         if message["type"] == "http.response.start" and not body.is_complete:
             message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
         try:
-            async with asyncio.timeout(_PATIENCE_S):
+            async with turn.patience(_PATIENCE_S):
                 await send(message)
         except TimeoutError:
             is_stalled = True

@@ -5,17 +5,20 @@ import http.client
 import resource
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
 from websockets.sync.client import connect
 
+from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving import incomplete_requests
-from cockpit.serving.incomplete_requests import GuardedProtocol, Waiting
+from cockpit.serving.incomplete_requests import GuardedProtocol
 from tests.support.patience import patience_s, wait_until
 
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: "
+LONG = 64 * 1024 * 1024
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -25,14 +28,22 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.accept"})
         await receive()
         return
+    if scope["path"] == "/long":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(LONG)})
+        return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
     await send({"type": "http.response.body", "body": b"hello"})
+
+
+def few_waiting() -> Waiting[GuardedProtocol]:
+    return Waiting(total=512, per_address=128)
 
 
 @contextlib.contextmanager
 def serving(**limits: Any) -> Iterator[int]:
     """A server whose connections have these limits; its port."""
-    protocol = type("Limited", (GuardedProtocol,), {"waiting": Waiting(), **limits})
+    protocol = type("Limited", (GuardedProtocol,), {"waiting": few_waiting(), **limits})
     config = uvicorn.Config(hello, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60)
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -83,7 +94,7 @@ def test_half_headers_leave_room_for_others() -> None:
 
 
 def test_open_socket_awaits_no_header() -> None:
-    waiting = Waiting()
+    waiting = few_waiting()
     with serving(waiting=waiting) as port, connect(f"ws://127.0.0.1:{port}/", proxy=None):
         assert len(waiting) == 0
 
@@ -92,6 +103,16 @@ def test_headers_have_a_deadline() -> None:
     with serving(header_s=0.2) as port, sending(port, HALF) as half, sending(port, b"") as silent:
         assert is_closed(half)
         assert is_closed(silent)
+
+
+def test_unread_responses_have_a_deadline() -> None:
+    with serving(read_s=0.2) as port, sending(port, WHOLE.replace(b"/ ", b"/long ", 1)) as silent:
+        time.sleep(1)
+        size = 0
+        with contextlib.suppress(ConnectionResetError):
+            while piece := silent.recv(1 << 20):
+                size += len(piece)
+        assert size < LONG
 
 
 def test_kept_connections_have_a_deadline_too() -> None:

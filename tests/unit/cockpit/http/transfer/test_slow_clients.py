@@ -2,16 +2,25 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from cockpit.http.transfer import slow_clients
+from cockpit.http.transfer import slots, slow_clients
+from cockpit.http.transfer.slots import Slots
+from tests.support.patience import patience_s
 
 END = {"type": "http.request", "body": b" and the end", "more_body": False}
 BEGIN = {"type": "http.request", "body": b"a beginning", "more_body": True}
 GONE = {"type": "http.disconnect"}
+
+
+LONG: dict[str, Any] = {**BEGIN, "body": b"x" * 1024 * 1024}
+
+
+def few_slots() -> Slots:
+    return Slots(active=1, slow=2, slow_per_address=1)
 
 
 class Exchange:
@@ -58,7 +67,8 @@ class Exchange:
 
     def run(self) -> "Exchange":
         scope = {"type": "http", "headers": [(b"content-length", b"100")]}
-        asyncio.run(slow_clients.SlowClientGuard(self.application, self.refusal)(scope, self.receive, self.send))
+        guard = slow_clients.SlowClientGuard(self.application, self.refusal, few_slots())
+        asyncio.run(guard(scope, self.receive, self.send))
         return self
 
     def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:
@@ -91,8 +101,7 @@ def test_a_body_that_stops_is_answered_without_the_application() -> None:
 def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
     then: tuple[slow_clients.Message, ...], kind: type[Exception]
 ) -> None:
-    long: dict[str, Any] = {**BEGIN, "body": b"x" * 1024 * 1024}
-    served = Exchange(long, *then).run()
+    served = Exchange(LONG, *then).run()
     assert isinstance(served.failed, kind)
     assert served.heard == []
 
@@ -122,3 +131,28 @@ def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "receive", slowly)
     assert exchange.run().heard[0]["status"] == 408
     assert exchange.read is None
+
+
+@pytest.mark.parametrize("slow", [lambda: Exchange(LONG), lambda: Exchange(END, reads=False)])
+def test_slow_clients_pass_slots_on(slow: Callable[[], Exchange], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only slot is free for others, and the oldest of too many slow clients of an address is dropped."""
+    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(slots, "FREE_S", 0.01)
+
+    async def serve_all() -> None:
+        scope = {"type": "http", "headers": [], "client": ("10.0.0.1", 1)}
+        shared_slots = few_slots()
+
+        def start(exchange: Exchange) -> asyncio.Task[None]:
+            guard = slow_clients.SlowClientGuard(exchange.application, exchange.refusal, shared_slots)
+            return asyncio.create_task(guard(scope, exchange.receive, exchange.send))
+
+        oldest, newest = start(slow()), start(slow())
+        async with asyncio.timeout(patience_s(20)):
+            await start(quick := Exchange(END))
+            await oldest
+        assert quick.read == END["body"]
+        assert not newest.done()
+        newest.cancel()
+
+    asyncio.run(serve_all())

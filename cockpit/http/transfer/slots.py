@@ -1,0 +1,81 @@
+"""How many requests run at once. Those that wait for a slow client do not count, so they hold no others up.
+
+Views are synchronous: a request occupies a thread until its body has arrived and its response has left. There are
+more threads than slots, for the requests that wait.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from cockpit.http.transfer.waiting import Waiting
+
+log = structlog.get_logger("cockpit.http.transfer.slots")
+
+# Seconds that a request may wait for its client, in total, before it passes its slot on.
+FREE_S: Final = 0.5
+
+
+class Slots:
+    """At most `active` requests run, and `slow` others wait for their clients."""
+
+    def __init__(self, *, active: int, slow: int, slow_per_address: int) -> None:
+        self.free = asyncio.Semaphore(active)
+        self.slow: Waiting[Turn] = Waiting(total=slow, per_address=slow_per_address)
+        self.threads = active + slow
+
+
+class Turn:
+    """The slot of one request. Once the request has waited for its client for long, it runs without one."""
+
+    def __init__(self, slots: Slots, address: str) -> None:
+        self.address = address
+        self._slots = slots
+        self._free_s = FREE_S
+        self._has_slot = False
+        self._is_dropped = False
+        self._timeouts: set[asyncio.Timeout] = set()
+
+    async def __aenter__(self) -> "Turn":
+        await self._slots.free.acquire()
+        self._has_slot = True
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._slots.slow.remove(self)
+        if self._has_slot:
+            self._slots.free.release()
+
+    @asynccontextmanager
+    async def patience(self, seconds: float) -> AsyncIterator[None]:
+        """Wait for the client in the block; raises `TimeoutError` after some seconds, or if too many requests wait."""
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        timer = loop.call_later(self._free_s, self._pass_on) if self._has_slot else None
+        try:
+            async with asyncio.timeout(0.0 if self._is_dropped else seconds) as timeout:
+                self._timeouts.add(timeout)
+                try:
+                    yield
+                finally:
+                    self._timeouts.discard(timeout)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            self._free_s = max(0.0, self._free_s - (loop.time() - start))
+
+    def give_up(self, reason: str) -> None:
+        """End all waits for the client."""
+        log.info("request_dropped", reason=reason, address=self.address)
+        self._is_dropped = True
+        self._slots.slow.remove(self)
+        for timeout in self._timeouts:
+            timeout.reschedule(0.0)
+
+    def _pass_on(self) -> None:
+        self._has_slot = False
+        self._slots.free.release()
+        self._slots.slow.add(self)
