@@ -19,7 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
 
 from cockpit.http import gateway_sessions, tokens
-from cockpit.http.errors import describe, problem_page
+from cockpit.http.errors import ErrorDescription, describe, problem_page
 from cockpit.http.gateway_sessions import Session
 from cockpit.http.schemas import Role
 from traces.errors import ProblemError
@@ -40,6 +40,10 @@ _OPEN = tuple(f"{API}/{name}" for name in ("health", "ready", "login", "logout",
 _COLLECTORS = ("/v1/", "/otel/", "/langsmith/", "/api/public/")
 # What their clients ask before they send, some of them without a key.
 _OPEN_COLLECTORS = ("/api/public/health", "/langsmith/info")
+# Uploads that are authorized by a signature in their address.
+_SIGNED_UPLOADS = "/langfuse-media/"
+# Sign-ins and comments of visitors are shorter.
+_LONGEST_PUBLIC_BODY = 64 * 1024
 # Public, but the caller matters.
 _KNOWN_CALLER = f"{API}/share/"
 _ADMIN = tuple(
@@ -260,7 +264,7 @@ def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]]
     request = WSGIRequest(cast(Any, build_environ(cast(Any, scope), cast(Any, io.BytesIO()))))
     SessionMiddleware(lambda _: HttpResponse()).process_request(request)
     try:
-        response = _refusal_response(request)
+        response = _refusal_response(request) or _refused_body(request)
     except (SuspiciousOperation, DatabaseError):
         # The error is handled with the request.
         return None
@@ -268,6 +272,17 @@ def early_refusal(scope: dict[str, Any]) -> tuple[int, list[tuple[bytes, bytes]]
         return None
     headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.items()]
     return response.status_code, headers, response.content
+
+
+def _refused_body(request: WSGIRequest) -> HttpResponse | None:
+    """Refuse a long body, or one without a length, to a public address: anyone could fill the server with them."""
+    path, length = request.path, request.META.get("CONTENT_LENGTH", "")
+    if path.startswith(_SIGNED_UPLOADS) or required_role(request.method or "GET", path) is not None:
+        return None
+    if length.isdecimal() and int(length) <= _LONGEST_PUBLIC_BODY:
+        return None
+    detail = f"Without a token, a request may have a body of {_LONGEST_PUBLIC_BODY:,} bytes, and states its length."
+    return problem_page(request, ErrorDescription("payload_too_large", 413, detail))
 
 
 def _refusal_response(request: HttpRequest) -> HttpResponse | None:

@@ -304,8 +304,16 @@ def test_credential_of_a_program_is_no_token(settings: Settings, is_login_requir
 
 @pytest.mark.usefixtures("reachable")
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("headers", "status"), [([], 401), ([(b"origin", b"https://elsewhere.example")], 403)])
-def test_unauthorized_body_is_not_read(headers: list[tuple[bytes, bytes]], status: int) -> None:
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/api/v1/imports", [], 401),
+        ("/api/v1/imports", [(b"origin", b"https://elsewhere.example")], 403),
+        ("/api/v1/login", [], 413),
+        ("/project/a/traces/b", [], 413),
+    ],
+)
+def test_unauthorized_body_is_not_read(path: str, headers: list[tuple[bytes, bytes]], status: int) -> None:
     messages: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -318,7 +326,7 @@ def test_unauthorized_body_is_not_read(headers: list[tuple[bytes, bytes]], statu
         "type": "http",
         "http_version": "1.1",
         "method": "POST",
-        "path": "/api/v1/imports",
+        "path": path,
         "query_string": b"",
         "headers": [(b"host", b"localhost"), (b"content-length", b"1000000000"), *headers],
         "client": ("127.0.0.1", 1),
