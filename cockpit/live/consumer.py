@@ -205,7 +205,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
         headers = {key.decode("latin1"): value.decode("latin1") for key, value in self.scope["headers"]}
         session = self.scope["session"]
         # A new session object reads the stored state.
-        return auth.caller_of(headers, session.__class__(session.session_key)) is not None
+        caller = auth.caller_of(headers, session.__class__(session.session_key))
+        return caller is not None and auth.may(caller, "viewer")
 
     async def _follow(self) -> None:
         is_wake_up = True

@@ -136,6 +136,14 @@ async def test_reachable_server_needs_login(settings: Settings, query: str) -> N
         assert await socket.close_code() == consumer.NO_ACCESS
 
 
+async def test_senders_cannot_follow_runs(settings: Settings) -> None:
+    settings.LOGIN_REQUIRED = True
+    secret = await database_sync_to_async(tokens.create)(name="agent", role="sender")
+    async with open_socket("runs=1", authorization=f"Bearer {secret}") as socket:
+        assert await socket.connect()
+        assert await socket.close_code() == consumer.NO_ACCESS
+
+
 def _bearer(secret: str) -> tuple[dict[str, str], Callable[[], object]]:
     return {"authorization": f"Bearer {secret}"}, lambda: tokens.revoke(ApiToken.objects.get().id)
 
