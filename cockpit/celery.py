@@ -1,6 +1,7 @@
 """The Celery application, run by threads of the web process (embedded) or by `celery -A cockpit worker`."""
 
 import os
+import sys
 from typing import Any
 
 from celery import Celery
@@ -10,7 +11,10 @@ from replay.live import shutdown
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
 
+# Celery prepends the working directory: modules in it would replace those of libraries.
+_path = [*sys.path]
 app = Celery("cockpit")
+sys.path[:] = _path
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 

@@ -31,7 +31,9 @@ class Only:
 sys.meta_path.insert(0, Only())
 import django
 django.setup()
+path = [*sys.path]
 from cockpit.celery import app
+assert sys.path == path  # not with the working directory
 app.connection_for_write().transport  # of Redis
 for name in ("celery.apps.worker", "celery.concurrency.prefork", "channels_redis.core", "channels_redis.pubsub",
              "django.core.management.commands.migrate", "storages.backends.s3", "uvicorn.main", "whitenoise.compress"):
