@@ -69,6 +69,6 @@ def test_result_is_not_blamed_for_what_other_code_composed(
     metadata: list[JSONObject] = [{"code": version} if is_declared else {} for version in VERSIONS]
     findings = findings_of(client, no_queue, *metadata)
     categories = [atom["category"] for atom in findings["atoms"] if atom["parent"] is None]
-    assert findings["verdict"] == ("inconclusive" if is_declared else "single")
-    assert categories == (["upstream", "tool"] if is_declared else ["tool", "upstream"])
+    # Also without declared versions: no text that code composed contains the other day.
+    assert (findings["verdict"], categories) == ("inconclusive", ["upstream", "tool"])
     assert any("different versions of the agent's code" in text for text in findings["assumptions"]) is is_declared

@@ -357,3 +357,16 @@ def handed_over(limit: int) -> list[Spec]:
 def test_task_that_code_composed_from_a_changed_answer_is_no_input() -> None:
     reasoning = reason_about(handed_over(40), handed_over(25))
     assert [(atom.category, atom.origin) for atom in reasoning.atoms] == [("prompt", Origin.EXOGENOUS)]
+
+
+def test_further_call_after_equal_outputs_is_left_to_code() -> None:
+    """The model was switched, but answered alike; it is code that stopped after one call."""
+
+    def run(model_name: str, *answers: str) -> list[Spec]:
+        steps = [model([user("Which part?")], reply(text), model=model_name) for text in answers]
+        return [agent(), *steps, output(answers[-1])]
+
+    comparison = reason_about(
+        run("m1", "The chain is worn.", "Order a chain of 9 links."), run("m2", "The chain is worn.")
+    )
+    assert [atom.category for atom in comparison.atoms] == ["model", "structure"]

@@ -29,7 +29,6 @@ from tests.support.comparing import (
     tool_message,
     user,
 )
-from tests.unit.diffing.attribution.test_difference_origins import reason_about
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason, StepType
 
@@ -346,19 +345,6 @@ def test_model_switch_explains_unpaired_calls() -> None:
     assert result.primary is not None
     assert result.primary.title == "Switching the model from m1 to m2"
     assert not result.alternatives
-
-
-def test_further_call_after_equal_outputs_is_left_to_code() -> None:
-    """The model was switched, but answered alike; it is code that stopped after one call."""
-
-    def run(model_name: str, *answers: str) -> list[Spec]:
-        steps = [model([user("Which part?")], reply(text), model=model_name) for text in answers]
-        return [agent(), *steps, output(answers[-1])]
-
-    comparison = reason_about(
-        run("m1", "The chain is worn.", "Order a chain of 9 links."), run("m2", "The chain is worn.")
-    )
-    assert [atom.category for atom in comparison.atoms] == ["model", "structure"]
 
 
 def test_sentence_has_one_full_stop() -> None:
