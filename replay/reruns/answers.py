@@ -1,6 +1,6 @@
 """How a running agent's calls of providers are answered: as recorded, by an override, by an equal call, or live."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from uuid import UUID
 
@@ -183,10 +183,7 @@ class _Resolver:
             may_look_elsewhere = self._fork is None and not request.tool_api
             answer = self._cached_answer(request, is_elsewhere=True) if may_look_elsewhere else None
             return answer or _Answer(refusal=self._explanation(result))
-        if edited_request.body is not None:
-            request = request.with_body(edited_request.body)
-        if edited_request.provider:
-            request = replace(request, provider=edited_request.provider, digest="")
+        request = request.with_edits(edited_request.body, edited_request.provider)
         known_answer = self._repeated_answer(request) or self._known_answer(request)
         return known_answer or self._live_answer(request, result)
 

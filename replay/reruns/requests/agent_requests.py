@@ -62,10 +62,14 @@ class AgentRequest:
     def step_type(self) -> StepType:
         return StepType.TOOL if self.tool_api else StepType.MODEL
 
-    def with_body(self, body: JSONObject) -> Self:
-        """Return the request with another body."""
-        model = as_text(body.get("model")) or self.model
-        return replace(self, read_body=lambda: body, digest="", address_model=model)
+    def with_edits(self, body: JSONObject | None, provider: str = "") -> Self:
+        """Return the request with another body, and to another provider; None and an empty name leave them."""
+        if body is None and not provider:
+            return self
+        new_body = self.body if body is None else body
+        model = as_text(new_body.get("model")) or self.model
+        provider = provider or self.provider
+        return replace(self, provider=provider, read_body=lambda: new_body, digest="", address_model=model)
 
     def reads(self, response: RecordedResponse) -> bool:
         """Return whether a response as it came is what the agent's client reads."""

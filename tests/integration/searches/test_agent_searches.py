@@ -160,7 +160,7 @@ def test_probes_of_a_proof_share_live_answers(run: Run) -> None:
     first, second, stranger = (create.create(preparation) for _ in range(3))
     reruns = [probe_of(proof, session, number) for number, session in enumerate((first, second), 1)]
     sent: JSONObject = {"model": "m1", "messages": [{"role": "user", "content": "Something new."}]}
-    request = replace(first_request(run), provider="test", api="openai.chat").with_body(sent)
+    request = replace(first_request(run), provider="test", api="openai.chat").with_edits(sent)
     live = answers.resolve(reruns[0].id, request, owner=leases.new_owner())
     assert (live.response, live.call_id is not None) == (None, True)
     with pytest.raises(CallInFlight):

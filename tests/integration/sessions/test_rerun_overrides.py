@@ -83,9 +83,9 @@ def test_later_request_has_the_edits_of_the_one_that_it_continues(run: Run) -> N
     resolution = answers.resolve(rerun.id, first)
     assert as_list(as_object(resolution.body)["messages"]) == [*messages, addition]
     later: list[Any] = [{"role": "assistant", "content": "Which?"}, {"role": "user", "content": "All."}]
-    resolution = answers.resolve(rerun.id, first.with_body({**first.body, "messages": [*messages, *later]}))
+    resolution = answers.resolve(rerun.id, first.with_edits({**first.body, "messages": [*messages, *later]}))
     assert as_list(as_object(resolution.body)["messages"]) == [*messages, addition, *later]
-    other = first.with_body({**first.body, "messages": later})
+    other = first.with_edits({**first.body, "messages": later})
     assert answers.resolve(rerun.id, other).body is None
 
 
