@@ -196,6 +196,7 @@ def rerun_session(rerun: Rerun) -> RerunSession:
     """Return what an agent needs to run in a rerun."""
     # From the beginning of a rerun on, so that its calls are in order also after a restart of the agent.
     start = rerun.created_at.timestamp()
+    real_tools = services.real_tools(rerun)
     session = Session(
         run_id=str(rerun.id), start=start, is_rerun=True, has_pauses=rerun.has_pauses, attempt=rerun.attempt
     )
@@ -210,7 +211,8 @@ def rerun_session(rerun: Rerun) -> RerunSession:
         input=recorded_input(rerun.source_run),
         path=PREFIX + sessions.sign(session),
         placeholder_key=upstreams.PLACEHOLDER_KEY,
-        real_tools=services.real_tools(rerun),
+        real_tools=real_tools,
+        reviewed_tools=services.reviewed_tools(real_tools),
     )
 
 

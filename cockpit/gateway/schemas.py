@@ -98,7 +98,8 @@ class RerunSession(Schema):
 
     `started_at` is the start of the recording, `seed` that of its random numbers, and `input` what its agent was
     started with, if that is known. `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at`
-    is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them.
+    is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them;
+    `reviewed_tools` are those of them that were reviewed as safe.
     """
 
     id: str
@@ -112,3 +113,4 @@ class RerunSession(Schema):
     path: str
     placeholder_key: str
     real_tools: list[str] = []
+    reviewed_tools: list[str] = []

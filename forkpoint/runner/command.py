@@ -213,7 +213,7 @@ class Runner:
         agent = RunningAgent(str(message.get("session")), 0)
         try:
             agent.attempt = message["attempt"] if isinstance(message.get("attempt"), int) else 0
-            start = Start.parse(message, self._options.env_allow)
+            start = Start.parse(message, self._options.env_allow, self._options.allow_tool)
             if len(self._agents) >= self._options.parallel:
                 raise Unacceptable(f"it asked for more agents at once than {self._options.parallel}")
             for line in real_tools_text(start.rerun):

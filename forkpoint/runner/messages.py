@@ -22,6 +22,7 @@ _RERUN_FIELDS: Final = {
     "path",
     "placeholder_key",
     "real_tools",
+    "reviewed_tools",
 }
 
 
@@ -39,8 +40,10 @@ class Start:
     variables: Mapping[str, str]
 
     @classmethod
-    def parse(cls, message: Mapping[str, Any], env_allow: Collection[str]) -> "Start":
-        """Return a message's contents; raise `Unacceptable`."""
+    def parse(
+        cls, message: Mapping[str, Any], env_allow: Collection[str], tools_to_run: Collection[str] = ()
+    ) -> "Start":
+        """Return a message's contents; raise `Unacceptable`, also if a tool would really run without consent."""
         rerun, variables = message.get("rerun"), message.get("variables", {})
         if surplus := sorted(set(message) - _FIELDS):
             raise Unacceptable(f"it sent {', '.join(surplus)}, and a runner accepts only input, session and variables")
@@ -56,14 +59,22 @@ class Start:
         values = [rerun.get("seed"), rerun.get("started_at"), rerun.get("placeholder_key"), *variables.values()]
         if not all(isinstance(value, str) and "\0" not in value for value in values):
             raise Unacceptable("it sent a value that is no text")
-        tools = rerun.get("real_tools", [])
-        if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
-            raise Unacceptable("it sent a list of tools that is none")
+        _check_tools(rerun, tools_to_run)
         if not all(_is_time(rerun.get(name)) for name in ("opened_at", "answered_at")):
             raise Unacceptable("it sent a time that is none")
         if not all(isinstance(item.get("attempt"), int) for item in (message, rerun)):
             raise Unacceptable("it sent no attempt")
         return cls(message["session"], message["attempt"], rerun, variables)
+
+
+def _check_tools(rerun: Mapping[str, Any], tools_to_run: Collection[str]) -> None:
+    """Raise `Unacceptable` if a tool would really run that the runner's user does not allow, and nobody reviewed."""
+    real_tools, reviewed_tools = (rerun.get(name, []) for name in ("real_tools", "reviewed_tools"))
+    for tools in (real_tools, reviewed_tools):
+        if not isinstance(tools, list) or not all(isinstance(tool, str) for tool in tools):
+            raise Unacceptable("it sent a list of tools that is none")
+    if names := [tool for tool in real_tools if tool not in {*tools_to_run, *reviewed_tools}]:
+        raise Unacceptable(f"the agent would really run {', '.join(names)}, which --allow-tool does not name")
 
 
 def _is_time(value: object) -> bool:

@@ -21,6 +21,7 @@ from replay.runners import consents, recorded_tools
 from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
+from replay.tool_review.queries import safety_by_tool
 from traces.core.vocabulary import Reason, RunStatus
 from traces.runs import queries as runs
 
@@ -104,6 +105,12 @@ def real_tools(rerun: Rerun) -> list[str]:
     """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
     names = recorded_tools.find_unintercepted(rerun.source_run, is_open=_is_open(rerun))
     return [name for name in names if name not in rerun.tools_with_hook]
+
+
+def reviewed_tools(names: Sequence[str]) -> list[str]:
+    """Return those of these tools that were reviewed as safe."""
+    reviews = safety_by_tool() if names else {}
+    return [name for name in names if reviews.get(name)]
 
 
 def _is_open(rerun: Rerun) -> bool:

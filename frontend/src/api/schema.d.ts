@@ -7055,7 +7055,8 @@ export interface components {
          *
          *     `started_at` is the start of the recording, `seed` that of its random numbers, and `input` what its agent was
          *     started with, if that is known. `opened_at` is the start of the rerun, null if no run becomes of it; `answered_at`
-         *     is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them.
+         *     is the server's time. `real_tools` really run in each start of the agent, because nothing intercepts them;
+         *     `reviewed_tools` are those of them that were reviewed as safe.
          */
         RerunSession: {
             /** Id */
@@ -7088,6 +7089,11 @@ export interface components {
              * @default []
              */
             real_tools: string[];
+            /**
+             * Reviewed Tools
+             * @default []
+             */
+            reviewed_tools: string[];
         };
         /**
          * RerunTool

@@ -75,7 +75,14 @@ def test_number_of_agents_at_once_is_checked_before_the_server_is_asked(
 
 @pytest.mark.parametrize("tools", ["send", [1], None])
 def test_tools_that_really_run_are_a_list_of_names(tools: Any) -> None:
-    start = Start.parse({**MESSAGE, "rerun": {**RERUN, "real_tools": ["send"]}}, [])
+    start = Start.parse({**MESSAGE, "rerun": {**RERUN, "real_tools": ["send"]}}, [], ["send"])
     assert start.rerun["real_tools"] == ["send"]
     with pytest.raises(Unacceptable):
         Start.parse({**MESSAGE, "rerun": {**RERUN, "real_tools": tools}}, [])
+
+
+def test_tool_that_really_runs_needs_consent_or_review() -> None:
+    rerun = {**RERUN, "real_tools": ["look", "send"], "reviewed_tools": ["look"]}
+    assert Start.parse({**MESSAGE, "rerun": rerun}, [], ["send"])
+    with pytest.raises(Unacceptable, match="really run send, which --allow-tool does not name"):
+        Start.parse({**MESSAGE, "rerun": rerun}, [], ["erase"])
