@@ -112,12 +112,10 @@ class Servers:
 
     def _refuser(self, server: str, headers: Headers, id: str) -> Send:
         """Return what gets the answer of a server, and refuses the requests in it."""
-        rest = b""
+        stream = messages.RequestStream()
 
         async def refuse(message: Message) -> None:
-            nonlocal rest
-            requests, rest = messages.split_requests(rest + message.get("body", b""))
-            for request in requests:
+            for request in stream.add(message.get("body", b"")):
                 refusal = messages.refusal(request[messages.MESSAGE_ID], "a rerun does not ask the agent")
                 await self._send(server, refusal, headers, id)
 

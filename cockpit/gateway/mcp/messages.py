@@ -5,6 +5,7 @@ the server. Those of the protocol (the handshake, lists, resources, prompts) cha
 as they are made. Nobody knows that of a server's own methods.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -45,6 +46,8 @@ _READS: Final = frozenset(
         "tasks/result",
     }
 )
+_EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
+_LONGEST_END: Final = 4
 # Of one request that are recorded.
 _MOST_NOTIFICATIONS: Final = 1_000
 _PARAMETERS: Final = "params"
@@ -111,11 +114,22 @@ def listed_tools(request: JSONObject, response: JSONObject | None) -> list[str]:
     return [as_text(tool.get("name")) for tool in as_objects(as_object(as_object(response).get("result")).get("tools"))]
 
 
-def split_requests(stream: bytes) -> tuple[list[JSONObject], bytes]:
-    """Return the requests in a part of a stream of a server, and its end, which may be the beginning of an event."""
-    *events, rest = stream.replace(b"\r\n", b"\n").split(b"\n\n")
-    messages = [_parse(text) for event in events for text in _events(event)]
-    return [message for message in messages if is_request(message)], rest
+class RequestStream:
+    """Finds what a server asks in a stream that arrives in parts."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+
+    def add(self, part: bytes) -> list[JSONObject]:
+        """Return the requests in the events that end in a further part."""
+        self._rest += part
+        # Nothing before is searched again: an event may have megabytes.
+        if _EVENT_END.search(self._rest, max(0, len(self._rest) - len(part) - _LONGEST_END + 1)) is None:
+            return []
+        *events, rest = bytes(self._rest).replace(b"\r\n", b"\n").split(b"\n\n")
+        self._rest = bytearray(rest)
+        messages = (_parse(text) for event in events for text in _events(event))
+        return [message for message in messages if is_request(message)]
 
 
 def has_sdk_mark(message: JSONObject) -> bool:
