@@ -21,7 +21,6 @@ from traces.core.json_types import JSONValue
 # Enough to cover every combination of size and cause; the benchmark measures two such rounds.
 CASES: Final = 16
 SAMPLES: Final = 30
-RECORDED_EVERY: Final = 5
 # Cases without a cause in each set: a quarter of its cases, and more where models answer by chance.
 CONTROLS: Final = {
     "held out": 40,
@@ -156,12 +155,8 @@ def test_models_answer_unexpected_messages(key: str) -> None:
 
 @pytest.mark.parametrize("key", [key for key in PROGRAMS if key != UNORDERED])
 def test_recordings_show_their_case(key: str) -> None:
-    """Recordings show the truth up to their wording; those of a case without a cause by chance differ.
-
-    A few cases of each program show how it is recorded. Recordings by chance depend on the number of their case.
-    """
-    every = 1 if PROGRAMS[key].chance else RECORDED_EVERY
-    for case in cases(key)[::every]:
+    """Recordings show the truth up to their wording; those of a case without a cause by chance differ."""
+    for case in cases(key):
         bench = ProgramBench(case)
         answers, truth = (bench.base.answer, bench.candidate.answer), (case.truth.base, case.truth.full)
         if PROGRAMS[key].chance and not case.truth.sets:

@@ -84,7 +84,6 @@ def _is_pending(run_id: UUID) -> bool:
     return PendingProvenance.objects.filter(run=run_id).exists()
 
 
-@pytest.mark.once
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(recordings())
 def test_late_provenance_equals_immediate_provenance(steps: tuple[RecordedStep, ...]) -> None:

@@ -40,7 +40,7 @@ from traces.sharing.links import Subject, create_link
 from traces.sharing.schemas import ShareRequest
 from traces.signatures.ignore_rules import IgnoreRule
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 # Path, and the response's field with the rows.
 LISTS: Final = (
     ("runs", "runs"),
