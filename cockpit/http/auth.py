@@ -102,7 +102,7 @@ def remove_program(token: str) -> None:
 def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
     """Return the caller by bearer token or login; None if there is neither, or the token is that of a program."""
     secret = _secret(headers)
-    if secret and _gateway_session(secret) is not None:
+    if _gateway_session(secret) is not None:
         return None
     if not settings.LOGIN_REQUIRED:
         return LOCAL
@@ -118,8 +118,8 @@ def caller_of(headers: Mapping[str, str], session: Any) -> Caller | None:
 
 
 def _gateway_session(secret: str) -> Session | None:
-    """Return the session of the gateway that a token is; None if it is another one."""
-    return None if secret.startswith(tokens.PREFIX) else gateway_sessions.find(secret)
+    """Return the session of the gateway that a token is; None if there is none, or another one."""
+    return None if not secret or secret.startswith(tokens.PREFIX) else gateway_sessions.find(secret)
 
 
 def _program_caller(session: Session, method: str, path: str) -> Caller:

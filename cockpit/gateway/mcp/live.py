@@ -102,7 +102,7 @@ class Servers:
             has_begun.set()
             await refuse(message)
 
-        answer = Answer(read, time.time())
+        answer = Answer(read, time.time(), is_kept=False)
         exchange = self._client.exchange("GET", servers.address(key[1]), all_headers, b"", answer)
         self._events[key] = asyncio.create_task(exchange)
         # A server loses what it says before.

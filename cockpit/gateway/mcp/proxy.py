@@ -59,7 +59,7 @@ class Proxy:
     async def _pass_events(self, scope: Scope, receive: Receive, send: Send, server: str) -> None:
         """Pass on what a server sends of its own accord, until it or the client ends that."""
         tasks = [
-            asyncio.create_task(self._forward(scope, b"", send, server)),
+            asyncio.create_task(self._forward(scope, b"", send, server, is_kept=False)),
             asyncio.create_task(wait_for_hangup(receive)),
         ]
         try:
@@ -140,10 +140,12 @@ class Proxy:
         await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
         return result
 
-    async def _forward(self, scope: Scope, body: bytes, send: Send, server: str) -> tuple[Answer, str]:
+    async def _forward(
+        self, scope: Scope, body: bytes, send: Send, server: str, *, is_kept: bool = True
+    ) -> tuple[Answer, str]:
         """Pass a request to the server; return the answer, and why it did not arrive or only in part."""
         url = servers.address(server)
-        answer = Answer(send, time.time())
+        answer = Answer(send, time.time(), is_kept=is_kept)
         headers = upstreams.request_headers(scope["headers"], "")
         problem = await self._client.exchange(scope["method"], url, headers, body, answer)
         if problem:

@@ -13,14 +13,15 @@ _SLOW_CLIENT_S: Final = 30.0
 
 
 class Answer:
-    """An answer on its way to the agent, and what has arrived of it."""
+    """An answer on its way to the agent, and what has arrived of it unless it is not `is_kept`: some never end."""
 
-    def __init__(self, send: Send, request_time: float) -> None:
+    def __init__(self, send: Send, request_time: float, *, is_kept: bool = True) -> None:
         self.is_complete = False
         self.status = 0
         self.headers: tuple[tuple[str, str], ...] = ()
         self.media_type = ""
         self._send = send
+        self._is_kept = is_kept
         self._request_time = request_time
         self._pieces: list[bytes] = []
         self._size = 0
@@ -40,9 +41,10 @@ class Answer:
         await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})
 
     async def pass_on(self, piece: bytes) -> None:
-        self._marks.append((self._size, int((time.time() - self._request_time) * 1000)))
-        self._pieces.append(piece)
-        self._size += len(piece)
+        if self._is_kept:
+            self._marks.append((self._size, int((time.time() - self._request_time) * 1000)))
+            self._pieces.append(piece)
+            self._size += len(piece)
         await self._deliver({"type": "http.response.body", "body": piece, "more_body": True})
 
     async def end(self) -> None:

@@ -32,9 +32,9 @@ class Waiting(Generic[W]):
         siblings = self._by_address.setdefault(waiter.address, {})
         self._waiters[waiter] = siblings[waiter] = None
         if len(siblings) > self.per_address:
-            next(iter(siblings)).give_up("too many connections of its address wait")
+            next(iter(siblings)).give_up("too many of its address wait")
         elif len(self._waiters) > self.total:
-            next(iter(self._waiters)).give_up("too many connections wait")
+            next(iter(self._waiters)).give_up("too many wait")
 
     def remove(self, waiter: W) -> None:
         self._waiters.pop(waiter, None)

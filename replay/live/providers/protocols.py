@@ -1,18 +1,12 @@
 """Which providers can answer the requests of an agent that speaks the protocol of its own."""
 
-from typing import Final
-
-from replay.live.providers.configuration import configured_providers
-
-_PROTOCOLS: Final = frozenset({"openai", "anthropic"})
+from replay.live.providers.configuration import address_of, configured_providers
 
 
 def protocol_of(provider: str) -> str:
-    """Return the protocol of a recorded provider: as it is configured, else as it is named; empty if unknown."""
-    setting = configured_providers().get(provider)
-    if setting is not None:
-        return setting.protocol
-    return provider.lower() if provider.lower() in _PROTOCOLS else ""
+    """Return the protocol of a recorded provider; empty if it is unknown."""
+    setting = address_of(provider, "")
+    return "" if setting is None else setting.protocol
 
 
 def provider_problem(name: str, agent_protocol: str = "") -> str:

@@ -14,6 +14,7 @@ from traces.importers.files.source import Source
 from traces.ingest.outcome_rules import TERMINATION
 
 CALLER: Final = "parent_tool_use_id"
+_BEGINNING: Final = "init"
 _RESULT: Final = "result"
 
 
@@ -24,7 +25,7 @@ def is_line(value: JSONValue) -> bool:
         return False
     match as_text(body.get("type")):
         case "system":
-            return body.get("subtype") == "init"
+            return body.get("subtype") == _BEGINNING
         case "user" | "assistant":
             return has_object(body, "message")
         case kind:
@@ -35,8 +36,10 @@ def statement(record: JSONObject) -> str:
     """Return whether a record is the command's `init` or its `result`; empty if it is neither."""
     if "session_id" not in record or "sessionId" in record:
         return ""
-    kinds = {"system": record.get("subtype") == "init" and "init", _RESULT: _RESULT}
-    return kinds.get(as_text(record.get("type"))) or ""
+    kind = as_text(record.get("type"))
+    if kind == "system" and record.get("subtype") == _BEGINNING:
+        return _BEGINNING
+    return kind if kind == _RESULT else ""
 
 
 def read_records(source: Source) -> Iterator[tuple[JSONObject, str]]:

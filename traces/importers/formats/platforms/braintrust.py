@@ -20,10 +20,9 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
-from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import SETTINGS, add_call, add_cost, find_outer_spans
+from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "braintrust"
 _HOLDERS: Final = ("events", "rows", "objects", "data")
@@ -63,19 +62,14 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield rows; raise `BadFile` for one that cannot become a step."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
-    body = require_object(value, location)
-    if not as_text(body.get("span_id")) or not as_text(body.get("root_span_id")):
-        name = next((name for name in _HOLDERS if has_list(body, name)), None)
-        if name is None:
-            raise BadFile("a row of Braintrust needs `span_id` and `root_span_id`", location)
-        yield from _read(body[name], f"{location}/{name}")
-        return
-    _step(body, location)
-    yield body
+    refusal = "a row of Braintrust needs `span_id` and `root_span_id`"
+    for row, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_row, refusal=refusal):
+        _step(row, place)
+        yield row
+
+
+def _is_row(body: JSONObject) -> bool:
+    return bool(as_text(body.get("span_id")) and as_text(body.get("root_span_id")))
 
 
 def _run(trace_id: str, rows: dict[str, JSONObject]) -> RecordedRun:

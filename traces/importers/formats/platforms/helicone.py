@@ -12,12 +12,12 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
-from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
+from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "helicone"
+_HOLDERS: Final = ("data",)
 _PROPERTIES: Final = ("request_properties", "properties")
 _SESSION: Final = "Helicone-Session-Id"
 _ATTRIBUTES: Final = (
@@ -49,18 +49,15 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
-    body = require_object(value, location)
-    if has_list(body, "data"):
-        yield from _read(body["data"], f"{location}/data")
-        return
-    if not as_text(body.get("request_id")):
-        raise BadFile("a request of Helicone needs `request_id`", f"{location}/request_id")
-    _step(body, location)
-    yield body
+    """Yield requests; raise `BadFile` for one that cannot become a step."""
+    refusal = "a request of Helicone needs `request_id`"
+    for row, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_request, refusal=refusal):
+        _step(row, place)
+        yield row
+
+
+def _is_request(body: JSONObject) -> bool:
+    return bool(as_text(body.get("request_id")))
 
 
 def _properties(row: JSONObject) -> JSONObject:

@@ -23,9 +23,9 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost, find_outer_spans, is_request
+from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "weave"
 # Also what the Holistic Agent Leaderboard writes.
@@ -68,19 +68,14 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield calls; raise `BadFile` for one that cannot become a step."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
-    body = require_object(value, location)
-    if not as_text(body.get("id")) or not as_text(body.get("trace_id")):
-        name = next((name for name in _HOLDERS if has_list(body, name)), None)
-        if name is None:
-            raise BadFile("a call of Weave needs `id` and `trace_id`", location)
-        yield from _read(body[name], f"{location}/{name}")
-        return
-    _step(body, location)
-    yield body
+    refusal = "a call of Weave needs `id` and `trace_id`"
+    for call, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_call, refusal=refusal):
+        _step(call, place)
+        yield call
+
+
+def _is_call(body: JSONObject) -> bool:
+    return bool(as_text(body.get("id")) and as_text(body.get("trace_id")))
 
 
 def _run(trace_id: str, calls: dict[str, JSONObject]) -> RecordedRun:
