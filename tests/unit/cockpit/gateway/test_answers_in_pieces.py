@@ -9,6 +9,7 @@ import pytest
 from cockpit.gateway import playback
 from cockpit.gateway.events import Outcome
 from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.transport.answer import Answer
 from cockpit.gateway.transport.delivery import Delivery
 
 STREAM = [(b"content-type", b"text/event-stream")]
@@ -128,3 +129,17 @@ def test_end_of_an_event_may_come_in_bytes() -> None:
 
     asyncio.run(pass_on())
     assert agent.bodies == [b"data: 1\r\n\r\n", b"data: 2\n\n"]
+
+
+@pytest.mark.parametrize(("is_kept", "body"), [(True, BODY), (False, b"")])
+def test_endless_answer_is_passed_on_without_being_kept(is_kept: bool, body: bytes) -> None:
+    agent = Agent()
+    answer = Answer(agent.get, time.time(), is_kept=is_kept)
+
+    async def arrive() -> None:
+        await answer.start(200, {"content-type": "text/event-stream"})
+        await answer.pass_on(BODY)
+
+    asyncio.run(arrive())
+    outcome = answer.outcome("")
+    assert (agent.bodies, outcome.body, len(outcome.marks)) == ([BODY], body, int(is_kept))
