@@ -14,13 +14,15 @@ export function Tags({ tags, limit = 2, className = "" }: Props): ReactElement |
   const rest = tags.slice(limit);
   return (
     <span className={`${classes.tags} ${className}`}>
-      {tags.slice(0, limit).map((tag) => (
-        <span key={tag} className={classes.tag} title={tag}>
-          {tag}
-        </span>
-      ))}
+      <span className={classes.shown}>
+        {tags.slice(0, limit).map((tag) => (
+          <span key={tag} className={classes.tag} title={tag}>
+            {tag}
+          </span>
+        ))}
+      </span>
       {rest.length > 0 && (
-        <span className={classes.tag} title={rest.join(", ")}>
+        <span className={`${classes.tag} ${classes.count}`} title={rest.join(", ")}>
           +{rest.length}
         </span>
       )}
