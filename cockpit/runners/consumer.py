@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
@@ -128,7 +129,10 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         except NameInUse as error:
             await self.close(NAME_IN_USE, f"a runner named {error} is online for this app: choose another --name")
             return
-        await self._tell(protocol.Welcome(name=self._runner.name, patience_s=settings.TAKEOVER_S))
+        welcome = protocol.Welcome(
+            name=self._runner.name, patience_s=settings.TAKEOVER_S, answered_at=datetime.now(UTC)
+        )
+        await self._tell(welcome)
         for item in hello.sessions:
             session = await _in_thread(dispatch.adopt, item.session, self._runner)
             if session is None or session.rerun is None or session.rerun.attempt != item.attempt:

@@ -71,11 +71,12 @@ RunnerMessage: TypeAdapter[Hello | Output | Exit] = TypeAdapter(
 
 
 class Welcome(Schema):
-    """The runner's name, and how long it may run agents without a connection."""
+    """The runner's name, how long it may run agents without a connection, and the server's time."""
 
     type: Literal["welcome"] = "welcome"
     name: str
     patience_s: float
+    answered_at: datetime
 
 
 class Start(Schema):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 from urllib.error import HTTPError
 from urllib.request import Request
@@ -17,6 +16,7 @@ from urllib.request import Request
 from forkpoint.bootstrap import child_environment, clients
 from forkpoint.bootstrap.languages import is_node, is_other_language
 from forkpoint.bootstrap.node_preload import node_preload
+from forkpoint.bootstrap.server_clock import ServerClock
 from forkpoint.confinement.credentials import hide_environment, session_environment
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
@@ -102,9 +102,10 @@ def record(words: Sequence[str], environment: Mapping[str, str], client: str = "
     server = Server.from_environment(environment)
     hide_environment()
     try:
-        opened_at = time.time()
+        asked_at = time.time()
         session = _open(server, words, environment)
-        start = _local_start(session, opened_at, time.time())
+        clock = ServerClock.read(session["answered_at"], asked_at, time.time())
+        start = clock.local_seconds(session["started_at"])
         # A program without a key gets a placeholder if the server has the key. Otherwise it may log in some other way.
         keys = placeholders(environment, session["placeholder_key"], session["keys"])
         seed = {SEED: session["run"], **node_preload(environment)} if is_seeded else {}
@@ -127,12 +128,6 @@ def _open(server: Server, words: Sequence[str], environment: Mapping[str, str]) 
     refuse_addresses(environment)
     facts = {"app": environment.get("FORKPOINT_APP") or "", "command": list(words)[:200]}
     return server.open("/gateway/sessions", facts)
-
-
-def _local_start(session: Any, opened_at: float, received_at: float) -> float:
-    """Return the start of a session by the clock of this machine, which may differ from that of the server."""
-    start, answered_at = (datetime.fromisoformat(session[name]).timestamp() for name in ("started_at", "answered_at"))
-    return start if opened_at <= answered_at <= received_at else start + received_at - answered_at
 
 
 def refuse_addresses(environment: Mapping[str, str]) -> None:

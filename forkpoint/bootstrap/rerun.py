@@ -28,6 +28,7 @@ from forkpoint.bootstrap.gateway import (
 from forkpoint.bootstrap.native_clock import native_clock
 from forkpoint.bootstrap.node_preload import node_preload
 from forkpoint.bootstrap.rerun_report import real_tools_text, report_text
+from forkpoint.bootstrap.server_clock import ServerClock
 from forkpoint.bootstrap.terminal_operator import TerminalOperator, has_terminal
 from forkpoint.confinement.credentials import hide_environment, session_environment
 from forkpoint.confinement.left_processes import MARK, end_left_processes
@@ -44,8 +45,6 @@ _COMPLETION_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 # The comparison of a long fork with its recording.
 _COMPARISON_S: Final = 120.0
-# A clock that differs by less than a session takes to arrive is that of the server's machine.
-_SAME_CLOCK_S: Final = 2.0
 
 
 def rerun(arguments: Sequence[str]) -> int:
@@ -89,7 +88,7 @@ def _run(
     if options.ask_tool and not has_terminal():
         print("warning: there is no terminal to ask on, so that calls of --ask-tool are refused", file=sys.stderr)
     if options.resume:
-        session = server.open(f"/reruns/{options.resume}/resume", {"allow_tools": options.allow_tool})
+        session = _open(server, f"/reruns/{options.resume}/resume", {"allow_tools": options.allow_tool})
     else:
         limits = {
             "allow_tools": options.allow_tool,
@@ -175,12 +174,8 @@ def _frozen(agent: Agent, session: Any) -> dict[str, str]:
 
 def _gateway_run(session: Any) -> str:
     """Return the rerun and its start by the clock of this machine; empty if no run becomes of it."""
-    times = [session.get(name) for name in ("opened_at", "answered_at")]
-    if None in times:
-        return ""
-    start, answered_at = (datetime.fromisoformat(text).timestamp() for text in times)
-    difference_s = time.time() - answered_at
-    return f"{session['id']} {start if 0 <= difference_s < _SAME_CLOCK_S else start + difference_s}"
+    opened_at = session.get("opened_at")
+    return "" if opened_at is None else f"{session['id']} {datetime.fromisoformat(opened_at).timestamp()}"
 
 
 def run_agent(
@@ -279,13 +274,26 @@ def open_rerun(server: Server, request: Mapping[str, Any]) -> Any:
     deadline = time.monotonic() + _COMPLETION_S
     while True:
         try:
-            return server.open("/reruns", request)
+            return _open(server, "/reruns", request)
         except CannotRun as refusal:
             if refusal.problem == "consent_required":
                 raise CannotRun(str(refusal), BAD_INPUT, refusal.problem) from refusal
             if refusal.problem != "source_not_sealed" or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE_S)
+
+
+def _open(server: Server, path: str, request: Mapping[str, Any]) -> Any:
+    """Open a rerun, and return its session with the start by the clock of this machine."""
+    asked_at = time.time()
+    session = server.open(path, request)
+    return by_local_clock(session, ServerClock.read(session["answered_at"], asked_at, time.time()))
+
+
+def by_local_clock(session: Mapping[str, Any], clock: ServerClock) -> dict[str, Any]:
+    """Return a session with its start by the clock of this machine."""
+    opened_at = session["opened_at"]
+    return {**session, "opened_at": None if opened_at is None else clock.local_time(opened_at)}
 
 
 def _links(server: Server, report: Any) -> str:

@@ -18,8 +18,9 @@ from uuid import uuid4
 
 from forkpoint.bootstrap import clients
 from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program, refuse_addresses
-from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables
+from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables, by_local_clock
 from forkpoint.bootstrap.rerun_report import real_tools_text
+from forkpoint.bootstrap.server_clock import ServerClock
 from forkpoint.confinement.credentials import hide_environment, without_secrets
 from forkpoint.confinement.left_processes import start_guardian
 from forkpoint.confinement.limits import Confinement
@@ -83,6 +84,7 @@ class Runner:
         self._name = options.name
         self._agents = RunningAgents()
         self._patience_s = 15.0
+        self._clock = ServerClock()
         self._stop_event = threading.Event()
         self._connection: Any = None
         try:
@@ -152,10 +154,13 @@ class Runner:
 
     def _talk(self, connection: Any) -> None:
         """Announce the runner, and do what the server asks for until the connection ends."""
+        asked_at = time.time()
         connection.send(json.dumps(self._announcement()))
         try:
             welcome = json.loads(connection.recv(timeout=_PING_S))
             self._name, self._patience_s = str(welcome["name"]), float(welcome["patience_s"])
+            # A session needs no answer, so that its delay would pass for a difference of the clocks.
+            self._clock = ServerClock.read(welcome["answered_at"], asked_at, time.time())
         except (ValueError, KeyError, TypeError) as error:
             raise CannotRun(f"{self._server.url} does not answer as a Forkpoint server", UNAVAILABLE) from error
         command = " ".join(self._agent.words)
@@ -230,7 +235,8 @@ class Runner:
     def _launch(self, agent: RunningAgent, start: Start) -> None:
         """Start the agent as `forkpoint rerun` does; its files are deleted when it has ended."""
         mark = f"{self._process}/{uuid4().hex}"
-        variables = agent_variables(self._server, start.rerun, self._agent, self._confinement, mark)
+        session = by_local_clock(start.rerun, self._clock)
+        variables = agent_variables(self._server, session, self._agent, self._confinement, mark)
         folder = tempfile.TemporaryDirectory(prefix="forkpoint-")
         words = inputs.words_of(self._agent, self._input, start.rerun["input"], folder)
         url = self._server.url + start.rerun["path"]
