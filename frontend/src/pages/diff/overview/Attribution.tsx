@@ -14,7 +14,8 @@ import classes from "./Attribution.module.css";
 export function AttributionPanel(): ReactElement {
   const { attribution } = useReport().report;
   const { headline, primary, path, supporting, alternatives } = attribution;
-  const cause = headline?.cause || primary?.title;
+  // In the headline, “Probably chance:” introduces what follows it.
+  const cause = headline?.cause.replace(/:$/, "") || primary?.title;
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="cause-to-effect">
       <header className={classes.head}>
