@@ -22,7 +22,7 @@ import classes from "./ActivityPage.module.css";
 import { Filters } from "./Filters";
 import { KindIcon } from "./KindIcon";
 import { isFiltered } from "./search";
-import { stateWords, subjectWords } from "./wording";
+import { findingWords, stateWords, subjectWords } from "./wording";
 
 const route = getRouteApi("/activity");
 
@@ -138,10 +138,10 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
         <Link {...linkTo(entry)} className={classes.link}>
           {subjectWords(entry)}
         </Link>
-        {entry.finding && <span className={classes.effect}> → {entry.finding}</span>}
+        {entry.finding && <span className={classes.effect}>{findingWords(entry)}</span>}
       </span>
     ),
-    hint: (entry) => [subjectWords(entry), entry.finding].filter(Boolean).join(" → "),
+    hint: (entry) => subjectWords(entry) + findingWords(entry),
   },
   { title: "Run", className: classes.run, cell: ({ run_name }) => run_name, hint: ({ run_name }) => run_name },
   { title: "Outcome", className: classes.outcome, cell: (entry) => <Result entry={entry} /> },

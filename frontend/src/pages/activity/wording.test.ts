@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Activity } from "@/api/schema";
-import { stateWords, subjectWords } from "./wording";
+import { findingWords, stateWords, subjectWords } from "./wording";
 
 const entry: Activity = {
   kind: "replay",
@@ -29,6 +29,12 @@ test("says what an entry does", () => {
   const foreign = { ...entry, candidate_name: "Other", fork_sequence_no: null };
   expect(subjectWords({ ...foreign, kind: "diff" })).toBe("Compared with “Other”");
   expect(subjectWords({ ...foreign, kind: "proof" })).toBe("What made the candidate different");
+});
+
+test("says what came of it", () => {
+  expect(findingWords({ ...entry, subject: "+ “cents”", finding: "it refunded 42" })).toBe(" → it refunded 42");
+  expect(findingWords({ ...entry, subject: "Probably chance:", finding: "two trials" })).toBe(" two trials");
+  expect(findingWords(entry)).toBe("");
 });
 
 test("says how far it is", () => {

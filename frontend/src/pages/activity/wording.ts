@@ -26,6 +26,12 @@ export function subjectWords(entry: Activity): string {
   }
 }
 
+/** What came of it, after its subject. A subject with a colon introduces it: “Probably chance: the runs are two trials”. */
+export function findingWords(entry: Activity): string {
+  if (!entry.finding) return "";
+  return subjectWords(entry).endsWith(":") ? ` ${entry.finding}` : ` → ${entry.finding}`;
+}
+
 const MARKS: Record<Activity["state"], Mark | "accent"> = {
   waiting: "simulated",
   running: "accent",
