@@ -114,8 +114,8 @@ def step_list(numbers: Iterable[int], *, count: int | None = None) -> str:
         return "no steps"
     if total == 1:
         return f"step {min(distinct)}"
-    ranges = list(islice(_ranges(distinct), _MAX_ITEMS))
-    *texts, last_text = [_range(first, last) for first, last in ranges]
+    ranges = list(islice(_named_ranges(distinct), _MAX_ITEMS))
+    *texts, last_text = [str(first) if first == last else f"{first} to {last}" for first, last in ranges]
     if (rest := total - sum([last - first + 1 for first, last in ranges])) > 0:
         return f"steps {', '.join([*texts, last_text])} and {rest} more"
     return f"steps {', '.join(texts)} and {last_text}" if texts else f"steps {last_text}"
@@ -178,8 +178,14 @@ def _ranges(numbers: set[int]) -> Iterator[tuple[int, int]]:
     yield first, last
 
 
-def _range(first: int, last: int) -> str:
-    return str(first) if first == last else f"{first} to {last}" if last > first + 1 else f"{first}, {last}"
+def _named_ranges(numbers: set[int]) -> Iterator[tuple[int, int]]:
+    """Ranges as a list names them: two numbers that follow each other are two items."""
+    for first, last in _ranges(numbers):
+        if last == first + 1:
+            yield first, first
+            yield last, last
+        else:
+            yield first, last
 
 
 def assumed_warning(numbers: Sequence[int]) -> str:

@@ -247,8 +247,7 @@ def _warnings(
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
         warnings.append(sentence(f"{step_list(idle)} cannot be executed again; recorded or cached output is reused."))
     if placeholders:
-        verb, pronoun = ("gets a placeholder", "it") if len(placeholders) == 1 else ("get placeholders", "them")
-        warnings.append(sentence(f"{step_list(placeholders)} {verb}, because nothing can answer {pronoun}."))
+        warnings.append(_placeholder_warning(placeholders, events))
     if assumed_numbers := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
         warnings.append(assumed_warning(assumed_numbers))
     if (failing_call := next(failing_calls, None)) is not None:
@@ -260,6 +259,19 @@ def _warnings(
     live = [step for step in steps if step.action == "live"]
     cost = None if None in costs else sum(cost or 0.0 for cost in costs)
     return [*warnings, *conflicts.budget_warnings(policy, live, cost, steps=count)]
+
+
+def _placeholder_warning(numbers: Sequence[int], events: Sequence[Event]) -> str:
+    """Say why the first one has no answer: what the others lack usually follows from it.
+
+    A note may go on with what else is to know about the step.
+    """
+    answers = (event for event in events if isinstance(event, StepResolved) and event.call.no == numbers[0])
+    reason = next((event.answer.note for event in answers), "").partition(". ")[0]
+    if len(numbers) == 1:
+        return f"Step {numbers[0]} gets a placeholder. {reason or 'Nothing can answer it'}."
+    text = sentence(f"{step_list(numbers)} get placeholders, because nothing can answer them.")
+    return f"{text} Step {numbers[0]}: {reason}." if reason else text
 
 
 def _new_calls(events: Sequence[Event]) -> list[StepResolved]:

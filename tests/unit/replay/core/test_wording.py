@@ -17,8 +17,9 @@ def test_new_and_missing_arguments_are_named() -> None:
 
 def test_step_list_joins_ranges() -> None:
     assert wording.step_list([10]) == "step 10"
-    assert wording.step_list([3, 4]) == "steps 3, 4"
+    assert wording.step_list([3, 4]) == "steps 3 and 4"
     assert wording.step_list([3, 5, 6, 7, 9]) == "steps 3, 5 to 7 and 9"
+    assert wording.step_list([5, 7, 9, 10]) == "steps 5, 7, 9 and 10"
     assert wording.step_list(range(1, 20, 2)) == "steps 1, 3, 5, 7, 9 and 5 more"
     assert wording.unreached_steps([8]) == ["Step 8 was no longer reached."]
     assert wording.unreached_steps([8, 9, 10]) == ["Steps 8 to 10 were no longer reached."]

@@ -36,6 +36,11 @@ def test_placeholder_keeps_recorded_structure() -> None:
     }
 
 
+def test_plan_says_why_steps_get_placeholders() -> None:
+    warning = "Steps 5, 7, 9 and 10 get placeholders, because nothing can answer them."
+    assert replay(WRONG).plan().warnings == [f"{warning} Step 5: No configured provider serves m1."]
+
+
 def test_equal_answer_stops_change() -> None:
     payloads: dict[str, JSONValue] = {}
 

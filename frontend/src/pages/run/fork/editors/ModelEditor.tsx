@@ -1,8 +1,10 @@
 import { Autocomplete, NumberInput, SegmentedControl, Select } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
 import { providersQuery } from "@/api/replays/forks";
 import type { ModelOverride, ProviderView } from "@/api/schema";
+import { paths } from "@/app/paths";
 import { systemPrompt, type ModelInput } from "@/domain/steps/content";
 import { setField, entryFor, matchFor, type Scope } from "../edits";
 import { TextField } from "@/features/overrides/text/TextField";
@@ -97,7 +99,8 @@ interface FieldsProps {
 
 function ModelFields({ step, ...fields }: FieldsProps): ReactElement {
   const { model, setModelField } = fields;
-  const providers = useQuery(providersQuery).data?.providers ?? [];
+  const { data } = useQuery(providersQuery);
+  const providers = data?.providers ?? [];
   const provider = model.provider ?? step.provider;
   const knownProvider = providers.find(({ name }) => name === provider);
   return (
@@ -134,9 +137,11 @@ function ModelFields({ step, ...fields }: FieldsProps): ReactElement {
         <ParameterField {...temperature} {...fields} />
       </div>
       {knownProvider?.description && <p className={classes.hint}>{sentence(knownProvider.description)}</p>}
-      {!knownProvider && provider && (
+      {data && !knownProvider && provider && (
         <p className={classes.hint}>
-          {provider} is not configured on this server. Choose another provider for live calls.
+          {provider} is not configured on this server. For live calls,{" "}
+          {providers.length > 0 ? "choose another provider or " : ""}
+          <Link {...paths.settings()}>configure it</Link>.
         </p>
       )}
       <LazyDetails
