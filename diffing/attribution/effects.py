@@ -20,7 +20,7 @@ from diffing.sentences.verdicts import (
     RunSide,
 )
 from diffing.sequences.json_diff import value_changes
-from diffing.sequences.text_diff import deleted_text, difference_excerpts, inserted_text, normalise, word_diff
+from diffing.sequences.text_diff import deleted_text, difference_excerpts, edit_spans, inserted_text
 from traces.core.vocabulary import StepType
 
 # Characters quoted of an answer, and of an argument or a result.
@@ -136,7 +136,7 @@ def _answer(base: str, candidate: str) -> Answer:
         return Answer(kind=AnswerChange.REMOVAL, base=before)
     if not base.strip():
         return Answer(kind=AnswerChange.ADDITION, candidate=after)
-    spans = word_diff(normalise(base), normalise(candidate))
+    spans = edit_spans(base, candidate)
     deletions, insertions = difference_excerpts(deleted_text(spans), inserted_text(spans), _QUOTE)
     equal_length = sum(len(span.text) for span in spans if span.op == "equal")
     if deletions and not insertions:

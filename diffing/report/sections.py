@@ -38,6 +38,9 @@ from traces.core.vocabulary import StepType
 
 # Items of one section; further ones are only counted.
 MAX_ITEMS: Final = 300
+# Differing characters of a report's texts that are compared word by word, and those of each text after that.
+_BUDGET: Final = 1_500_000
+_EXCERPT: Final = 100
 # Messages of one message list.
 _MAX_MESSAGES: Final = 40
 
@@ -51,9 +54,13 @@ class Findings:
 
 
 class Texts:
-    """Word diffs of texts with their similarity; all pairs are measured in one batch, each once."""
+    """Word diffs of texts with their similarity; all pairs are measured in one batch, each once.
 
-    def __init__(self, measure: Measure, facets: Iterable[Facet]) -> None:
+    `budget` limits the differing characters that are compared for one report.
+    """
+
+    def __init__(self, measure: Measure, facets: Iterable[Facet], budget: int = _BUDGET) -> None:
+        self._budget = budget
         pairs = sorted({pair for facet in facets for pair in _text_pairs(facet)})
         self._measure = measure
         self._likeness = dict(zip(pairs, measure.compare(pairs), strict=True))
@@ -66,12 +73,14 @@ class Texts:
 
     def diff(self, base: str, candidate: str) -> TextDiff:
         likeness = self.likeness(base, candidate)
-        spans = word_diff(normalise(base[:CHARACTERS]), normalise(candidate[:CHARACTERS]))
+        limit = max(_EXCERPT, min(CHARACTERS, self._budget))
+        spans = word_diff(normalise(base[:limit]), normalise(candidate[:limit]))
+        self._budget -= sum(len(span.text) for span in spans if span.op != "equal")
         return TextDiff(
             spans=[TextSpan.model_validate(span._asdict()) for span in spans],
             similarity=round(likeness.score, 4),
             method=likeness.method,
-            truncated=max(len(base), len(candidate)) > CHARACTERS,
+            truncated=max(len(base), len(candidate)) > limit,
         )
 
 

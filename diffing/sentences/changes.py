@@ -19,7 +19,7 @@ from diffing.sentences.text import capitalize, display_text, format_value, point
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
-from diffing.sequences.text_diff import deleted_text, inserted_text, normalise, shorten, word_diff
+from diffing.sequences.text_diff import deleted_text, edit_spans, inserted_text, shorten
 from traces.core.json_access import as_object
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -81,7 +81,7 @@ def unpaired_phrase(pair: Pair) -> str:
 
 def edit_phrase(base: str, candidate: str, location: str) -> str:
     """An edit of a text, by the deleted and inserted words."""
-    spans = word_diff(normalise(base), normalise(candidate))
+    spans = edit_spans(base, candidate)
     deletions, insertions = deleted_text(spans), inserted_text(spans)
     if not base.strip():
         return f"Giving {location} “{shorten(candidate, QUOTE)}”" if candidate.strip() else f"Changing {location}"

@@ -32,7 +32,7 @@ from diffing.sentences.verdicts import (
     Trials,
     Verdict,
 )
-from diffing.sequences.text_diff import deleted_text, inserted_text, normalise, shorten, word_diff
+from diffing.sequences.text_diff import deleted_text, edit_spans, inserted_text, shorten
 
 # Characters of a change that is quoted; a longer one is named.
 _QUOTE: Final = 44
@@ -76,7 +76,7 @@ def sample_name(step: int) -> str:
 
 def _edit_name(facet: Facet) -> str:
     """An edit of a long text by its size; empty if the edit is short enough to quote."""
-    spans = word_diff(normalise(display_text(facet.base)), normalise(display_text(facet.candidate)))
+    spans = edit_spans(display_text(facet.base), display_text(facet.candidate))
     deletions, insertions = deleted_text(spans), inserted_text(spans)
     if len(deletions) + len(insertions) <= _QUOTE:
         return ""

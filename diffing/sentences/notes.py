@@ -21,10 +21,9 @@ from diffing.sequences.text_diff import (
     Span,
     deleted_text,
     difference_excerpts,
+    edit_spans,
     inserted_text,
-    normalise,
     shorten,
-    word_diff,
 )
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
@@ -96,7 +95,7 @@ def join_effect(cause: Note, effect: Note) -> Note:
 
 def text_note(base: str, candidate: str) -> Note:
     """The deleted and inserted words of a text."""
-    spans = word_diff(normalise(base), normalise(candidate))
+    spans = edit_spans(base, candidate)
     deletions, insertions = deleted_text(spans), inserted_text(spans)
     # Fragments of two different sentences are less clear than both sentences.
     if deletions and insertions and equal_share(spans) < MIN_EQUAL:

@@ -14,12 +14,15 @@ from rapidfuzz.distance import LCSseq
 
 # Characters of one text that are compared; a report names the rest as not compared.
 LIMIT: Final = 200_000
+# Characters of each text, after the common start, that are compared to quote what was edited.
+_EDIT_LIMIT: Final = 20_000
 # Tokens compared at once: the cost of one comparison grows with the square.
 _WINDOW: Final = 20_000
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
 _LINE_END_SPACES: Final = re.compile(r"(?<![ \t\u00a0])[ \t\u00a0]++(?=\n|\Z)")
 _WORD: Final = re.compile(r"\w")
+_WORDS: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 # Share of equal characters; below it, neither text is an edit of the other.
 _MIN_EQUAL: Final = 0.5
@@ -52,12 +55,17 @@ def normalise(text: str) -> str:
 
 def is_other_text(base: str, candidate: str) -> bool:
     """True if neither text is an edit of the other: no common sentence, and few common words."""
-    base, candidate = normalise(base), normalise(candidate)
+    base, candidate = _edited_parts(base, candidate)
     if not {*_SENTENCE.split(base)}.isdisjoint(_SENTENCE.split(candidate)):
         return False
     spans = word_diff(base, candidate)
     total = sum(len(span.text) for span in spans)
     return total > 0 and sum(len(span.text) for span in spans if span.op == "equal") < _MIN_EQUAL * total
+
+
+def edit_spans(base: str, candidate: str) -> list[Span]:
+    """The spans of two texts, to quote what was edited: of long texts, only the parts where they begin to differ."""
+    return word_diff(*_edited_parts(base, candidate))
 
 
 def word_diff(base: str, candidate: str) -> list[Span]:
@@ -78,7 +86,7 @@ def tokens(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case."""
-    return [token.lower() for token in tokens(text) if _WORD.match(token)]
+    return [word.lower() for word in _WORDS.findall(text)]
 
 
 def inserted_text(spans: Sequence[Span]) -> str:
@@ -112,6 +120,24 @@ def difference_excerpts(base: str, candidate: str, limit: int) -> tuple[str, str
     start = lines[0].find(" ", start, common) + 1 or start  # at a word, where one begins there
     first, second = (f"…{shorten(line[start:], limit - 1)}" for line in lines)
     return first, second
+
+
+def _edited_parts(base: str, candidate: str) -> tuple[str, str]:
+    """Both texts normalised; of long ones, as much before the first difference as after it."""
+    if max(len(base), len(candidate)) > 2 * _EDIT_LIMIT:
+        difference = _first_difference(base, candidate)
+        part = slice(max(0, difference - _EDIT_LIMIT), difference + _EDIT_LIMIT)
+        base, candidate = base[part], candidate[part]
+    return normalise(base), normalise(candidate)
+
+
+def _first_difference(base: str, candidate: str) -> int:
+    """Where two texts begin to differ, by comparing slices: a loop over megabytes of characters takes seconds."""
+    low, high = 0, min(len(base), len(candidate))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if base[low:middle] == candidate[low:middle] else (low, middle - 1)
+    return low
 
 
 def _changes(left: list[str], right: list[str]) -> list[_Change]:

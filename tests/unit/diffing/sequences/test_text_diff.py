@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffing.sequences.text_diff import deleted_text, inserted_text, normalise, shorten, word_diff
+from diffing.sequences.text_diff import deleted_text, edit_spans, inserted_text, normalise, shorten, word_diff
 
 WORDS = st.lists(
     st.sampled_from(["refund", "the", "order", "of", "42", "EUR,", "not", "now.", "Yes\n"]), max_size=40
@@ -36,6 +36,15 @@ def test_long_text_is_compared_in_windows() -> None:
     spans = word_diff(base, base.replace(" 15000 ", " fifteen "))
     assert deleted_text(spans) == "15000"
     assert inserted_text(spans) == "fifteen"
+
+
+def test_edit_of_long_texts_compares_their_difference() -> None:
+    start = "An order was returned. " * 50_000
+    base, candidate = start + "refund 42 " * 100_000, start + "refuse 17 " * 100_000
+    spans = edit_spans(base, candidate)
+    assert spans[0].op == "equal"
+    assert (deleted_text(spans)[:9], inserted_text(spans)[:9]) == ("refund 42", "refuse 17")
+    assert sum(len(span.text) for span in spans) < 100_000
 
 
 def test_shorten_cuts_after_a_word() -> None:
