@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from typing import Final
 
 from replay.core.applied_profile import AppliedProfile, pointer
 from replay.core.calls import Call
 from replay.core.events import Event, StepResolved
 from replay.core.graph import CONTAINERS, Graph, Node
 from replay.core.plan import PlannedStep, PlanRefusal
+from replay.overrides.edits import Edits
 from replay.overrides.policy import Policy
 from replay.overrides.profile import Override
 from replay.overrides.request_edits import system_prompt_indexes
+from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, StepType
 
+# Characters of messages in which passages are replaced, for one step.
+_MOST_SEARCHED: Final = 500_000_000
 Provider = Callable[[str, str, str | None], str | None]
 
 
@@ -184,4 +189,22 @@ def bad_edit(
         if edit.index in system and edit.op != "insert":
             detail = f"step {no}: message {edit.index} is the system prompt, which `prompt.system` also sets"
             return PlanRefusal(code="override_conflict", detail=detail, where=path, step=no)
+    return None
+
+
+def excess_passages(no: int, edits: Edits, messages: Sequence[JSONValue]) -> PlanRefusal | None:
+    """Refuse passages of step `no` whose replacement would take seconds: each one searches the whole message."""
+    work = 0
+    for edit in edits.messages:
+        text = member(messages[edit.index], "content") if edit.passages else None
+        work += len(text) * len(edit.passages or ()) if isinstance(text, str) else 0
+        if isinstance(text, str) and work > _MOST_SEARCHED:
+            detail = (
+                f"step {no}: all passages together would search {work:,} characters or more, at most "
+                f"{_MOST_SEARCHED:,} are allowed; message {edit.index} has {len(text):,}. Use fewer passages, or "
+                "replace the message"
+            )
+            return PlanRefusal(
+                code="validation_error", detail=detail, where=pointer(edits.entries[0], "messages"), step=no
+            )
     return None

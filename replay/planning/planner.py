@@ -1,6 +1,6 @@
 """Planner: the outcome of every step and its cost. Pure: runs the engine with live calls unknown."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
@@ -16,7 +16,7 @@ from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.planning import conflicts
-from replay.planning.conflicts import bad_edit
+from replay.planning.conflicts import bad_edit, excess_passages
 from replay.planning.determinism import replay_type
 from replay.planning.model_configs import determinism_of
 from replay.planning.new_results import new_results
@@ -27,6 +27,7 @@ from replay.planning.shared_outlooks import Outlook
 from replay.resolution.lost_recordings import refusals as lost_refusals
 from replay.resolution.lost_recordings import reused_ranges
 from replay.resolution.lost_recordings import warnings as lost_warnings
+from traces.core.json_types import JSONValue
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.payloads.lost_payloads import LostPayloads
@@ -304,16 +305,28 @@ def missing_refusal(node: Node | None, digest: str) -> PlanRefusal:
 
 
 def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
-    """First message edit of each entry that does not fit a step."""
+    """First message edit of each entry that does not fit a step, or else the first step with too many passages."""
+    nodes_by_entry: defaultdict[int, list[Node]] = defaultdict(list)
+    edited_nodes = [node for node in graph.nodes if profile.edits_of(node).messages]
+    for node in edited_nodes:
+        for index in profile.edits_of(node).entries:
+            nodes_by_entry[index].append(node)
+    has_refusals = False
     for index, entry in enumerate(profile.profile.overrides):
-        for node in graph.nodes if entry.messages else ():
-            edits = profile.edits_of(node)
-            if index not in edits.entries:
-                continue
-            messages = ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
-            if (refusal := bad_edit(node.no, index, entry, messages, edits.prompt)) is not None:
+        for node in nodes_by_entry[index] if entry.messages else ():
+            prompt = profile.edits_of(node).prompt
+            if (refusal := bad_edit(node.no, index, entry, _messages(node, environment), prompt)) is not None:
+                has_refusals = True
                 yield refusal
                 break
+    for node in () if has_refusals else edited_nodes:
+        if refusal := excess_passages(node.no, profile.edits_of(node), _messages(node, environment)):
+            yield refusal
+            break
+
+
+def _messages(node: Node, environment: PlanEnvironment) -> Sequence[JSONValue]:
+    return ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages
 
 
 def _unserved_searches(
