@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, get_args
 
 from replay.core.applied_profile import AppliedProfile, pointer
@@ -55,6 +55,9 @@ def plan(
     outlook = Outlook(events=(), costs={})
     try:
         refusals += _bad_edits(graph, profile, environment)
+        if not refusals and (refusal := _excess_passages(graph, profile, environment)):
+            refusals.append(refusal)
+            profile = replace(profile, by_step={})
         outlook = _outlook(graph, profile, policy, sources, share=brief)
         refusals += conflicts.unreviewed_tools(outlook.unreviewed_calls)
         refusals += _unserved_searches(outlook.events, profile.profile, policy, environment)
@@ -305,24 +308,24 @@ def missing_refusal(node: Node | None, digest: str) -> PlanRefusal:
 
 
 def _bad_edits(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[PlanRefusal]:
-    """First message edit of each entry that does not fit a step, or else the first step with too many passages."""
+    """First message edit of each entry that does not fit a step."""
     nodes_by_entry: defaultdict[int, list[Node]] = defaultdict(list)
-    edited_nodes = [node for node in graph.nodes if profile.edits_of(node).messages]
-    for node in edited_nodes:
+    for node in graph.nodes:
         for index in profile.edits_of(node).entries:
             nodes_by_entry[index].append(node)
-    has_refusals = False
     for index, entry in enumerate(profile.profile.overrides):
         for node in nodes_by_entry[index] if entry.messages else ():
             prompt = profile.edits_of(node).prompt
             if (refusal := bad_edit(node.no, index, entry, _messages(node, environment), prompt)) is not None:
-                has_refusals = True
                 yield refusal
                 break
-    for node in () if has_refusals else edited_nodes:
-        if refusal := excess_passages(node.no, profile.edits_of(node), _messages(node, environment)):
-            yield refusal
-            break
+
+
+def _excess_passages(graph: Graph, profile: AppliedProfile, environment: PlanEnvironment) -> PlanRefusal | None:
+    """Refuse the first step with too many passages; all messages that edits name exist."""
+    edited_nodes = (node for node in graph.nodes if any(edit.passages for edit in profile.edits_of(node).messages))
+    refusals = (excess_passages(node.no, profile.edits_of(node), _messages(node, environment)) for node in edited_nodes)
+    return next(filter(None, refusals), None)
 
 
 def _messages(node: Node, environment: PlanEnvironment) -> Sequence[JSONValue]:

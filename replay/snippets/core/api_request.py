@@ -72,6 +72,7 @@ class ApiRequest:
         )
 
     def _comment(self) -> str:
-        # Quoted: a recorded name with a line break would end the comment.
-        names = ", ".join(json.dumps(name) for name in self.left_out)
+        # Escaped, because a line break would end the comment, and quoted, because some shells run what is in comments
+        # that are typed or pasted.
+        names = ", ".join(shlex.quote(json.dumps(name)[1:-1]) for name in self.left_out)
         return f"# Without {names}: this API has no such parameter.\n" if names else ""

@@ -1,11 +1,14 @@
 """JSON values and tool calls as Python code. Pure."""
 
+import builtins
 import json
 from keyword import iskeyword
 from typing import Final
+from unicodedata import normalize
 
 from traces.core.json_types import JSONValue
 
+_BUILTINS: Final = frozenset(dir(builtins))
 _INDENT: Final = "    "
 _LINE: Final = 100  # characters
 
@@ -30,8 +33,12 @@ def literal(value: JSONValue, indent: str = "") -> str:
 
 
 def tool_call(name: str, arguments: JSONValue) -> str:
-    """Return the call of a tool as that of a function, or of an entry of `tools` if the name cannot be a function's."""
-    function = name if _is_name(name) else f"tools[{string_literal(name)}]"
+    """Return the call of a tool as that of a function, or of an entry of `tools` if the name cannot be a function's.
+
+    Nor may it be that of Python's own functions: `eval` would run what a model wrote.
+    """
+    is_function = _is_name(name) and normalize("NFKC", name) not in _BUILTINS
+    function = name if is_function else f"tools[{string_literal(name)}]"
     if arguments is None or arguments == {}:
         return f"{function}()\n"
     if not isinstance(arguments, dict):

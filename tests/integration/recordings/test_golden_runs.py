@@ -89,6 +89,10 @@ def test_difference_fails_until_it_is_accepted(
     assert "first difference, from step 1 at /messages/0" in change.stdout
     annotation = f"::error file={golden}/weather.zip,title=Golden run::the agent differs from step 1 at /messages/0"
     assert f"{annotation}" in change.stdout
+    # GitHub obeys no line of a recorded text.
+    first, *_, last, _ = change.stdout.splitlines()
+    assert first.startswith("::stop-commands::")
+    assert last == f"::{first.removeprefix('::stop-commands::')}::"
     [diff] = {line.removeprefix("  diff: ") for line in change.stdout.splitlines() if line.startswith("  diff: ")}
     report = HTTP.get(diff.replace("/diffs/", "/api/v1/diffs/")).json()
     [page] = (tmp_path / "pages").iterdir()

@@ -25,6 +25,8 @@ def test_literal_evaluates_to_its_value(value: JSONValue) -> None:
         ("get_order", {}, "get_order()\n"),
         ("find", "shoes", 'find("shoes")\n'),
         ("shop.find-it", {"q": "a"}, 'tools["shop.find-it"](q="a")\n'),
+        ("eval", "1 + 1", 'tools["eval"]("1 + 1")\n'),
+        ("\uff45\uff56\uff41\uff4c", {}, 'tools["\uff45\uff56\uff41\uff4c"]()\n'),
         ("find", {"from": 1}, 'find(**{\n    "from": 1,\n})\n'),
         ("save", {"lines": ["a"], "n": 1}, 'save(\n    lines=[\n        "a",\n    ],\n    n=1,\n)\n'),
     ],
