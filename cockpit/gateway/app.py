@@ -100,10 +100,11 @@ class Gateway:
             else:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
         except Refusal as refusal:
+            # Without closing the connection, the rest of a refused body would have to be read.
             await respond(
                 send,
                 refusal.status,
-                refusal.headers(),
+                [*refusal.headers(), (b"connection", b"close")],
                 refusal.body(route.protocol if route else protocol_of(scope["path"])),
             )
 

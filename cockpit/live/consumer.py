@@ -6,6 +6,7 @@ wake-up and every few seconds. Order, gaps, repeats and late subscribers therefo
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -40,6 +41,9 @@ log = structlog.get_logger("cockpit.live.consumer")
 CATCH_UP_S = 5.0
 # Combines a burst of wake-ups into one read.
 PAUSE_S = 0.02
+# Sockets of one caller in a process. Each reads the database every few seconds.
+MOST_SOCKETS = 500
+_sockets_by_caller: Counter[str] = Counter()
 # Feeds with numbered messages: their rows, and a function that returns the messages after a number.
 _NUMBERED_FEEDS: dict[str, tuple[QuerySet[Any], Callable[[UUID, int], Sequence[Any]]]] = {
     "replay": (ReplaySession.objects.all(), replays.messages_after),
@@ -162,6 +166,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     channel_layer_alias = "none"
     _pump: asyncio.Task[None] | None = None
+    _caller = ""
+    _is_counted = False
     _checked_at = float("-inf")
 
     async def connect(self) -> None:
@@ -183,12 +189,20 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self.close(NO_ACCESS, "sign in first")
         elif not await database_sync_to_async(self._feed.exists)():
             await self.close(NOT_FOUND, "not found")
+        elif _sockets_by_caller[self._caller] >= MOST_SOCKETS:
+            log.warning("feed_refused", caller=self._caller, open=MOST_SOCKETS)
+            await self.close(TRY_LATER, f"{self._caller} has {MOST_SOCKETS} live connections open")
         else:
+            _sockets_by_caller[self._caller] += 1
+            self._is_counted = True
             self._wake_ups = Subscription(self._feed.group, self._wake_up_event)
             await self._wake_ups.start()
             self._pump = asyncio.create_task(self._follow())
 
     async def disconnect(self, code: int) -> None:
+        if self._is_counted:
+            self._is_counted = False
+            _sockets_by_caller[self._caller] -= 1
         if self._pump is not None:
             self._pump.cancel()
             await self._wake_ups.stop()
@@ -206,7 +220,10 @@ class LiveConsumer(AsyncWebsocketConsumer):
         session = self.scope["session"]
         # A new session object reads the stored state.
         caller = auth.caller_of(headers, session.__class__(session.session_key))
-        return caller is not None and auth.may(caller, "viewer")
+        if caller is None or not auth.may(caller, "viewer"):
+            return False
+        self._caller = self._caller or caller.name
+        return True
 
     async def _follow(self) -> None:
         is_wake_up = True

@@ -1,11 +1,14 @@
 """Requests and responses of the gateway, without a framework."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from django.conf import settings
 
 from cockpit.gateway.refusals import Refusal
+from cockpit.http.transfer.slow_clients import patience_s
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -14,23 +17,43 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+# Bytes of all bodies of a process that have not arrived in full.
+_MOST_WAITING: Final = 256 * 1024 * 1024
 JSON: Final[Headers] = [(b"content-type", b"application/json")]
 
 
-async def read_body(receive: Receive) -> bytes:
-    """Return the body of a request; raise `Refusal` if it is too large or does not arrive in full."""
-    pieces: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Refusal(status=400, reason="the request ended before its body did")
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > settings.MAX_BODY_BYTES:
-            raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
-        if not message.get("more_body"):
-            return b"".join(pieces)
+class Bodies:
+    """Reads the bodies of requests, which stay in memory until they have arrived.
+
+    Each arrives at a minimum rate, and all that have not arrived in full may have `total` bytes together.
+    """
+
+    def __init__(self, *, total: int = _MOST_WAITING) -> None:
+        self._free = total
+
+    async def read(self, receive: Receive) -> bytes:
+        """Return a body; raise `Refusal` if it is too large, too slow, or does not arrive in full."""
+        pieces: list[bytes] = []
+        size, start = 0, time.monotonic()
+        try:
+            while True:
+                async with asyncio.timeout(patience_s(size, start)):
+                    message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise Refusal(status=400, reason="the request ended before its body did")
+                pieces.append(message.get("body", b""))
+                size += len(pieces[-1])
+                self._free -= len(pieces[-1])
+                if size > settings.MAX_BODY_BYTES:
+                    raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
+                if not message.get("more_body"):
+                    return b"".join(pieces)
+                if self._free < 0:
+                    raise Refusal(status=503, reason="too many large requests are arriving", may_retry=True)
+        except TimeoutError as error:
+            raise Refusal(status=408, reason="the body of the request did not arrive in time", may_retry=True) from error
+        finally:
+            self._free += size
 
 
 async def respond(send: Send, status: int, headers: Headers, body: bytes) -> None:
@@ -39,3 +62,6 @@ async def respond(send: Send, status: int, headers: Headers, body: bytes) -> Non
     length = [(b"content-length", str(len(body)).encode())] if body else []
     await send({"type": "http.response.start", "status": status, "headers": [*own_headers, *length]})
     await send({"type": "http.response.body", "body": body})
+
+
+read_body = Bodies().read

@@ -17,7 +17,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 # Timeout of reading or sending one piece, in seconds.
-_PATIENCE_S: Final = 30.0
+PATIENCE_S: Final = 30.0
 # Bytes of a body that are read before a thread starts to handle the request.
 _AHEAD: Final = 1024 * 1024
 # Minimum rate of a body in bytes per second, after an initial period of patience.
@@ -81,6 +81,12 @@ def queue_s(environ: Mapping[str, Any]) -> float:
     return time.monotonic() - float(queue_time) if queue_time else 0.0
 
 
+def patience_s(size: int, start: float) -> float:
+    """Return the seconds to wait for the next piece of a body, of which `size` bytes arrived since `start`."""
+    patience = PATIENCE_S + size / _SLOWEST - (time.monotonic() - start)
+    return max(0.0, min(PATIENCE_S, patience))
+
+
 async def _refuse(send: Send, status: int, headers: list[tuple[bytes, bytes]], content: bytes) -> None:
     # Without closing the connection, the rest of the body would have to be read before the next request.
     await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
@@ -111,8 +117,7 @@ class _Body:
             return await self._next()
 
     def _patience_s(self) -> float:
-        patience = _PATIENCE_S + self._size / _SLOWEST - (time.monotonic() - self._start_time)
-        return max(0.0, min(_PATIENCE_S, patience))
+        return patience_s(self._size, self._start_time)
 
     async def _next(self) -> Message:
         message = await self._receive()
@@ -134,7 +139,7 @@ def _unless_stalled(send: Send, body: _Body, turn: Turn) -> Send:
         if message["type"] == "http.response.start" and not body.is_complete:
             message = {**message, "headers": [*message.get("headers", ()), (b"connection", b"close")]}
         try:
-            async with turn.patience(_PATIENCE_S):
+            async with turn.patience(PATIENCE_S):
                 await send(message)
         except TimeoutError:
             is_stalled = True

@@ -144,6 +144,18 @@ async def test_senders_cannot_follow_runs(settings: Settings) -> None:
         assert await socket.close_code() == consumer.NO_ACCESS
 
 
+async def test_sockets_of_one_caller_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "MOST_SOCKETS", 1)
+    async with open_socket("runs=1") as first, open_socket("runs=1") as second:
+        await first.connect()
+        await first.next()
+        await second.connect()
+        assert await second.close_code() == consumer.TRY_LATER
+    async with open_socket("runs=1") as third:
+        await third.connect()
+        await third.next()
+
+
 def _bearer(secret: str) -> tuple[dict[str, str], Callable[[], object]]:
     return {"authorization": f"Bearer {secret}"}, lambda: tokens.revoke(ApiToken.objects.get().id)
 

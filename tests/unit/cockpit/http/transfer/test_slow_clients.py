@@ -77,7 +77,7 @@ class Exchange:
 
 @pytest.fixture(autouse=True)
 def _little_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(slow_clients, "PATIENCE_S", 0.01)
 
 
 def test_a_body_reaches_the_application_whole() -> None:
@@ -120,7 +120,7 @@ def test_refused_requests_are_not_read() -> None:
 
 def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each piece comes in time, and all of them together do not."""
-    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 0.2)
+    monkeypatch.setattr(slow_clients, "PATIENCE_S", 0.2)
     exchange = Exchange(*[BEGIN] * 1_000)
     receive = exchange.receive
 
@@ -136,7 +136,7 @@ def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("slow", [lambda: Exchange(LONG), lambda: Exchange(END, reads=False)])
 def test_slow_clients_pass_slots_on(slow: Callable[[], Exchange], monkeypatch: pytest.MonkeyPatch) -> None:
     """The only slot is free for others, and the oldest of too many slow clients of an address is dropped."""
-    monkeypatch.setattr(slow_clients, "_PATIENCE_S", 60.0)
+    monkeypatch.setattr(slow_clients, "PATIENCE_S", 60.0)
     monkeypatch.setattr(slots, "FREE_S", 0.01)
 
     async def serve_all() -> None:
