@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import Any, Final
 
+from django.conf import settings
+
 from cockpit.gateway import upstreams
 from cockpit.gateway.events import Outcome
 from cockpit.gateway.refusals import Refusal
@@ -12,8 +14,15 @@ from cockpit.gateway.transport.asgi import Message, Send
 _SLOW_CLIENT_S: Final = 30.0
 
 
+class EndlessAnswer(OSError):
+    """An answer that is too large to record, and that nobody reads any more."""
+
+
 class Answer:
-    """An answer on its way to the agent, and what has arrived of it unless it is not `is_kept`: some never end."""
+    """An answer on its way to the agent, and what has arrived of it unless it is not `is_kept`: some never end.
+
+    Beyond the size that a request may have, an answer is only passed on, and not read to its end if the agent is gone.
+    """
 
     def __init__(self, send: Send, request_time: float, *, is_kept: bool = True) -> None:
         self.is_complete = False
@@ -28,6 +37,8 @@ class Answer:
         self._marks: list[tuple[int, int]] = []
         self._encoding = ""
         self._client_is_gone = False
+        # Why what was recorded is not the whole answer.
+        self._loss = ""
 
     @property
     def body(self) -> bytes:
@@ -41,6 +52,11 @@ class Answer:
         await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})
 
     async def pass_on(self, piece: bytes) -> None:
+        if self._is_kept and self._size + len(piece) > settings.MAX_BODY_BYTES:
+            self._is_kept = False
+            self._loss = f"the answer is larger than {settings.MAX_BODY_BYTES} bytes; the rest was not recorded"
+        if self._loss and self._client_is_gone:
+            raise EndlessAnswer(self._loss)
         if self._is_kept:
             self._marks.append((self._size, int((time.time() - self._request_time) * 1000)))
             self._pieces.append(piece)
@@ -67,8 +83,8 @@ class Answer:
             body=self.body,
             encoding=self._encoding,
             is_stream=self.media_type.startswith("text/event-stream"),
-            error=error,
-            is_cut=bool(self.status) and not self.is_complete,
+            error=error or self._loss,
+            is_cut=bool(self.status) and (bool(self._loss) or not self.is_complete),
         )
 
     async def _deliver(self, message: Message) -> None:

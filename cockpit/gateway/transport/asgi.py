@@ -51,7 +51,9 @@ class Bodies:
                 if self._free < 0:
                     raise Refusal(status=503, reason="too many large requests are arriving", may_retry=True)
         except TimeoutError as error:
-            raise Refusal(status=408, reason="the body of the request did not arrive in time", may_retry=True) from error
+            raise Refusal(
+                status=408, reason="the body of the request did not arrive in time", may_retry=True
+            ) from error
         finally:
             self._free += size
 
