@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
+from urllib.parse import quote
 from uuid import UUID
 
 import orjson
@@ -88,7 +89,7 @@ def edited_call(call: Call, resolution: Resolution) -> Call:
         return call
     if operation.model and (model := as_text(body.get("model"))):
         # Gemini has it in the address.
-        path = operation.path.replace(f"/models/{operation.model}:", f"/models/{model}:")
+        path = operation.path.replace(f"/models/{operation.model}:", f"/models/{quote(model, safe='')}:")
         operation = replace(operation, path=path, model=model)
         body = {name: value for name, value in body.items() if name != "model"}
     return replace(call, body=orjson.dumps(body), operation=operation, encoding="")

@@ -2,13 +2,16 @@
 
 import json
 
+import pytest
+
 from cockpit.gateway.events import Call
 from cockpit.gateway.playback import edited_call
 from cockpit.gateway.routes import find_route
 from replay.reruns.resolutions import Resolution
 
 
-def test_another_model_of_gemini_is_in_the_address() -> None:
+@pytest.mark.parametrize(("model", "name"), [("m2", "m2"), ("../../files?a=", "..%2F..%2Ffiles%3Fa%3D")])
+def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> None:
     route = find_route("/gateway/s1/gemini/v1beta/models/m1:streamGenerateContent", lambda _: "")
     assert route is not None
     assert route.operation is not None
@@ -23,6 +26,6 @@ def test_another_model_of_gemini_is_in_the_address() -> None:
         body=b"{}",
         query="alt=sse",
     )
-    edited = edited_call(call, Resolution(response=None, row=1, body={"contents": [], "model": "m2"}))
-    assert edited.url("http://host") == "http://host/v1beta/models/m2:streamGenerateContent?alt=sse"
-    assert (edited.operation.model, json.loads(edited.body)) == ("m2", {"contents": []})
+    edited = edited_call(call, Resolution(response=None, row=1, body={"contents": [], "model": model}))
+    assert edited.url("http://host") == f"http://host/v1beta/models/{name}:streamGenerateContent?alt=sse"
+    assert (edited.operation.model, json.loads(edited.body)) == (model, {"contents": []})
