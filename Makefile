@@ -34,7 +34,7 @@ setup: .make/python .make/bytecode .make/frontend ## install into .venv and buil
 	@test -n "$(PYTHON)" || { echo "No Python 3.11 or newer found: install one, or run make PYTHON=/path/to/python."; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is older than Python 3.11."; exit 1; }
 	@mkdir -p .make
-	"$(PYTHON)" -m venv .venv || { echo "$(PYTHON) cannot create virtual environments: install its venv module (Debian: python3-venv)."; exit 1; }
+	"$(PYTHON)" -m venv --clear .venv || { echo "$(PYTHON) cannot create virtual environments: install its venv module (Debian: python3-venv)."; exit 1; }
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'uv>=0.13,<0.14'
 	@touch $@
 
