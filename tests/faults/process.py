@@ -33,7 +33,10 @@ def _nurse() -> None:
     from redis import asyncio  # noqa: F401
 
     import cockpit.serving.embedded_worker  # noqa: F401
+    import diffing.tasks  # noqa: F401
+    import replay.tasks  # noqa: F401
     from replay.live import providers
+    from replay.live.tools import dispatch  # noqa: F401
 
     run_checks()
     os.environ["CELERY_SKIP_CHECKS"] = "1"

@@ -1,6 +1,6 @@
 """Dispatch of a tool call to the configured kind of executor."""
 
-from replay.live.tools import http, mcp, python
+from replay.live.tools import http, python
 from replay.live.tools.types import Tool, ToolCall, ToolResult
 from traces.core.canonical import NotCanonical, digest
 from traces.core.vocabulary import StepStatus
@@ -24,5 +24,7 @@ def _run(tool: Tool, call: ToolCall) -> ToolResult:
     if entry.http is not None:
         return http.run(tool, entry.http, call)
     if entry.mcp is not None:
+        from replay.live.tools import mcp  # noqa: PLC0415 - its client takes a second to import, and most tools need none
+
         return mcp.run(tool, entry.mcp, call)
     return python.run(tool, entry.python or tool.name, call)
