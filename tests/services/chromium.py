@@ -1,4 +1,4 @@
-"""A real Chromium for the browser tests: the machine's, Playwright's, the npm package's, or Debian's."""
+"""A real Chromium for the browser tests: a headless shell if possible, which needs less CPU than a browser."""
 
 import os
 import shutil
@@ -31,6 +31,7 @@ _FONT_CONFIGURATION = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig><dir>{fonts}</dir><cachedir>{cache}</cachedir></fontconfig>
 """
+_HEADLESS_NAMES = ("chromium-headless-shell", "chrome-headless-shell")
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NPM_FOLDER = ROOT / ".make" / "chromium-npm"
 _UNPACK = 'import("@sparticuz/chromium").then((m) => m.default.executablePath()).then((path) => console.log(path))'
@@ -40,8 +41,16 @@ def _from_environment() -> str | None:
     return os.environ.get("BROWSER_PATH")
 
 
-def _on_path() -> str | None:
-    return next((path for name in _NAMES if (path := shutil.which(name))), None)
+def _headless_shell() -> str | None:
+    return _on_path(_HEADLESS_NAMES)
+
+
+def _installed_browser() -> str | None:
+    return _on_path(_NAMES)
+
+
+def _on_path(names: tuple[str, ...]) -> str | None:
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 def _from_playwright() -> str | None:
@@ -53,7 +62,9 @@ def _from_playwright() -> str | None:
 
 
 def _from_npm() -> str | None:
-    """Install from npm. Needs no root: the package contains the browser and its libraries."""
+    """Install a headless shell from npm. Needs no root: the package contains the browser and its libraries."""
+    if sys.platform != "linux":
+        return None
     with_node = str(ROOT / "scripts" / "with-node")
     _NPM_FOLDER.mkdir(parents=True, exist_ok=True)
     install = [
@@ -85,9 +96,10 @@ def _from_debian() -> str | None:
 
 _SOURCES: tuple[Callable[[], str | None], ...] = (
     _from_environment,
-    _on_path,
-    _from_playwright,
+    _headless_shell,
     _from_npm,
+    _installed_browser,
+    _from_playwright,
     _from_debian,
 )
 
