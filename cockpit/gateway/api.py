@@ -90,9 +90,10 @@ class GatewaySessionEndView(APIView):
             run = sessions.read(session)
         except sessions.UnknownSession as error:
             raise NotFound("this session is unknown or has expired") from error
-        failure: JSONObject = {"error": f"the program ended with exit code {exit_code}"}
-        kind, facts = ("run_failed", failure) if exit_code else ("run_completed", {})
-        _record(run, events.LAST_NUMBER, kind, time.time(), facts)
+        facts: JSONObject = {"exit_code": exit_code}
+        if exit_code:
+            facts["error"] = f"the program ended with exit code {exit_code}"
+        _record(run, events.LAST_NUMBER, "run_failed" if exit_code else "run_completed", time.time(), facts)
         return Response(status=204)
 
 

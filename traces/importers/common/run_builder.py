@@ -27,6 +27,7 @@ AGENT_KEY: Final = "agent"
 OUTPUT_KEY: Final = "output"
 DERIVED_KEYS: Final = frozenset({AGENT_KEY, OUTPUT_KEY})
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
+_CALL_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 # Fits into every column.
@@ -44,8 +45,9 @@ _CONTAINERS: Final = (
 class RunFacts:
     """A source's record of a run without its steps.
 
-    `has_ended` is false if the source records ends and this run has none. `title` is the run's explicit name; `name` is
-    the fallback if there is no title and no step contains a request.
+    `has_ended` is false if the source records ends and this run has none. `has_succeeded`: the program of the run ended
+    with exit code 0. `title` is the run's explicit name; `name` is the fallback if there is no title and no step
+    contains a request.
     """
 
     external_id: str
@@ -55,6 +57,7 @@ class RunFacts:
     title: str = ""
     environment: str = ""
     failed: bool = False
+    has_succeeded: bool = False
     has_ended: bool = True
     tags: Iterable[str] = ()
     metadata: JSONObject = field(default_factory=dict)
@@ -227,11 +230,14 @@ def _task_text(value: JSONValue) -> str:
 
 
 def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
-    """Return `FAILED` if the source says so or a root step failed; the agent handles failed tools itself.
+    """Return `FAILED` if the source says so or a root step failed; the agent handles failed calls itself.
 
+    Calls are roots where no agent is recorded around them: a program that ended well then handled them.
     A run whose end was not recorded is `PARTIAL`, and so is one of requests without any answer.
     """
-    if facts.failed or any(step.status is StepStatus.ERROR for step in steps if step.parent is None):
+    handled_types = _CALL_TYPES if facts.has_succeeded else frozenset()
+    roots = [step for step in steps if step.parent is None and step.type not in handled_types]
+    if facts.failed or any(step.status is StepStatus.ERROR for step in roots):
         return RunStatus.FAILED
     return RunStatus.COMPLETED if facts.has_ended and not _is_unanswered(steps) else RunStatus.PARTIAL
 

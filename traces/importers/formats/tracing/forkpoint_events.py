@@ -201,6 +201,8 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         name=as_text(start.get("entrypoint_name")),
         environment=as_text(start.get("environment")),
         failed=end_event is not None and end_event.type == "run_failed",
+        # Only the gateway records it. An SDK's run also ends well where it knows of no agent.
+        has_succeeded=end.get("exit_code") == 0,
         has_ended=end_event is not None,
         tags=[as_text(tag) for tag in as_list(start.get("tags"))],
         metadata={

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing import forkpoint_events
 
@@ -53,6 +54,18 @@ def test_result_without_call_is_refused(ending: str) -> None:
 def test_result_before_call_is_refused() -> None:
     runs, _ = read(RUN_START, {**TOOL_CALL, "sequence_no": 2}, {**TOOL_RESULT, "sequence_no": 1}, RUN_END)
     assert runs == []
+
+
+@pytest.mark.parametrize(
+    ("end", "status"),
+    [({"exit_code": 0}, RunStatus.COMPLETED), ({"exit_code": 3}, RunStatus.FAILED), ({}, RunStatus.FAILED)],
+)
+def test_successful_program_handled_failed_calls(end: dict[str, Any], status: RunStatus) -> None:
+    error = event(2, "tool_result", "s1", payload={"status": "error", "error": "no such book"})
+    kind = "run_failed" if end.get("exit_code") else "run_completed"
+    (run,), _ = read(RUN_START, TOOL_CALL, error, event(3, kind, payload=end))
+    assert run.steps[0].status == StepStatus.ERROR
+    assert run.status is status
 
 
 @pytest.mark.parametrize("late", [event(4, "tool_called", "s2"), event(4, "run_failed"), event(4, "input_received")])
