@@ -1,0 +1,35 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { runQuery } from "@/api/runs/runs";
+import type { SessionView } from "@/api/schema";
+import { paths } from "@/app/paths";
+import { waitsForConsent } from "@/domain/replays/status";
+import { RunnerStart } from "@/features/runners/RunnerStart";
+import classes from "./Question.module.css";
+
+/** Tools that a held-back answer calls, and how the user of a runner allows them. */
+export function Consent({ session }: { session: SessionView }): ReactElement | null {
+  const isWaiting = waitsForConsent(session);
+  const { data: source } = useQuery({ ...runQuery(session.source_run), enabled: isWaiting });
+  if (!isWaiting) return null;
+  const tools = session.tools_to_allow;
+  return (
+    <section className={`panel ${classes.panel}`} aria-labelledby="consent">
+      <h2 id="consent">Allow {tools.join(", ")}?</h2>
+      <p>
+        The model's answer calls a tool that nothing is known to intercept, so the agent did not get this answer. Start
+        a runner that allows it: the agent starts from the beginning, and gets this answer and those before it without
+        paying for them again.
+      </p>
+      {source && <RunnerStart app={source.app} allowedTools={tools} />}
+      <p className="muted">
+        It lets {tools.join(", ")} really run, with all side effects. If that is harmless, review it as safe under{" "}
+        <Link {...paths.tools()} className={classes.link}>
+          Tools
+        </Link>{" "}
+        instead. To stop here, cancel the replay.
+      </p>
+    </section>
+  );
+}
