@@ -184,7 +184,10 @@ class Gateway:
         error = await self._exchange(request, call, answer)
         if error:
             await delivery.fail(_no_answer(error), request.route.protocol)
-        elif not delivery.is_stream and (refusal := await _refusal_of(call, answer.outcome(error), call_id)):
+        # A stream is refused at its first tool without consent: only the whole answer shows all of them.
+        elif (not delivery.is_stream or delivery.is_refused) and (
+            refusal := await _refusal_of(call, answer.outcome(error), call_id)
+        ):
             await delivery.fail(refusal, request.route.protocol)
         await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 

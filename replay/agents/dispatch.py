@@ -26,7 +26,7 @@ def claim(runner: Runner, *, except_for: Collection[UUID] = ()) -> ReplaySession
     for session in _waiting(runner).exclude(id__in=except_for).order_by("created_at"):
         with transaction.atomic():
             # Reviews and runners may differ from those when it was planned.
-            tools = runners.tools_to_allow(session.plan)
+            tools = runners.tools_to_allow(session.plan, session.held_back_tools)
             if not (runner.allows(session.variables, tools) and _take(session.id, runner)):
                 continue
             session = ReplaySession.objects.select_related("source_run", "profile", "rerun").get(id=session.id)
@@ -78,12 +78,16 @@ def restart(session: ReplaySession, runner: Runner) -> None:
 
 
 def _waiting(runner: Runner) -> QuerySet[ReplaySession]:
-    """Return the sessions that wait for a runner of the app. One that was lost is its runner's for a while."""
+    """Return the sessions that wait for a runner of the app.
+
+    One that was lost is its runner's for a while. One that waits for consent is free for all that allow its tools.
+    """
     sessions = ReplaySession.objects.filter(engine=Engine.AGENT, source_run__app=runner.app, cancel_requested=False)
     startable = observers.startable(sessions.filter(status=SessionStatus.PENDING)).values("id")
     is_away = Q(status=SessionStatus.AWAITING_OPERATOR)
     patience = timedelta(seconds=settings.TAKEOVER_S)
-    is_free = Q(runner=None) | Q(runner=runner) | Q(runner__connection="", runner__last_seen_at__lt=Now() - patience)
+    is_lost = Q(runner__connection="", runner__last_seen_at__lt=Now() - patience)
+    is_free = Q(runner=None) | Q(runner=runner) | is_lost | ~Q(held_back_tools=[])
     return sessions.filter(is_free, is_away | Q(id__in=startable))
 
 
@@ -118,5 +122,12 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
     session.runner = runner
     call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()
     ReplaySession.objects.filter(id=session.id).update(
-        rerun=session.rerun, runner=runner, current="", question=None, planned_steps=call_count
+        rerun=session.rerun,
+        runner=runner,
+        # The deadline counts from here: while no agent ran, none could end.
+        started_at=Now(),
+        current="",
+        question=None,
+        held_back_tools=[],
+        planned_steps=call_count,
     )

@@ -20,6 +20,7 @@ from replay.models import ReplaySession, Rerun
 from replay.questions import services as questions
 from replay.reruns import queries as reruns
 from replay.reruns.derived_run import contents
+from replay.reruns.tools import consents
 from traces import enqueue, notify
 from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
@@ -29,6 +30,7 @@ from traces.storage import artifacts
 
 # Of an agent that is killed each time.
 MOST_STARTS: Final = 3
+_LONGEST_NOTE: Final = 300
 # Exit codes of a command that the SDK ended: a tool was refused, or the session could not be reached.
 _SDK_EXITS: Final = {5: "a tool was refused", 6: "the server could not be reached"}
 _COLUMNS: Final = ("external_id", "type", "name", "status", "label", "reason", "input_ref", "output_ref", "error")
@@ -88,17 +90,37 @@ def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None
 
 
 def finish(session_id: UUID, owner: str, *, exit_code: int, error: str = "") -> None:
-    """End a session whose agent has ended, unless another process has taken it over."""
+    """End a session whose agent has ended, unless another process has taken it over.
+
+    If an answer did not reach the agent, because it calls a tool without consent, the session waits for a runner that
+    allows the tool: the answer may be paid for. A probe does not wait for anybody.
+    """
     questions.withdraw(session_id)
     try:
         write_steps(session_id, owner, is_final=True)
         session = _load(session_id)
+        tools = [] if session.is_probe else consents.held_back_tools(_rerun(session))
+        if tools:
+            _await_consent(session, owner, tools, exit_code)
+            return
         problem = error or _problem(session, exit_code)
         status = SessionStatus.FAILED_EXECUTION if problem else final_status.session_status(session, _counts(session))
         columns: dict[str, Any] = {"error_code": "agent_failed", "error": problem} if problem else {}
         _end(session, owner, status, exit_code=exit_code, **columns)
     except LostOwnership:
         return
+
+
+def _await_consent(session: ReplaySession, owner: str, tools: Sequence[str], exit_code: int) -> None:
+    """Let a session wait for a runner that allows these tools."""
+    text = f"The model's answer calls {', '.join(tools)}, and the agent gets it when a runner allows that"
+    with transaction.atomic():
+        columns = {"held_back_tools": [*tools], "current": text[:_LONGEST_NOTE]}
+        SessionRow(session, owner).leave(SessionStatus.AWAITING_OPERATOR, **columns)
+        Rerun.objects.filter(id=_rerun(session).id).update(ended_at=datetime.now(UTC), exit_code=exit_code)
+        event_log.append(session.id, "session")
+        # Others may start in its place.
+        transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))
 
 
 def stop(session_id: UUID, owner: str, reason: Interruption) -> None:

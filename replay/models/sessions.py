@@ -63,6 +63,9 @@ class ReplaySession(models.Model):
     unused_calls = models.JSONField(default=list)
     question = models.JSONField(null=True, help_text="the pending question while awaiting_operator")
     answers = models.JSONField(default=dict, help_text="answers of the operator by step number")
+    held_back_tools = models.JSONField(
+        default=list, help_text="called by answers that wait, awaiting_operator, for a runner that allows them"
+    )
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     error_sequence_no = models.PositiveIntegerField(null=True)

@@ -1,6 +1,6 @@
 """Read runners, and what their agents printed."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -61,9 +61,13 @@ def consents(app: str) -> list[set[str]]:
     return [runner.consents for runner in [*online(app)] or [*Runner.objects.filter(app=app)]]
 
 
-def tools_to_allow(plan: JSONObject) -> list[str]:
-    """Return the tools of a session's plan that its runner has to allow: those that are not reviewed as safe by now."""
-    names = [as_text(tool.get("name")) for tool in as_objects(plan.get("unintercepted_tools"))]
+def tools_to_allow(plan: JSONObject, held_back_tools: Sequence[str] = ()) -> list[str]:
+    """Return the tools of a session that its runner has to allow: those that are not reviewed as safe by now.
+
+    `held_back_tools` are those that the model called besides the tools of the plan.
+    """
+    planned_names = [as_text(tool.get("name")) for tool in as_objects(plan.get("unintercepted_tools"))]
+    names = [*dict.fromkeys([*planned_names, *held_back_tools])]
     reviews = safety_by_tool() if names else {}
     return [name for name in names if reviews.get(name) is not True]
 
@@ -88,10 +92,10 @@ def missing_runner(sessions: QuerySet[ReplaySession]) -> str:
         question__isnull=True,
     )
     # The one that is started next.
-    needs = ("source_run__app", "variables", "plan")
-    for app, variables, plan in waiting_sessions.order_by("created_at").values_list(*needs)[:1]:
+    needs = ("source_run__app", "variables", "plan", "held_back_tools")
+    for app, variables, plan, held_back_tools in waiting_sessions.order_by("created_at").values_list(*needs)[:1]:
         try:
-            require_online(app, variables, tools_to_allow(plan))
+            require_online(app, variables, tools_to_allow(plan, held_back_tools))
         except (NoRunner, VariableRefusal, ToolRefusal) as refusal:
             return refusal.detail
     return ""

@@ -15,6 +15,7 @@ from replay.models import Attempt, ReplaySession, SessionMessage
 from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
+from replay.runners import queries as runners
 from replay.sessions.schemas import (
     AttemptList,
     ProviderList,
@@ -142,6 +143,9 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
             for at, last_kept_step, discarded_steps in session.takeovers
         ],
         question=None if session.question is None else OperatorQuestion.model_validate(session.question),
+        tools_to_allow=(
+            runners.tools_to_allow(session.plan, session.held_back_tools) if session.held_back_tools else []
+        ),
         error_code=session.error_code,
         error=session.error,
         error_sequence_no=session.error_sequence_no,

@@ -134,6 +134,8 @@ class SessionView(Caption):
     unused_calls: list[int]
     # Set while awaiting_operator.
     question: OperatorQuestion | None
+    # What a runner has to allow before the agent starts again, because an answer that was held back calls one of them.
+    tools_to_allow: list[str]
     error_code: str
     error: str
     error_sequence_no: int | None

@@ -1,9 +1,9 @@
 """Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed; vectors and counts.
 
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
-second turn, one that contains "please erase" another tool, `erase`, in the first, and one that contains "please fail"
-an error. Ids depend on the turn only. CrewAI's prompt for models without
-tool calls gets the same tools in words, one at a time.
+second turn, one that contains "please erase" another tool, `erase`, in the first ("please erase and shred": two), and
+one that contains "please fail" an error. Ids depend on the turn only. CrewAI's prompt for models without tool calls
+gets the same tools in words, one at a time.
 """
 
 import json
@@ -87,7 +87,8 @@ def _calls(turn: int, body: dict[str, Any]) -> list[tuple[str, str, str]]:
     if turn < len(CALLS) and _AT_ONCE not in body:
         other_city = {"Lima": "Bern"} if "Bern" in json.dumps(body) else {}
         if turn == 0 and "please erase" in json.dumps(body):
-            return [("call_erase", "erase", "Zürich")]
+            is_shredding = "please erase and shred" in json.dumps(body)
+            return [("call_erase", "erase", "Zürich"), *([("call_shred", "shred", "Zürich")] if is_shredding else [])]
         # Claude Code puts the name of the server before that of a tool.
         full_names = {name.rpartition("__")[2]: name for tool in tools if (name := str(tool.get("name", "")))}
         return [

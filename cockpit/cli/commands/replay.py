@@ -1,5 +1,6 @@
 """`replay`: show the plan, or start a session and follow it to its end."""
 
+import shlex
 import sys
 import time
 from typing import Any, Final
@@ -140,13 +141,22 @@ def _exit(session: dict[str, Any]) -> Exit:
     if session["status"] in COMPLETED:
         return Exit.OK
     if session["status"] == SessionStatus.AWAITING_OPERATOR:
-        output.error("the replay is waiting for your answer: enter it on its page in the cockpit")
+        output.error(_wait_reason(session))
         return Exit.ERROR
     if session["error"]:
         output.error(session["error"])
     if session["policy"]["strict"] and session["error_code"] in _STRICT:
         return Exit.GATE
     return exit_for(session["error_code"]) if session["status"] == SessionStatus.FAILED_VALIDATION else Exit.ERROR
+
+
+def _wait_reason(session: dict[str, Any]) -> str:
+    if tools := session["tools_to_allow"]:
+        options = " ".join(f"--allow-tool {shlex.quote(name)}" for name in tools)
+        return f"{session['current']}: start a runner with {options}"
+    if session["question"] is None:
+        return str(session["current"])
+    return "the replay is waiting for your answer: enter it on its page in the cockpit"
 
 
 def with_local_model() -> None:

@@ -26,7 +26,7 @@ class Delivery:
         self._turn = turn
         self._check = check
         self.is_stream = False
-        self._is_refused = False
+        self.is_refused = False
         # The beginning of an event. One may have megabytes, and arrives in small pieces.
         self._rest = bytearray()
         self._held_messages: list[Message] = []
@@ -47,7 +47,7 @@ class Delivery:
         self._held_messages.append(message)
 
     async def _pass_events(self, piece: bytes, *, is_end: bool) -> None:
-        if self._is_refused:
+        if self.is_refused:
             return
         # An end of up to four bytes may have begun in the piece before.
         start = max(0, len(self._rest) - 3)
@@ -56,7 +56,7 @@ class Delivery:
         events = bytes(self._rest[:end])
         del self._rest[:end]
         if events and (refusal := await self._check(events)):
-            self._is_refused, events = True, refusal
+            self.is_refused, events = True, refusal
         if events:
             await self._send({"type": "http.response.body", "body": events, "more_body": True})
 

@@ -8150,6 +8150,8 @@ export interface components {
             /** Unused Calls */
             unused_calls: number[];
             question: components["schemas"]["OperatorQuestion"] | null;
+            /** Tools To Allow */
+            tools_to_allow: string[];
             /** Error Code */
             error_code: string;
             /** Error */

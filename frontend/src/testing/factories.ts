@@ -130,6 +130,7 @@ export function aSession(overrides: Partial<SessionView> = {}): SessionView {
     divergences: [],
     unused_calls: [],
     question: null,
+    tools_to_allow: [],
     error_code: "",
     error: "",
     error_sequence_no: null,

@@ -12,8 +12,9 @@ from replay.runners import recorded_tools
 from replay.tool_review.queries import safety
 from traces.core.vocabulary import Reason
 
-# In the detail of a call: why its answer did not reach the agent.
+# In the detail of a call: why its answer did not reach the agent, and the tools in it that lack consent.
 REFUSAL: Final = "refusal"
+_TOOLS: Final = "held_back_tools"
 
 
 def refuse_tools(call_id: int, names: Collection[str]) -> str:
@@ -27,9 +28,16 @@ def refuse_tools(call_id: int, names: Collection[str]) -> str:
     if call.reason != Reason.LIVE_MODEL:
         # Nothing was called, and nothing answers.
         call.label = call.reason = ""
-    call.detail = {**call.detail, REFUSAL: reason}
+    call.detail = {**call.detail, REFUSAL: reason, _TOOLS: [*unknown_names]}
     call.save(update_fields=["label", "reason", "detail"])
     return reason
+
+
+def held_back_tools(rerun: Rerun) -> list[str]:
+    """Return the tools without consent that answers call which did not reach the agent in its last start."""
+    calls = rerun.calls.filter(attempt=rerun.attempt, detail__has_key=_TOOLS).order_by("id")
+    tools = calls.values_list(f"detail__{_TOOLS}", flat=True)
+    return [*dict.fromkeys(name for names in tools for name in names)]
 
 
 def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:
@@ -54,6 +62,8 @@ def _reason(rerun: Rerun, names: Sequence[str]) -> str:
 
 def _remedy(rerun: Rerun) -> str:
     """Return how the agent gets a stored answer without another call; empty if nothing starts it again."""
-    if rerun.profile_id is None or ReplaySession.objects.filter(rerun=rerun).exists():
+    session = ReplaySession.objects.filter(rerun=rerun).first()
+    if rerun.profile_id is None or (session is not None and session.is_probe):
         return ""
-    return f". With --resume {rerun.id}, the answer is not asked for again"
+    start = f"With --resume {rerun.id}" if session is None else "When a runner allows it"
+    return f". {start}, the answer is not asked for again"

@@ -10,10 +10,12 @@ from pytest_django import Settings
 
 from replay.agents import dispatch, progress
 from replay.execution import runner, task_names
-from replay.models import ReplaySession, Runner, RunnerOutput
+from replay.models import ReplaySession, RerunCall, Runner, RunnerOutput
+from replay.reruns.tools import consents
 from replay.sessions import services
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
+from traces.core.vocabulary import Reason
 from traces.models import Run
 from traces.redaction.markers import Digester
 from traces.redaction_policies.key import redaction_key
@@ -148,6 +150,37 @@ def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]
     progress.finish(session.id, "here", exit_code=1)
     assert view() == ("failed_execution", "", None)
     assert "exit code 1 before its first model call" in ReplaySession.objects.get().error
+
+
+@pytest.mark.parametrize("is_probe", [False, True])
+def test_held_back_answer_waits_for_consent(client: Client, body: dict[str, Any], is_probe: bool) -> None:
+    app = Run.objects.get().app
+    desk, other_desk = add_runner(app, "desk-1"), add_runner(app, "desk-2", tools_to_run=[*TOOLS, "wipe"])
+    id = post(client, "/replays", {**body, "policy": {"allow": ["model"], "budget": {"deadline_s": 60}}}).json()["id"]
+    ReplaySession.objects.update(is_probe=is_probe)
+    session = dispatch.claim(desk)
+    assert session is not None
+    assert session.rerun is not None
+    call = RerunCall.objects.create(rerun=session.rerun, label="simulated", reason=Reason.LIVE_MODEL)
+    assert "--allow-tool wipe" in consents.refuse_tools(call.id, ["wipe", "send_email"])
+    # Also an agent that handles the error has not got the answer.
+    progress.finish(session.id, "here", exit_code=0)
+    view = client.get(f"/api/v1/replays/{id}").json()
+    if is_probe:
+        assert view["status"] == "failed_execution"
+        return
+    assert (view["status"], view["exit_code"], view["tools_to_allow"]) == ("awaiting_operator", 0, [*TOOLS, "wipe"])
+    assert "calls wipe" in view["current"]
+    assert dispatch.claim(desk) is None
+    ReplaySession.objects.update(started_at=Now() - timedelta(minutes=10))
+    claim = dispatch.claim(other_desk)
+    assert claim is not None
+    assert progress.interruption(claim.id, "here") is None
+    assert claim.rerun is not None
+    assert (str(claim.id), claim.rerun.attempt, claim.rerun.ended_at) == (id, 2, None)
+    assert consents.refuse_tools(call.id, ["wipe"]) == ""
+    progress.finish(session.id, "here", exit_code=1)
+    assert client.get(f"/api/v1/replays/{id}").json()["tools_to_allow"] == []
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:

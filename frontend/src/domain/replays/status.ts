@@ -67,7 +67,15 @@ export function statusWords(session: Pick<SessionView, "status" | "engine" | "qu
   return detail === undefined ? words : { ...words, detail };
 }
 
-/** Whether the session waits because its runner was lost, and not for an answer. */
-export function waitsForRunner(session: Pick<SessionView, "status" | "engine" | "question">): boolean {
-  return session.status === "awaiting_operator" && session.engine === "agent" && session.question === null;
+/** Whether the session waits because its runner was lost, and not for an answer or for consent. */
+export function waitsForRunner(
+  session: Pick<SessionView, "status" | "engine" | "question" | "tools_to_allow">,
+): boolean {
+  const isAway = session.status === "awaiting_operator" && session.engine === "agent" && session.question === null;
+  return isAway && !waitsForConsent(session);
+}
+
+/** Whether an answer of the model calls a tool that no runner allows yet. */
+export function waitsForConsent(session: Pick<SessionView, "status" | "tools_to_allow">): boolean {
+  return session.status === "awaiting_operator" && session.tools_to_allow.length > 0;
 }

@@ -23,6 +23,7 @@ import { hasEnded } from "@/domain/replays/status";
 import { LiveText } from "./steps/LiveText";
 import { OutputPanel } from "./output/OutputPanel";
 import { Plan, PlanFacts } from "./plan/Plan";
+import { Consent } from "./question/Consent";
 import { Question } from "./question/Question";
 import { Status } from "./status/Status";
 import { StepsColumn } from "./steps/StepsColumn";
@@ -47,6 +48,7 @@ export function SessionPage(): ReactElement {
         <div className={classes.side}>
           <div className={classes.first}>
             <Question session={session} />
+            <Consent session={session} />
             <LiveText session={session} streaming={live.streaming} />
             {!hasEnded(session) && <OutputPanel session={session} outputSeq={live.outputSeq} />}
           </div>

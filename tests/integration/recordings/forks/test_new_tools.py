@@ -13,6 +13,7 @@ from tests.support.gateway_agents import AGENTS
 from tests.support.gateway_runs import LIVE, fork_of, get, labels, rerun, run_agent, run_of
 
 ERASE = ("--set-prompt", "please erase it", "--live")
+SHRED = ("--set-prompt", "please erase and shred it", "--live")
 # The SDK knows `erase` if the last argument says so, and the other two in any case.
 AGENT = (
     AGENTS["chat"]
@@ -26,8 +27,8 @@ def make(name):
             file.write(name + "\\n")
         return "fine"
     function.__name__ = name
-    return function if name == "erase" and sys.argv[3] == "unknown" else forkpoint.tool(function)
-functions = {name: make(name) for name in ("get_weather", "get_time", "erase")}
+    return function if name in ("erase", "shred") and sys.argv[3] == "unknown" else forkpoint.tool(function)
+functions = {name: make(name) for name in ("get_weather", "get_time", "erase", "shred")}
 stream = {""",
         1,
     )
@@ -51,21 +52,22 @@ def test_tool_that_nothing_intercepts_never_runs_unseen(
     log = tmp_path / "calls"
     run = record(server, mode, str(log), "unknown")
     log.write_text("")
-    refusal = rerun(server, run, AGENT, mode, str(log), "unknown", options=ERASE)
+    refusal = rerun(server, run, AGENT, mode, str(log), "unknown", options=SHRED)
     assert (refusal.returncode, log.read_text()) == (5, ""), refusal.stderr
-    assert "the model's answer calls erase, and nothing is known to intercept such a call" in refusal.stderr
+    # Also what a stream calls after the call at which it was refused.
+    assert "the model's answer calls erase, shred, and nothing is known to intercept such a call" in refusal.stderr
     # The answer is paid for, and shown with what became of it.
     fork, _ = fork_of(server, refusal)
     (step,) = [step for step in fork.steps(1) if step["type"] == "model"]
     assert labels([step]) == [("model", "simulated", "live_model_call")]
-    assert (step["status"], "--allow-tool erase" in step["error"]) == ("error", True)
+    assert (step["status"], "--allow-tool erase --allow-tool shred" in step["error"]) == ("error", True)
     assert "call_erase" in json.dumps(step["output"])
     # With consent it reaches the agent, and is not paid for once more. Only what follows is new.
     id, count = refusal.stderr.split()[1].removesuffix(":"), len(models.requests)
     assert f"With --resume {id}, the answer is not asked for again" in refusal.stderr
-    words = ["rerun", "--resume", id, "--allow-tool", "erase"]
+    words = ["rerun", "--resume", id, "--allow-tool", "erase", "--allow-tool", "shred"]
     again = run_agent(server, words, AGENT, mode, str(log), "unknown")
-    assert (again.returncode, again.stdout.strip(), log.read_text()) == (0, ANSWER, "erase\n"), again.stderr
+    assert (again.returncode, again.stdout.strip(), log.read_text()) == (0, ANSWER, "erase\nshred\n"), again.stderr
     assert len(models.requests) == count + 2
     fork, _ = fork_of(server, again)
     first, *_ = fork.steps(4)

@@ -20,6 +20,7 @@ test("says what an agent and its runner do", () => {
   expect(agentHeadline({ status: "pending" })).toBe("Waiting for a runner");
   expect(agentHeadline({ status: "running" })).toBe("The agent is running");
   expect(agentHeadline({ status: "awaiting_operator" })).toBe("The runner is gone");
+  expect(agentHeadline({ status: "awaiting_operator", tools_to_allow: ["wipe"] })).toBe("Waiting for your consent");
   expect(headlineOf({ status: "awaiting_operator" })).toBe("Waiting for you");
 });
 

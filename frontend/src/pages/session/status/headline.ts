@@ -1,11 +1,11 @@
 // What a finished replay did, in one short sentence. Pure.
 import type { SessionView } from "@/api/schema";
-import { waitsForRunner } from "@/domain/replays/status";
+import { waitsForConsent, waitsForRunner } from "@/domain/replays/status";
 import { isCut } from "@/domain/runs/answers";
 
 type Ending = Pick<
   SessionView,
-  "status" | "answer" | "source_answer" | "outcome" | "source_outcome" | "engine" | "question"
+  "status" | "answer" | "source_answer" | "outcome" | "source_outcome" | "engine" | "question" | "tools_to_allow"
 >;
 
 /** "The answer changed, and the run passes now". */
@@ -16,6 +16,7 @@ export function headline(session: Ending): string {
     case "running":
       return session.engine === "agent" ? "The agent is running" : "Replaying";
     case "awaiting_operator":
+      if (waitsForConsent(session)) return "Waiting for your consent";
       return waitsForRunner(session) ? "The runner is gone" : "Waiting for you";
     case "failed_validation":
       return "The replay was refused";

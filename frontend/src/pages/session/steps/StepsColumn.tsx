@@ -9,7 +9,7 @@ import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { RunLink } from "@/features/share/RunLink";
-import { hasEnded, waitsForRunner } from "@/domain/replays/status";
+import { hasEnded, waitsForConsent, waitsForRunner } from "@/domain/replays/status";
 import { sessionRows, type SessionRow } from "./sessionRows";
 import classes from "./StepsColumn.module.css";
 
@@ -141,6 +141,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
 
 function currentWords(session: SessionView): string {
   const { status, current, engine } = session;
+  if (waitsForConsent(session)) return "waits for your consent";
   if (waitsForRunner(session)) return "waits for a runner";
   if (status === "awaiting_operator") return "waits for your answer";
   if (status === "pending" && engine === "agent") return "waits for a runner";
