@@ -22,6 +22,7 @@ from replay.reruns import queries as reruns
 from replay.reruns.derived_run import contents
 from replay.reruns.tools import consents
 from traces import enqueue, notify
+from traces.core.json_access import as_text
 from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Step
@@ -32,7 +33,8 @@ from traces.storage import artifacts
 MOST_STARTS: Final = 3
 _LONGEST_NOTE: Final = 300
 # Exit codes of a command that the SDK ended: a tool was refused, or the session could not be reached.
-_SDK_EXITS: Final = {5: "a tool was refused", 6: "the server could not be reached"}
+_REFUSAL_EXIT: Final = 5
+_OUTAGE_EXIT: Final = 6
 _COLUMNS: Final = ("external_id", "type", "name", "status", "label", "reason", "input_ref", "output_ref", "error")
 
 Interruption = Literal["cancelled", "deadline", "taken over"]
@@ -171,15 +173,20 @@ def _problem(session: ReplaySession, exit_code: int) -> str:
     if refusal_count:
         calls_text = "a model call" if refusal_count == 1 else f"{refusal_count} model calls"
         return f"{calls_text} of the agent got no answer: not in the recording, and not allowed to go live"
-    if exit_code in _SDK_EXITS and (exit_code == 6 or _has_refused_tool(rerun)):
-        return f"{_SDK_EXITS[exit_code]}, so the agent was ended: its standard error has the reason"
+    if exit_code == _REFUSAL_EXIT and (reason := _refusal_of_tool(rerun)):
+        return f"the agent was ended at a call of a tool: {reason}"
+    if exit_code == _OUTAGE_EXIT:
+        return "the server could not be reached, so the agent was ended: its standard error has the reason"
     if session.run_id is None:
         return f"the agent ended with exit code {exit_code} before its first model call: see its output"
     return ""
 
 
-def _has_refused_tool(rerun: Rerun) -> bool:
-    return rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.REFUSAL).exists()
+def _refusal_of_tool(rerun: Rerun) -> str:
+    """Return why the last tool was refused in the last start of an agent; empty if none was."""
+    refusals = rerun.tool_calls.filter(attempt=rerun.attempt, decision=RerunDecision.REFUSAL).order_by("id")
+    call = refusals.last()
+    return "" if call is None else as_text(call.detail.get(consents.REFUSAL)) or f"{call.name} was refused"
 
 
 def _first_difference(run_id: UUID, rows: Sequence[StepRow]) -> int:

@@ -16,6 +16,7 @@ from replay.questions.services import AgentCall
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import overrides
 from replay.reruns.tools.comparison import ComparableCall
+from replay.reruns.tools.consents import REFUSAL
 from replay.reruns.tools.overrides import CallOverride
 from replay.sessions.schemas import OperatorAnswer
 from traces.core.json_access import as_integer, as_object, as_text
@@ -38,6 +39,12 @@ class Resolution:
 
     answer: ToolAnswer
     detail: JSONObject = field(default_factory=dict)
+
+    @property
+    def full_detail(self) -> JSONObject:
+        """The grounds, with the reason of a refusal, after which the agent ends."""
+        is_refusal = self.answer.decision is RerunDecision.REFUSAL
+        return {**self.detail, REFUSAL: self.answer.reason} if is_refusal else self.detail
 
 
 def ask(
@@ -67,7 +74,7 @@ def poll(rerun: Rerun, question: ToolQuestion, waiting: RerunQuestion) -> ToolAn
     override = overrides.at(rerun, question, no=row.sequence_no, place=as_integer(row.detail.get(_PLACE)) or 0)
     resolution = _decide(question, waiting, override)
     if row.decision == RerunDecision.ASK:
-        row.decision, row.detail = resolution.answer.decision, resolution.detail
+        row.decision, row.detail = resolution.answer.decision, resolution.full_detail
         row.save(update_fields=["decision", "detail"])
     return resolution.answer
 

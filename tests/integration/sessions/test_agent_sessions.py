@@ -147,9 +147,9 @@ def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]
     post(client, f"/replays/{id}/answer", {"sequence_no": 2, "action": "fallback"})
     assert (ask("Rome"), view()) == ("refusal", ("running", "here", None))
     assert ask("Oslo") == "ask"
-    progress.finish(session.id, "here", exit_code=1)
+    progress.finish(session.id, "here", exit_code=5)
     assert view() == ("failed_execution", "", None)
-    assert "exit code 1 before its first model call" in ReplaySession.objects.get().error
+    assert ReplaySession.objects.get().error.endswith("a tool: the operator refused this call of send_letter")
 
 
 @pytest.mark.parametrize("is_probe", [False, True])
@@ -179,8 +179,12 @@ def test_held_back_answer_waits_for_consent(client: Client, body: dict[str, Any]
     assert claim.rerun is not None
     assert (str(claim.id), claim.rerun.attempt, claim.rerun.ended_at) == (id, 2, None)
     assert consents.refuse_tools(call.id, ["wipe"]) == ""
-    progress.finish(session.id, "here", exit_code=1)
-    assert client.get(f"/api/v1/replays/{id}").json()["tools_to_allow"] == []
+    question = {"type": "tool", "name": "send_letter", "arguments": {}}
+    assert post(client, f"/reruns/{claim.rerun.id}/tools", question).json()["decision"] == "refusal"
+    progress.finish(session.id, "here", exit_code=5)
+    view = client.get(f"/api/v1/replays/{id}").json()
+    assert (view["status"], view["tools_to_allow"]) == ("failed_execution", [])
+    assert "review the tool as safe, or allow it with --allow-tool send_letter" in view["error"]
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:

@@ -136,7 +136,8 @@ def _print_progress(bisection: dict[str, Any], printed_count: int) -> int:
     for probe in finished[printed_count:]:
         change = " with the changes" if probe["changed"] else ""
         verdict = _VERDICTS.get(probe["verdict"], probe["verdict"])
-        output.note(f"from step {probe['fork']['sequence_no']}{change}: {verdict}")
+        reason = f" ({probe['note']})" if probe["note"] else ""
+        output.note(f"from step {probe['fork']['sequence_no']}{change}: {verdict}{reason}")
     return len(finished)
 
 

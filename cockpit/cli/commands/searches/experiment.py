@@ -90,7 +90,8 @@ def _print_progress(experiment: dict[str, Any], printed_rows: set[int]) -> None:
     for row in experiment["results"]:
         if row["number"] not in printed_rows and row["status"] in FINAL_STATUSES:
             printed_rows.add(row["number"])
-            output.note(f"{_settings_text(row)}, sample {row['sample']}: {row['status'].replace('_', ' ')}")
+            error = f" ({row['error']})" if row["error"] else ""
+            output.note(f"{_settings_text(row)}, sample {row['sample']}: {row['status'].replace('_', ' ')}{error}")
 
 
 def _settings_text(row: dict[str, Any]) -> str:
