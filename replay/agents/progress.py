@@ -107,7 +107,10 @@ def finish(session_id: UUID, owner: str, *, exit_code: int, error: str = "") -> 
             return
         problem = error or _problem(session, exit_code)
         status = SessionStatus.FAILED_EXECUTION if problem else final_status.session_status(session, _counts(session))
-        columns: dict[str, Any] = {"error_code": "agent_failed", "error": problem} if problem else {}
+        columns: dict[str, Any] = {}
+        if problem:
+            refused_tools = consents.refused_tools(_rerun(session))
+            columns = {"error_code": "agent_failed", "error": problem, "held_back_tools": refused_tools}
         _end(session, owner, status, exit_code=exit_code, **columns)
     except LostOwnership:
         return

@@ -194,7 +194,7 @@ class Migration(migrations.Migration):
                         ('unused_calls', models.JSONField(default=list)),
                         ('question', models.JSONField(help_text='the pending question while awaiting_operator', null=True)),
                         ('answers', models.JSONField(default=dict, help_text='answers of the operator by step number')),
-                        ('held_back_tools', models.JSONField(default=list, help_text='called by answers that wait, awaiting_operator, for a runner that allows them')),
+                        ('held_back_tools', models.JSONField(default=list, help_text='tools without consent, for which it waits in awaiting_operator, or at which it failed')),
                         ('error_code', models.CharField(blank=True, max_length=40)),
                         ('error', models.TextField(blank=True)),
                         ('error_sequence_no', models.PositiveIntegerField(null=True)),

@@ -64,7 +64,7 @@ class ReplaySession(models.Model):
     question = models.JSONField(null=True, help_text="the pending question while awaiting_operator")
     answers = models.JSONField(default=dict, help_text="answers of the operator by step number")
     held_back_tools = models.JSONField(
-        default=list, help_text="called by answers that wait, awaiting_operator, for a runner that allows them"
+        default=list, help_text="tools without consent, for which it waits in awaiting_operator, or at which it failed"
     )
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)

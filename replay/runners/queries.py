@@ -36,6 +36,8 @@ def runners(app: str | None) -> RunnerList:
                 name=row.name,
                 command=row.command,
                 host=row.host,
+                allowed_tools=row.tools_to_run,
+                hook_tools=row.tools_with_hook,
                 env_allow=row.env_allow,
                 network=row.network,
                 state="online" if row.is_online else "offline",

@@ -12,8 +12,8 @@ Stream = Literal["stdout", "stderr"]
 class RunnerView(Schema):
     """A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now.
 
-    `env_allow` are the variables that a replay may set for the agent. `network` says what the agent may reach, and what
-    enforces it.
+    `allowed_tools` may run, and `hook_tools` are intercepted by a hook in the agent. `env_allow` are the variables that
+    a replay may set for the agent. `network` says what the agent may reach, and what enforces it.
     """
 
     id: UUID
@@ -21,6 +21,8 @@ class RunnerView(Schema):
     name: str
     command: list[str]
     host: str
+    allowed_tools: list[str]
+    hook_tools: list[str]
     env_allow: list[str]
     network: str
     state: Literal["online", "offline"]

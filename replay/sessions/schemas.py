@@ -134,7 +134,7 @@ class SessionView(Caption):
     unused_calls: list[int]
     # Set while awaiting_operator.
     question: OperatorQuestion | None
-    # What a runner has to allow before the agent starts again, because an answer that was held back calls one of them.
+    # What a runner has to allow, so that an answer that was held back or a call that was refused can go on.
     tools_to_allow: list[str]
     error_code: str
     error: str

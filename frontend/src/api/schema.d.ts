@@ -7878,8 +7878,8 @@ export interface components {
          * RunnerView
          * @description A program that starts an app's agent on its user's machine. `busy` is the number of agents that run now.
          *
-         *     `env_allow` are the variables that a replay may set for the agent. `network` says what the agent may reach, and what
-         *     enforces it.
+         *     `allowed_tools` may run, and `hook_tools` are intercepted by a hook in the agent. `env_allow` are the variables that
+         *     a replay may set for the agent. `network` says what the agent may reach, and what enforces it.
          */
         RunnerView: {
             /**
@@ -7895,6 +7895,10 @@ export interface components {
             command: string[];
             /** Host */
             host: string;
+            /** Allowed Tools */
+            allowed_tools: string[];
+            /** Hook Tools */
+            hook_tools: string[];
             /** Env Allow */
             env_allow: string[];
             /** Network */

@@ -44,8 +44,8 @@ class CallAnswers:
         other_rows = [row for row in rows if row[0] not in known_ids]
         self._by_number = {no: (decision, detail) for _, _, no, decision, detail in other_rows if no is not None}
         self._decisions = {no: decision for no, (decision, _) in self._by_number.items()}
-        # By tool, what became of calls that are not in the recording.
-        self._new_decisions = {(name, decision) for _, name, no, decision, _ in other_rows if no is None}
+        # By tool, what became of calls that are not in the recording, and on which grounds.
+        self._new_decisions = {(name, decision): detail for _, name, no, decision, detail in other_rows if no is None}
         self._shared_answers = SharedAnswers(
             (name, detail)
             for _, name, no, decision, detail in other_rows
@@ -74,8 +74,9 @@ class CallAnswers:
         decisions = [RerunDecision.OVERRIDDEN] if step is None else []
         decisions += [RerunDecision.REFUSAL] if row.status == StepStatus.PARTIAL else []
         name = row.tool_name or row.name
+        decision = next((item for item in decisions if (name, item) in self._new_decisions), "")
         return CallAnswer(
-            decision=next((item for item in decisions if (name, item) in self._new_decisions), ""), source=step
+            decision=decision, source=step, detail=_grounds(self._new_decisions.get((name, decision), {}))
         )
 
 

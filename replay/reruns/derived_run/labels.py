@@ -11,6 +11,7 @@ from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import HISTORY
+from replay.reruns.tools.consents import REFUSAL
 from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -80,7 +81,7 @@ class Labels:
         source = self._source.steps.get(call.sequence_no or 0)
         if source is not None and call.label == Label.EXACT:
             return _reuse(source, row)
-        if refusal := as_text(call.detail.get("refusal")):
+        if refusal := as_text(call.detail.get(REFUSAL)):
             # Also of an answer that the provider gave, and that did not reach the agent.
             row = replace(row, status=StepStatus.ERROR, error=row.error or refusal)
         return replace(
@@ -108,6 +109,9 @@ class Labels:
             self._reused_numbers[row.sequence_no] = source.sequence_no
             return _reuse(source, row)
         if decision == RerunDecision.REFUSAL and row.status == StepStatus.PARTIAL:
+            # The agent has ended at this call, and so has not reported its end.
+            reason = as_text(answer.detail.get(REFUSAL)) or "the call was refused"
+            row = replace(row, status=StepStatus.DENIED, error=row.error or reason)
             return self._with_label(row, source, Label.SIMULATED, Reason.POLICY_FALLBACK)
         return self._ran(row, source)
 

@@ -18,7 +18,7 @@ from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
-from replay.reruns.tools import operator, overrides
+from replay.reruns.tools import consents, operator, overrides
 from replay.reruns.tools.comparison import ComparableCall, make_matcher
 from replay.reruns.tools.operator import Resolution
 from replay.reruns.tools.overrides import CallOverride
@@ -114,7 +114,13 @@ def _resolve(
     may_run = _answer_without_recording(rerun, question, problem)
     return operator.ask(
         rerun, question, call, f"which {problem}", may_run=may_run.decision is RerunDecision.RUN, override=override
-    ) or Resolution(answer=may_run)
+    ) or _without_operator(rerun, question, may_run)
+
+
+def _without_operator(rerun: Rerun, question: ToolQuestion, answer: ToolAnswer) -> Resolution:
+    """Note with a refusal that consent would let the call run."""
+    lacks_consent = answer.decision is RerunDecision.REFUSAL and question.name not in rerun.tools_to_run
+    return Resolution(answer=answer, detail={consents.HELD_BACK: [question.name]} if lacks_consent else {})
 
 
 def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, override: CallOverride) -> Resolution:

@@ -14,7 +14,7 @@ from traces.core.vocabulary import Reason
 
 # In the detail of a call: why its answer did not reach the agent, and the tools in it that lack consent.
 REFUSAL: Final = "refusal"
-_TOOLS: Final = "held_back_tools"
+HELD_BACK: Final = "held_back_tools"
 
 
 def refuse_tools(call_id: int, names: Collection[str]) -> str:
@@ -28,16 +28,22 @@ def refuse_tools(call_id: int, names: Collection[str]) -> str:
     if call.reason != Reason.LIVE_MODEL:
         # Nothing was called, and nothing answers.
         call.label = call.reason = ""
-    call.detail = {**call.detail, REFUSAL: reason, _TOOLS: [*unknown_names]}
+    call.detail = {**call.detail, REFUSAL: reason, HELD_BACK: [*unknown_names]}
     call.save(update_fields=["label", "reason", "detail"])
     return reason
 
 
 def held_back_tools(rerun: Rerun) -> list[str]:
     """Return the tools without consent that answers call which did not reach the agent in its last start."""
-    calls = rerun.calls.filter(attempt=rerun.attempt, detail__has_key=_TOOLS).order_by("id")
-    tools = calls.values_list(f"detail__{_TOOLS}", flat=True)
+    calls = rerun.calls.filter(attempt=rerun.attempt, detail__has_key=HELD_BACK).order_by("id")
+    tools = calls.values_list(f"detail__{HELD_BACK}", flat=True)
     return [*dict.fromkeys(name for names in tools for name in names)]
+
+
+def refused_tools(rerun: Rerun) -> list[str]:
+    """Return the tools whose calls were refused in the last start of an agent, and would run with consent."""
+    calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key=HELD_BACK).order_by("id")
+    return [*dict.fromkeys(calls.values_list("name", flat=True))]
 
 
 def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:

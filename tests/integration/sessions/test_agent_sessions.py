@@ -183,7 +183,7 @@ def test_held_back_answer_waits_for_consent(client: Client, body: dict[str, Any]
     assert post(client, f"/reruns/{claim.rerun.id}/tools", question).json()["decision"] == "refusal"
     progress.finish(session.id, "here", exit_code=5)
     view = client.get(f"/api/v1/replays/{id}").json()
-    assert (view["status"], view["tools_to_allow"]) == ("failed_execution", [])
+    assert (view["status"], view["tools_to_allow"]) == ("failed_execution", [*TOOLS, "send_letter"])
     assert "review the tool as safe, or allow it with --allow-tool send_letter" in view["error"]
 
 

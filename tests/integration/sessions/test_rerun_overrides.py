@@ -9,7 +9,7 @@ from replay.models import Rerun
 from replay.reruns import answers, reports, services
 from replay.reruns.derived_run import contents
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
-from replay.reruns.tools import calls
+from replay.reruns.tools import calls, consents
 from replay.sessions import prepare
 from tests.support.agent_requests import first_request
 from tests.support.replay_runs import Reply, ToolCall, order_desk
@@ -46,7 +46,7 @@ def ask(rerun: Rerun, order: str, call: str) -> ToolAnswer:
     return calls.answer(rerun, question)
 
 
-def report(rerun: Rerun, order: str, call: str, number: int) -> None:
+def report(rerun: Rerun, order: str, call: str, number: int, *, has_ended: bool = True) -> None:
     """Report a call as the SDK does."""
     common: JSONObject = {"run_id": str(rerun.id), "step_id": call, "actor_type": "sdk", "schema_version": "1.0.0"}
     time = "2026-01-01T00:00:00Z"
@@ -59,7 +59,7 @@ def report(rerun: Rerun, order: str, call: str, number: int) -> None:
     ]
     lines = [
         json.dumps({**common, **event, "sequence_no": number + place, "timestamp_utc": time})
-        for place, event in enumerate(events)
+        for place, event in enumerate(events if has_ended else events[:1])
     ]
     reports.store(rerun.id, "\n".join(lines).encode(), attempt=rerun.attempt)
 
@@ -96,6 +96,18 @@ def test_call_is_labelled_by_what_became_of_it(run: Run) -> None:
     for number, call in enumerate(("c2", "c1")):
         report(rerun, "A-1", call, 10 * number)
     assert [label for label, *_ in steps(rerun)] == ["simulated", "exact"]
+
+
+def test_refused_call_is_a_step_that_was_denied(run: Run) -> None:
+    rerun = fork(run)
+    assert ask(rerun, "A-3", "c1").decision == "refusal"
+    # The agent ends before it could report what came of it.
+    report(rerun, "A-3", "c1", 0, has_ended=False)
+    derived = contents.read(rerun)
+    assert derived is not None
+    [row] = derived.rows
+    assert (row.status, "this call of get_order is not in the recording" in row.error) == ("denied", True)
+    assert consents.refused_tools(rerun) == ["get_order"]
 
 
 def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:

@@ -37,7 +37,7 @@ const reasons: Record<string, string> = {
   assumed_unaffected:
     "Kept as recorded, assuming that the change does not reach it. Parts of its input may depend on the change.",
   derived: "Derived from the steps inside it.",
-  denied: "A hook denied the call, so it was not made.",
+  denied: "The call was denied, so it was not made.",
   stopped: "A hook stopped the agent here.",
   signature_mismatch: "Something the answer depends on differs from the recording.",
   input_unknown: "Part of its input comes from changed steps and cannot be derived.",

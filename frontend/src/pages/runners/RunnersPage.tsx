@@ -96,6 +96,12 @@ function Row({ runner }: { runner: RunnerView }): ReactElement {
       <td data-label="Command" className={classes.command}>
         <code>{shellWords(runner.command)}</code>
         <span className={list.sub}>{runner.network}</span>
+        {runner.allowed_tools.length > 0 && (
+          <span className={list.sub}>Tools that may run: {runner.allowed_tools.join(", ")}</span>
+        )}
+        {runner.hook_tools.length > 0 && (
+          <span className={list.sub}>Tools that a hook intercepts: {runner.hook_tools.join(", ")}</span>
+        )}
       </td>
       <td data-label="Agents" className={list.figure} title="Agents that run now, and how many can">
         {isOnline ? `${runner.busy} of ${runner.capacity}` : "–"}

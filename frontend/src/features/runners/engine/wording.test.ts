@@ -8,6 +8,8 @@ const aRunner = (more: Partial<RunnerView> = {}): RunnerView => ({
   name: "desk-1",
   command: ["python", "agent.py", "{input}"],
   host: "laptop",
+  allowed_tools: [],
+  hook_tools: [],
   env_allow: [],
   network: "",
   state: "online",

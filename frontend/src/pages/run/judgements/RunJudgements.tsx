@@ -18,6 +18,11 @@ import { JudgementRow } from "./JudgementRow";
 import classes from "./Judgements.module.css";
 import { useJudgements } from "./useJudgements";
 
+/** Why the run itself failed, in the words of its recording. */
+function errorOf({ outcome, outcome_basis: basis, metadata: { error } }: RunDetail): string {
+  return outcome === "failed" && basis === null && typeof error === "string" ? error : "";
+}
+
 /** The outcome of the run. Opens its judgements and the form to add one. */
 export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
   const [opened, { toggle, open, close }] = useDisclosure(false);
@@ -63,6 +68,7 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
         <p className={classes.conclusion}>
           <OutcomeWord run={run} />
           {outcomeDetail(run) && <span className="muted">: {outcomeDetail(run)}</span>}
+          {errorOf(run) && <span className="muted">: {errorOf(run)}</span>}
           {run.outcome_basis && <span className="muted"> · {SOURCES[run.outcome_basis]}</span>}
         </p>
         <ul className={classes.list}>

@@ -71,9 +71,15 @@ const TYPES = {
   B: "B: model, provider, tool schemas or prompt changed, or the determinism score is too low",
 };
 
+function unchangedWords({ policy, engine }: SessionView): string {
+  if (policy.order === "reexecute") return "No changes: every model call gets a new answer.";
+  const subject = engine === "agent" ? "the agent gets the recorded answers" : "the recording is replayed as it is";
+  return `No changes: ${subject}.`;
+}
+
 function Overrides({ session }: { session: SessionView }): ReactElement {
   const { overrides } = session.overrides;
-  if (overrides.length === 0) return <p className={classes.none}>No changes: the recording is replayed as it is.</p>;
+  if (overrides.length === 0) return <p className={classes.none}>{unchangedWords(session)}</p>;
   return (
     <ul className={classes.overrides}>
       {overrides.map((override, index) => {

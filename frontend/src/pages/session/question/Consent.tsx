@@ -8,19 +8,21 @@ import { waitsForConsent } from "@/domain/replays/status";
 import { RunnerStart } from "@/features/runners/RunnerStart";
 import classes from "./Question.module.css";
 
-/** Tools that a held-back answer calls, and how the user of a runner allows them. */
+/** Tools that the model or the agent calls, and how the user of a runner allows them. */
 export function Consent({ session }: { session: SessionView }): ReactElement | null {
-  const isWaiting = waitsForConsent(session);
-  const { data: source } = useQuery({ ...runQuery(session.source_run), enabled: isWaiting });
-  if (!isWaiting) return null;
-  const tools = session.tools_to_allow;
+  const { tools_to_allow: tools } = session;
+  const { data: source } = useQuery({ ...runQuery(session.source_run), enabled: tools.length > 0 });
+  if (tools.length === 0) return null;
   return (
     <section className={`panel ${classes.panel}`} aria-labelledby="consent">
       <h2 id="consent">Allow {tools.join(", ")}?</h2>
       <p>
-        The model's answer calls a tool that nothing is known to intercept, so the agent did not get this answer. Start
-        a runner that allows it: the agent starts from the beginning, and gets this answer and those before it without
-        paying for them again.
+        {waitsForConsent(session)
+          ? "The model's answer calls a tool that nothing is known to intercept, so the agent did not get this answer. " +
+            "Start a runner that allows it: the agent starts from the beginning, and gets this answer and those " +
+            "before it without paying for them again."
+          : "The agent made a call that the recording does not have, and was ended, because nobody allowed it. " +
+            "Start a runner that allows it, and fork again."}
       </p>
       {source && <RunnerStart app={source.app} allowedTools={tools} />}
       <p className="muted">
@@ -28,7 +30,7 @@ export function Consent({ session }: { session: SessionView }): ReactElement | n
         <Link {...paths.tools()} className={classes.link}>
           Tools
         </Link>{" "}
-        instead. To stop here, cancel the replay.
+        instead.{waitsForConsent(session) && " To stop here, cancel the replay."}
       </p>
     </section>
   );
