@@ -1,9 +1,10 @@
 """The final answers of two runs, which an output step or the last model step gives. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from diffing.compare.comparison import Pair
+from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.placeholders import is_placeholder
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet, section_of
@@ -12,19 +13,22 @@ from diffing.content.payload_texts import answer_text
 from diffing.schemas.report import FinalAnswers
 from diffing.schemas.sections import SectionName
 from diffing.sequences.text_diff import shorten
+from traces.core.vocabulary import StepType
 
 # Characters of an answer at the top of a report; the output section has all of it.
 _EXCERPT: Final = 400
 
 
-def refs(final: Pair | None) -> set[str]:
-    """The payloads of the final answers, as digests."""
-    return {step.output_ref for step in _steps(final) if step is not None} - {""}
+def refs(comparison: Comparison) -> set[str]:
+    """The payloads of the final answers, and of those that the final pair has, as digests."""
+    final = comparison.final
+    steps = [*_own_steps(comparison), *((final.base, final.candidate) if final else ())]
+    return {step.output_ref for step in steps if step is not None} - {""}
 
 
-def final_answers(final: Pair | None, payloads: Payloads) -> FinalAnswers:
-    """Both final answers, shortened."""
-    base, candidate = (_answer(step, payloads) for step in _steps(final))
+def final_answers(comparison: Comparison, payloads: Payloads) -> FinalAnswers:
+    """Both final answers, shortened: each run's own, though the steps that pair last may come before it."""
+    base, candidate = (_answer(step, payloads) for step in _own_steps(comparison))
     return FinalAnswers(base=base, candidate=candidate)
 
 
@@ -44,8 +48,18 @@ def _is_final(pair: Pair, final: Pair | None) -> bool:
     return final is not None and pair.place == final.place and not pair.is_container
 
 
-def _steps(final: Pair | None) -> tuple[SideStep | None, SideStep | None]:
-    return (final.base, final.candidate) if final else (None, None)
+def _own_steps(comparison: Comparison) -> list[SideStep | None]:
+    own_steps = [_own_step(side.steps) for side in (comparison.base, comparison.candidate)]
+    if any(own_steps) or (final := comparison.final) is None:
+        return own_steps
+    return [final.base, final.candidate]
+
+
+def _own_step(steps: Sequence[SideStep]) -> SideStep | None:
+    for step_type in (StepType.OUTPUT, StepType.MODEL):
+        if candidates := [step for step in steps if step.type == step_type]:
+            return max(candidates, key=lambda step: step.sequence_no)
+    return None
 
 
 def _answer(step: SideStep | None, payloads: Payloads) -> str | None:

@@ -40,7 +40,7 @@ def build_report(
         scores=scores.score(comparison, payloads, measure, _determinism(examination)),
         deltas=scores.deltas(comparison),
         attribution=attribution,
-        answers=answers.final_answers(comparison.final, payloads),
+        answers=answers.final_answers(comparison, payloads),
     )
     return report.model_copy(update={"brief": brief(report)})
 

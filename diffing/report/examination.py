@@ -64,7 +64,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     containers = _containers_to_load(rough)
     payloads = load(
         _refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS])
-        | answers.refs(rough.final)
+        | answers.refs(rough)
         | {step.input_ref for pair in containers for step in pair.sides or ()} - {""}
     )
     loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)

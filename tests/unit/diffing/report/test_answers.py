@@ -65,6 +65,13 @@ def test_output_section_is_never_empty_beside_different_answers() -> None:
     assert {item.kind for item in report.sections.output.items} >= {"final answer", "tool calls"}
 
 
+def test_answer_of_a_longer_run_is_its_own_last() -> None:
+    call = tool_call("c1", "search", query="Sugar")
+    longer = [*session(call), replace(model([user(QUESTION), user("Nothing.")], reply("I don't know.")), parent=2)]
+    report = diff_of(session(reply("Maroon 5 sang it.")), longer)
+    assert report.answers == FinalAnswers(base="Maroon 5 sang it.", candidate="I don't know.")
+
+
 def test_answer_of_one_run_is_in_the_output_section() -> None:
     report = diff_of([agent()], session(reply("Maroon 5 sang it.")))
     assert report.sections.output.summary == "Only the candidate has a final answer."
