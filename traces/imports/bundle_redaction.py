@@ -1,6 +1,6 @@
 """Redaction of a bundle before its run is stored: what another store may keep need not be stored here. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -33,7 +33,7 @@ class BundleContent:
     edges: Sequence[EdgeLine]
     judgements: Sequence[JudgementLine]
     values: Readable
-    parts: dict[str, bytes]
+    parts: Mapping[str, bytes]
 
 
 def redact(content: BundleContent, redaction: Redaction) -> BundleContent:

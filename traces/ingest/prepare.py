@@ -1,6 +1,6 @@
 """Prepare recordings for storage, without the database: rows, parts, provenance and the columns of the run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -78,7 +78,7 @@ class PreparedRun:
         return str(self.columns["content_digest"])
 
     @property
-    def parts(self) -> dict[str, bytes]:
+    def parts(self) -> Mapping[str, bytes]:
         return self.splitter.parts
 
     def provenance(self) -> PreparedProvenance:

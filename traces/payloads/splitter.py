@@ -2,7 +2,7 @@
 
 import marshal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_, itemgetter
 from typing import Any, Final, TypeVar
@@ -18,6 +18,7 @@ from traces.core.canonical import (
     plain_form,
 )
 from traces.core.json_types import JSONObject, JSONValue
+from traces.payloads.compressed_parts import CompressedParts
 from traces.payloads.conversation import Messages
 from traces.payloads.conversation_state import ConversationState, Digests
 from traces.payloads.parts import BLOCK, BLOCKS, LITERAL, LONG_TEXT, PART
@@ -41,7 +42,7 @@ class SplitPayload:
     """The root digest, and the bytes of every part by digest, including the root."""
 
     digest: str
-    parts: dict[str, bytes] = field(default_factory=dict)
+    parts: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def split(value: JSONValue) -> SplitPayload:
@@ -58,7 +59,7 @@ class Splitter:
     """
 
     def __init__(self) -> None:
-        self.parts: dict[str, bytes] = {}
+        self.parts = CompressedParts()
         # Whether the parts contain all numbers with their types: 1.0 becomes 1.
         self.has_types = True
         self._by_identity: dict[int, JSONObject] = {}
@@ -266,8 +267,7 @@ class Splitter:
     def _add(self, data: bytes) -> str:
         name = digest_bytes(data)
         if name not in self.parts:
-            # A copy, because orjson's bytes retain the 4 KiB buffer they were written into.
-            self.parts[name] = bytes(memoryview(data))
+            self.parts.add(name, data)
         return name
 
 

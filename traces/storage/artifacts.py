@@ -139,9 +139,10 @@ def _insert(
     owners: dict[str, bytes | None] = {}
     rows: list[packs.Member] = []
     for run_id, run_parts in parts_by_run.items():
-        new = [part for part in run_parts.items() if part[0] in missing and part[0] not in owners]
-        owners |= dict.fromkeys((sha256 for sha256, _ in new), run_id.bytes)
-        rows += packs.insert(new, run_id.bytes, media_type)
+        new = [sha256 for sha256 in run_parts if sha256 in missing and sha256 not in owners]
+        owners |= dict.fromkeys(new, run_id.bytes)
+        # One after another: together, the parts of a long run take much memory.
+        rows += packs.insert(((sha256, run_parts[sha256]) for sha256 in new), run_id.bytes, media_type)
     # In one order, as above.
     if bulk.insert(Artifact, _COLUMNS, sorted(rows), ignore_conflicts=True) < len(rows):
         raise _Overtaken
