@@ -5,6 +5,7 @@ line, the valid lines are read and each invalid one is reported.
 """
 
 import io
+import pickle
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import IO, Final
@@ -37,6 +38,15 @@ MAX_RUNS_PER_MIB: Final = 5_000
 _TOO_MANY_RUNS: Final = (
     "a file of this size may have {maximum:,} runs, and this one has more: nothing was imported from here on. "
     "Unpack it, or split it into several files"
+)
+# What runs of a file share, such as the resource of their spans, is part of each of them. So the bytes of runs are
+# limited, too, from the first after a few on.
+MAX_RUN_BYTES: Final = 128 * 2**20
+MAX_RUN_BYTES_PER_BYTE: Final = 64
+_UNWEIGHED_RUNS: Final = 20
+_TOO_LARGE_RUNS: Final = (
+    "the runs of this file are together more than {factor} times as large as the file, because each repeats what they "
+    "share: nothing was imported from here on. Split the file into several"
 )
 # One of many files that exceeds its memory limit; its memory is free again.
 _TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
@@ -138,14 +148,20 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
 
 
 def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
-    """Yield the events of files of `size` bytes, up to the limit of runs."""
+    """Yield the events of files of `size` bytes, up to the limits of runs and of their bytes."""
     maximum = max(MAX_RUNS, size * MAX_RUNS_PER_MIB // 2**20)
-    runs = 0
+    max_bytes = max(MAX_RUN_BYTES, size * MAX_RUN_BYTES_PER_BYTE)
+    runs = run_bytes = 0
     for event in events:
         if isinstance(event, RunRead):
             runs += 1
-            if runs > maximum:
-                yield PartSkipped(event.path, _TOO_MANY_RUNS.format(maximum=maximum), f"run {event.run.external_id}")
+            if runs > _UNWEIGHED_RUNS:
+                run_bytes += len(pickle.dumps(event.run, pickle.HIGHEST_PROTOCOL))
+            reason = _TOO_MANY_RUNS.format(maximum=maximum) if runs > maximum else ""
+            if run_bytes > max_bytes:
+                reason = _TOO_LARGE_RUNS.format(factor=max_bytes // max(1, size))
+            if reason:
+                yield PartSkipped(event.path, reason, f"run {event.run.external_id}")
                 return
         yield event
 

@@ -351,6 +351,22 @@ def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None
     assert refusal.location == "run chat-3"
 
 
+def test_runs_that_repeat_shared_facts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_reader, "MAX_RUN_BYTES", 10_000_000)
+    resource = {"attributes": [{"key": "x", "value": {"stringValue": "policy " * 30_000}}]}
+    span = {"spanId": f"{1:016x}", "name": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
+    spans = [{**span, "traceId": f"{number:032x}"} for number in range(1, 101)]
+    data = orjson.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": spans}]}]})
+    *runs, refusal = [
+        event
+        for event in file_reader.read_files([NamedFile(name="spans.json", file=io.BytesIO(data))])
+        if isinstance(event, RunRead | PartSkipped)
+    ]
+    assert 20 < len(runs) < 100
+    assert isinstance(refusal, PartSkipped)
+    assert "each repeats what they share" in refusal.reason
+
+
 def test_run_limit_grows_with_file_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_reader, "MAX_RUNS", 0)
     line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
