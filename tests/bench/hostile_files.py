@@ -149,6 +149,14 @@ def chat_line(number: int) -> bytes:
     return b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"y"}]}' % number
 
 
+def same_id_line(number: int) -> bytes:
+    return b'{"id":"s","conversations":[{"from":"human","value":"%d"},{"from":"gpt","value":"y"}]}' % number
+
+
+def trace(number: int) -> bytes:
+    return orjson.dumps({**span(0), "traceId": f"{number + 1:032x}"})
+
+
 def tree_of_objects(levels: int) -> bytes:
     return b'{"a":' * levels + b"1" + b"}" * levels
 
@@ -202,6 +210,13 @@ FILES: Final[Files] = {
     "ShareGPT without a user": lambda: repeat_part(b'{"conversations":[', lambda n: sharegpt_turn(n, ("gpt",)), b"]}"),
     "MetaGPT without a user": lambda: repeat_part(b"[", metagpt_message, b"]"),
     "calls without results": lambda: repeat_part(b'{"messages":[', calls_without_results, b"]}"),
+    "ShareGPT, one id in all lines": lambda: repeat_part(b"", same_id_line, b"", b"\n"),
+    "OTLP JSON, traces of a large resource": lambda: repeat_part(
+        b'{"resourceSpans":[{"resource":{"attributes":[{"key":"x","value":{"stringValue":"%s"}}]},"scopeSpans":[{"spans":['
+        % (b"policy " * 130_000),
+        trace,
+        b"]}]}]}",
+    ),
     "ChatGPT, nodes without parents": lambda: chatgpt(chain=False),
     "ChatGPT, a chain of nodes": lambda: chatgpt(chain=True),
     "Claude Code, a chain of lines": lambda: repeat_part(b"", claude_line, b"", b"\n"),

@@ -5,7 +5,7 @@ run per line, the valid lines are imported and each invalid one is reported.
 """
 
 import io
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -27,6 +27,8 @@ from traces.schemas import ImportedRun, ImportReport, SkippedFile
 
 _BATCH_RUNS: Final = 200
 _BATCH_STEPS: Final = 2_000
+# Each recording is compared with all that it contradicts. An id that so many recordings share identifies none of them.
+_MOST_CONFLICTS: Final = 20
 
 # Path, bytes of the file read so far, its size in bytes (0: unknown).
 Progress = Callable[[str, int, int], None]
@@ -44,6 +46,10 @@ class _PendingRun:
     steps: int
     format: str
 
+    @property
+    def identity(self) -> tuple[str, str]:
+        return self.app, self.external_id
+
 
 @dataclass(kw_only=True)
 class _Import:
@@ -53,10 +59,18 @@ class _Import:
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
     redactions: RedactionByApp = field(default_factory=RedactionByApp)
+    # By application and id: recordings of this import, and those of them that contradict others.
+    recordings: Counter[tuple[str, str]] = field(default_factory=Counter)
+    conflicts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
     def is_full(self) -> bool:
-        return len(self.pending) >= _BATCH_RUNS or sum(run.steps for run in self.pending) >= _BATCH_STEPS
+        repeats = sum(run.identity == self.pending[-1].identity for run in self.pending)
+        return (
+            len(self.pending) >= _BATCH_RUNS
+            or sum(run.steps for run in self.pending) >= _BATCH_STEPS
+            or repeats >= _MOST_CONFLICTS
+        )
 
     @property
     def report(self) -> ImportReport:
@@ -111,6 +125,10 @@ def import_bundle(file: IO[bytes]) -> ImportedRun:
 def _add_to_batch(state: _Import, event: RunRead) -> None:
     """Add a run to the batch. A batch is one transaction, because a commit costs more than a small run."""
     run = replace(event.run, app=state.app) if state.app else event.run
+    identity = run.app, run.external_id
+    state.recordings[identity] += 1
+    if state.conflicts[identity] >= _MOST_CONFLICTS:
+        run = replace(run, external_id=f"{run.external_id} ({state.recordings[identity]})")
     state.pending_runs.append(run)
     state.pending.append(
         _PendingRun(
@@ -133,6 +151,7 @@ def _store_batch(state: _Import) -> None:
             location = ", ".join(part for part in (f"run {run.external_id}", outcome.where) if part)
             _skip(state, run.path, BadFile(outcome.detail, location))
         else:
+            state.conflicts[run.identity] += outcome.conflicts_with is not None
             state.runs.append(_imported_run(run, outcome))
     state.pending = []
 

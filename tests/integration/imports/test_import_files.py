@@ -113,6 +113,15 @@ def test_conflicting_recordings_are_both_kept() -> None:
     assert list(names) == ["Is Dune in stock?", "And Emma?"]
 
 
+def test_id_of_many_recordings_identifies_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_files, "_MOST_CONFLICTS", 3)
+    files = [in_memory(f"{number}.json", transcript(1, f"And book {number}?")) for number in range(8)]
+    first, again = (import_files.import_files(files).runs for _ in range(2))
+    names = [run.external_id for run in first]
+    assert names == [*["run-1"] * 6, "run-1 (7)", "run-1 (8)"]
+    assert [(run.id, run.created) for run in again] == [(run.id, False) for run in first]
+
+
 def test_span_with_an_unreadable_time_is_reported_and_kept_without_it() -> None:
     value: Any = fixtures.source("otlp_genai.json").value
     value["resourceSpans"][0]["scopeSpans"][0]["spans"][-1]["startTimeUnixNano"] = "soon"
