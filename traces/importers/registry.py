@@ -20,6 +20,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
+from traces.importers.formats.coding_sessions import cline, opencode
 from traces.importers.formats.evaluations import agentbench, atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
@@ -313,6 +314,18 @@ IMPORTERS: Final = (
         sniff=mini_swe_agent.sniff,
         parse=mini_swe_agent.parse,
         by_line=_lines_are_runs,
+    ),
+    Importer(
+        name=opencode.FORMAT,
+        title="opencode sessions",
+        sniff=detection.sniff_by_value(opencode.is_export),
+        parse_together=opencode.parse,
+    ),
+    Importer(
+        name=cline.FORMAT,
+        title="tasks of Cline and Roo Code",
+        sniff=detection.sniff_by_value(cline.is_task),
+        parse_together=cline.parse,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),

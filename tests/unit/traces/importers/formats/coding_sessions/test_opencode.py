@@ -1,0 +1,78 @@
+"""Sessions of opencode."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
+
+_TIME = datetime(2026, 3, 1, 10, tzinfo=UTC)
+
+
+def test_subagent_runs_inside_its_call() -> None:
+    run = fixtures.run("opencode.json")
+    parents = {step.key: step.parent for step in run.steps}
+    (task,) = [step for step in fixtures.steps(run, StepType.TOOL) if step.tool_name == "task"]
+    assert parents["ses_2/agent"] == task.key
+    assert parents["ses_2/msg-2"] == "ses_2/msg-1"
+    assert (run.external_id, run.name, run.status) == ("ses_1", "Stock of Dune", RunStatus.FAILED)
+
+
+def test_sessions_apart_are_runs() -> None:
+    sessions: Any = fixtures.source("opencode.json").value
+    parent, child = sessions
+    assert [run.external_id for run in fixtures.read("opencode", [child], [parent])] == ["ses_1"]
+    assert [run.external_id for run in fixtures.read("opencode", [child])] == ["ses_2"]
+
+
+def test_answers_have_tokens_times_and_errors() -> None:
+    run = fixtures.run("opencode.json")
+    first, *_, failed = fixtures.steps(run, StepType.MODEL)
+    assert (first.tokens_in, first.tokens_out, first.tokens_cached, first.provider) == (125, 12, 20, "anthropic")
+    assert first.ended_at == _TIME.replace(second=23)
+    assert (failed.status, failed.error) == (StepStatus.ERROR, "overloaded")
+    missing = fixtures.steps(run, StepType.TOOL)[1]
+    assert (missing.status, missing.error, missing.call_id) == (StepStatus.ERROR, "no such shelf", "call_2")
+
+
+def test_output_of_the_program_has_no_request() -> None:
+    part = {"id": "p1", "sessionID": "ses_1", "messageID": "m1"}
+    state = {"status": "completed", "input": {"command": "ls"}, "output": "a", "time": {"start": 1, "end": 2}}
+    events: list[Any] = [
+        {"type": "tool_use", "part": {**part, "type": "tool", "tool": "bash", "callID": "c1", "state": state}},
+        {"type": "text", "part": {**part, "messageID": "m2", "type": "text", "text": "One file."}},
+        {"type": "error", "error": {"name": "APIError", "data": {"message": "overloaded"}}},
+    ]
+    lines = [{"timestamp": number, "sessionID": "ses_1", **event} for number, event in enumerate(events)]
+    ((run,), problems) = fixtures.detect_and_read("opencode", b"\n".join(map(orjson.dumps, lines)))
+    assert problems == []
+    assert [(step.type.value, step.error) for step in run.steps] == [
+        ("agent", ""),
+        ("model", ""),
+        ("tool", ""),
+        ("model", ""),
+        ("model", "overloaded"),
+        ("output", ""),
+    ]
+    assert fixtures.request_contents(run.steps[1]) == []
+
+
+def test_summary_replaces_earlier_messages() -> None:
+    def message(number: int, role: str, text: str, **facts: Any) -> Any:
+        info = {"id": f"m{number}", "sessionID": "s", "role": role, "time": {"created": number}, **facts}
+        return {"info": info, "parts": [{"type": "text", "text": text}]}
+
+    messages = [
+        message(1, "user", "Is Dune in stock?"),
+        message(2, "assistant", "Yes."),
+        message(3, "assistant", "The user asked for Dune.", summary=True),
+        message(4, "user", "And Emma?"),
+        message(5, "assistant", "No."),
+    ]
+    ((run,), _) = fixtures.detect_and_read("opencode", orjson.dumps(messages))
+    assert fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[-1]) == [
+        "The user asked for Dune.",
+        "And Emma?",
+    ]
