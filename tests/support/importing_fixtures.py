@@ -47,6 +47,7 @@ FORMATS: Final = {
     "crewai_output.json": "crewai",
     "gemini_cli.json": "gemini-cli",
     "gemini_cli.jsonl": "gemini-cli",
+    "goose.jsonl": "goose",
     "helicone_requests.json": "helicone",
     "inspect_log.eval": "inspect",
     "inspect_log.json": "inspect",

@@ -20,7 +20,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.coding_sessions import cline, opencode
+from traces.importers.formats.coding_sessions import cline, goose, opencode
 from traces.importers.formats.evaluations import agentbench, atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
@@ -326,6 +326,12 @@ IMPORTERS: Final = (
         title="tasks of Cline and Roo Code",
         sniff=detection.sniff_by_value(cline.is_task),
         parse_together=cline.parse,
+    ),
+    Importer(
+        name=goose.FORMAT,
+        title="Goose sessions",
+        sniff=detection.sniff_by_value(goose.is_session),
+        parse=goose.parse,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),

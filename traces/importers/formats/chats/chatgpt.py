@@ -191,10 +191,7 @@ def _content(content: JSONObject) -> list[JSONValue]:
     match as_text(content.get("content_type")):
         case "thoughts":
             thoughts = [as_object(thought) for thought in as_list(content.get("thoughts"))]
-            return [
-                {"type": "thinking", "thinking": as_text(first_member(thought, "content", "summary"))}
-                for thought in thoughts
-            ]
+            return [{"type": "thinking", "thinking": _thought(thought)} for thought in thoughts]
         case "reasoning_recap":
             # The thinking time, as the page shows it.
             return []
@@ -205,6 +202,11 @@ def _content(content: JSONObject) -> list[JSONValue]:
         return [block for part in as_list(content["parts"]) for block in _block(part)]
     value = first_member(content, "text", "result", "content", "summary")
     return [{"type": "text", "text": result_text(value)}] if value else []
+
+
+def _thought(thought: JSONObject) -> str:
+    """Return a thought after its summary, which ChatGPT shows as its title."""
+    return ": ".join(text for name in ("summary", "content") if (text := as_text(thought.get(name)).strip()))
 
 
 def _block(part: JSONValue) -> list[JSONValue]:

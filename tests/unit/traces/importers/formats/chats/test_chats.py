@@ -183,7 +183,7 @@ def test_export_has_run_per_branch() -> None:
         3,
     )
     call, answer = models(run)
-    assert answer_message(call)["content"] == [{"type": "thinking", "thinking": "The table knows."}]
+    assert answer_message(call)["content"] == [{"type": "thinking", "thinking": "Look: The table knows."}]
     assert (call.model, tools(run)[0].tool_name, tools(run)[0].output) == ("gpt-5-thinking", "python", "3")
     assert answer_message(answer)["content"] == "Yes, three copies."
     assert run.metadata["other_branches"] == 1

@@ -1,0 +1,142 @@
+"""Goose: session files, which begin with a line about the session, and exported sessions with a `conversation`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedRun
+from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
+from traces.importers.common.model_calls import normalize_parameters, normalize_provider
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.source import Source
+
+FORMAT: Final = "goose"
+_CALLS: Final = frozenset({"toolRequest", "frontendToolRequest"})
+_BLOCKS: Final = _CALLS | {"toolResponse", "toolConfirmationRequest", "actionRequired", "systemNotification"}
+_TYPES: Final = _BLOCKS | {"text", "image", "thinking", "redactedThinking", "contextLengthExceeded"}
+_DETAILS: Final = frozenset({"working_dir", "accumulated_total_tokens"})
+_MESSAGE_FIELDS: Final = frozenset({"role", "content", "created", "id"})
+
+
+def is_session(value: JSONValue) -> bool:
+    """Return True if `value` is a session, its first line, or a message with blocks that only Goose writes."""
+    body = as_object(first_item(value))
+    if has_list(body, "conversation"):
+        return "working_dir" in body and any(map(_is_message, as_list(body["conversation"])[:3]))
+    return _is_header(body) or (
+        _is_message(body) and any(_kind(block) in _BLOCKS for block in as_list(body["content"]))
+    )
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield the session of the lines of a file, or one run per exported session."""
+    header: JSONObject = {}
+    messages: list[JSONValue] = []
+    for body, location in source.entries():
+        if has_list(body, "conversation"):
+            yield _run(body, as_list(body["conversation"]), f"{location}/conversation", source.name)
+        elif _is_message(body):
+            messages.append(body)
+        else:
+            header |= body
+    if messages:
+        yield _run(header, messages, "", source.name)
+
+
+def _is_header(body: JSONObject) -> bool:
+    return body.keys() >= _DETAILS and "role" not in body
+
+
+def _kind(block: JSONValue) -> str:
+    return as_text(as_object(block).get("type"))
+
+
+def _is_message(value: JSONValue) -> bool:
+    body = as_object(value)
+    blocks = as_list(body.get("content"))
+    return (
+        {"role", "created"} <= body.keys()
+        and has_list(body, "content")
+        and all(_kind(item) in _TYPES for item in blocks)
+    )
+
+
+def _run(session: JSONObject, messages: list[JSONValue], location: str, name: str) -> RecordedRun:
+    config = as_object(session.get("model_config"))
+    model = as_text(config.get("model_name"))
+    # Files are named after their session, such as `20260301_100000.jsonl`.
+    stem = name.rpartition("/")[2].partition(".")[0]
+    is_named = stem.replace("_", "").isdecimal()
+    id = as_text(session.get("id")) or (stem if is_named else f"{FORMAT}-{content_id(messages[:2], location)}")
+    settings = TranscriptSettings(
+        model=model,
+        provider=normalize_provider(session.get("provider_name"), model),
+        parameters=normalize_parameters({key: config[key] for key in ("temperature", "max_tokens") if config.get(key)}),
+        agent=FORMAT,
+    )
+    entries = [
+        entry for index, message in enumerate(messages) for entry in _entries(as_object(message), f"{location}/{index}")
+    ]
+    return build_run(
+        RunFacts(
+            external_id=id,
+            app=FORMAT,
+            format=FORMAT,
+            title=as_text(first_member(session, "name", "description")),
+            metadata={key: item for key, item in session.items() if key not in ("id", "conversation", "messages")},
+        ),
+        transcripts.build_steps(entries, settings),
+        location=location,
+    )
+
+
+def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the results in a message, and the rest of it."""
+    blocks = as_objects(message.get("content"))
+    time = {"ts": message.get("created")}
+    for block in blocks:
+        if _kind(block) == "toolResponse":
+            yield TranscriptMessage(value={**_result(block), **time}, location=location)
+    calls: list[JSONValue] = [_call(block) for block in blocks if _kind(block) in _CALLS]
+    content = [_block(block) for block in blocks if _kind(block) not in {*_CALLS, "toolResponse"}]
+    if calls or content:
+        notes: JSONObject = {key: item for key, item in message.items() if key not in _MESSAGE_FIELDS}
+        # Users see it, and the model does not.
+        is_hidden = as_object(message.get("metadata")).get("agentVisible") is False
+        role = "system" if is_hidden else message.get("role")
+        value: JSONObject = {"role": role, "content": content or None, "message_id": message.get("id"), **time, **notes}
+        yield TranscriptMessage(value={**value, **({"tool_calls": calls} if calls else {})}, location=location)
+
+
+def _call(block: JSONObject) -> JSONObject:
+    """Return a call; one that could not be read states an error in place of its name and arguments."""
+    call = as_object(block.get("toolCall"))
+    value = as_object(call.get("value"))
+    failure: JSONObject = {"error": call["error"]} if call.get("error") else {}
+    return {
+        "id": block.get("id"),
+        "name": value.get("name") or "unreadable",
+        "arguments": value.get("arguments") or failure,
+    }
+
+
+def _result(block: JSONObject) -> JSONObject:
+    result = as_object(block.get("toolResult"))
+    value = result.get("value")
+    body = as_object(value)
+    content = body.get("content") if isinstance(value, dict) and "content" in body else value
+    failed = result.get("status") == "error" or body.get("isError") is True
+    failure: JSONObject = {"error": result["error"]} if result.get("error") else {"is_error": True} if failed else {}
+    fields: JSONObject = {"structured": body["structuredContent"]} if body.get("structuredContent") else {}
+    output = content if content is not None else result.get("error")
+    return {"role": "tool", "tool_call_id": block.get("id"), "content": output, **failure, **fields}
+
+
+def _block(block: JSONObject) -> JSONValue:
+    if _kind(block) == "text":
+        return {"type": "text", "text": block.get("text")}
+    return {"type": "image", **block} if _kind(block) == "image" else block
