@@ -42,13 +42,28 @@ class _Session:
 
     @property
     def lines(self) -> list[Line]:
-        """All lines, files by their start time; lines that a later file repeats are omitted."""
-        first_part, *later_parts = sorted(self.parts, key=lambda part: as_text(part[0].record.get("timestamp")))
+        """All lines, files by their start time; lines that a later file repeats are omitted.
+
+        The output of a command has no times and comes last. In older versions, it has other ids than the session.
+        """
+        first_part, *later_parts = sorted(self.parts, key=_start)
         lines = first_part
         for part in later_parts:
+            if claude_stream.is_line(part[0].record) and _message_ids(part) <= _message_ids(lines):
+                continue
             line_ids = {line.id for line in lines if line.id}
             lines = [*lines, *(line for line in part if line.id not in line_ids)]
         return lines
+
+
+def _start(part: list[Line]) -> tuple[bool, str]:
+    time = as_text(part[0].record.get("timestamp"))
+    return not time, time
+
+
+def _message_ids(lines: list[Line]) -> set[str]:
+    """Return the ids that the model's API gave to its answers."""
+    return {id for line in lines if (id := as_text(as_object(line.record.get("message")).get("id")))}
 
 
 def keys(source: Source) -> set[str]:

@@ -304,3 +304,21 @@ def test_output_of_a_command_is_a_session() -> None:
         assert (ModelAnswer(first.output).text, ModelAnswer(last.output).text, problems) == ("I look.", "Yes.", [])
         assert (run.status, run.judgements[0].text) == (RunStatus.FAILED, "error_max_turns")
         assert as_object(run.metadata["init"])["cwd"] == "/shop"
+
+
+@pytest.mark.parametrize("output_id", ["u2", "x2"])
+def test_output_beside_its_session_adds_statements(output_id: str) -> None:
+    answer: Any = {"id": "m1", "role": "assistant", "model": "claude-x", "content": text_blocks("Yes.")}
+    facts = {"sessionId": "cs", "timestamp": "2026-03-01T10:00:00Z"}
+    request = {"role": "user", "content": "Is Dune in stock?"}
+    session: list[Any] = [
+        {**facts, "uuid": "u1", "parentUuid": None, "type": "user", "message": request},
+        {**facts, "uuid": "u2", "parentUuid": "u1", "type": "assistant", "message": answer},
+    ]
+    output: list[Any] = [
+        {"type": "system", "subtype": "init", "session_id": "cs", "cwd": "/shop"},
+        {"type": "assistant", "message": answer, "session_id": "cs", "uuid": output_id},
+    ]
+    (run,) = fixtures.read(FORMAT, output, session)
+    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "output"]
+    assert as_object(run.metadata["init"])["cwd"] == "/shop"
