@@ -16,6 +16,10 @@ class CompressedParts(Mapping[str, bytes]):
     """Parts by digest, in the order in which they came. It is fast to read them in that order."""
 
     def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        """Remove all parts."""
         self._numbers: dict[str, int] = {}
         self._frames: list[bytes] = []
         # The parts that do not fill a block yet.

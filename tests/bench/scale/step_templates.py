@@ -1,6 +1,6 @@
 """Steps to copy into runs: their columns and payloads, made once and shared by all runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -42,7 +42,7 @@ class Templates:
         self.tools = [self._tool(number) for number in range(_NUMBER)]
 
     @property
-    def parts(self) -> dict[str, bytes]:
+    def parts(self) -> Mapping[str, bytes]:
         return self._splitter.parts
 
     def agent(self, task: str) -> Template:

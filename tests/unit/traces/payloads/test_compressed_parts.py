@@ -25,3 +25,6 @@ def test_parts_are_found_by_digest_only() -> None:
     assert digest_bytes(b"1") in parts
     assert digest_bytes(b"2") not in parts
     assert len(parts) == 1
+    parts.clear()
+    assert not parts
+    assert digest_bytes(b"1") not in parts

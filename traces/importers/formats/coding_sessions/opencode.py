@@ -29,6 +29,7 @@ _MAPPED_INFO: Final = frozenset(
 )
 _PART_IDS: Final = frozenset({"id", "sessionID", "messageID"})
 _CONTENTS: Final = frozenset({"text", "reasoning", "tool", "file", "step-start"})
+_MOST_LEVELS: Final = 20
 _FINAL_STATES: Final = frozenset({"completed", "error"})
 
 
@@ -62,16 +63,13 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         session = sessions.setdefault(id, _Session())
         session.info |= info
         _add_message(session, message)
-    callers = {
-        child: id
-        for id, session in sessions.items()
-        for child in _children(session)
-        if child in sessions and child != id
-    }
-    for id, session in sessions.items():
-        if id not in callers:
+    children = {child for id, session in sessions.items() for child in _children(session) if child != id}
+    placed_ids: set[str] = set()
+    # Sessions that start each other in a circle come last.
+    for id in sorted(sessions, key=children.__contains__):
+        if id not in placed_ids:
             try:
-                yield _run(id, session, sessions)
+                yield _run(id, sessions, placed_ids)
             except BadFile as problem:
                 sources[-1].problems.append(problem)
 
@@ -135,7 +133,8 @@ def _child(part: JSONObject) -> str:
     return as_text(as_object(as_object(part.get("state")).get("metadata")).get("sessionId"))
 
 
-def _run(id: str, session: _Session, sessions: dict[str, _Session]) -> RecordedRun:
+def _run(id: str, sessions: dict[str, _Session], placed_ids: set[str]) -> RecordedRun:
+    session = sessions[id]
     info = session.info
     last = as_object(as_object(list(session.messages.values())[-1]).get("info"))
     time = as_object(info.get("time"))
@@ -149,7 +148,7 @@ def _run(id: str, session: _Session, sessions: dict[str, _Session]) -> RecordedR
             metadata=_session_facts(info),
             started_at=parse_time(time.get("created"), f"session {id}"),
         ),
-        _steps(id, session, sessions, frozenset({id})),
+        _steps(id, sessions, placed_ids, 0),
         location=f"session {id}",
     )
 
@@ -158,8 +157,12 @@ def _session_facts(info: JSONObject) -> JSONObject:
     return {name: item for name, item in info.items() if name not in ("id", "time")}
 
 
-def _steps(id: str, session: _Session, sessions: dict[str, _Session], path: frozenset[str]) -> list[RecordedStep]:
-    """Return the steps of a session, each call of a subagent before the steps of its session."""
+def _steps(id: str, sessions: dict[str, _Session], placed_ids: set[str], level: int) -> list[RecordedStep]:
+    """Return the steps of a session, each first call of a subagent before the steps of its session."""
+    if level > _MOST_LEVELS:
+        raise BadFile(f"subagents are nested deeper than {_MOST_LEVELS} levels", f"session {id}")
+    placed_ids.add(id)
+    session = sessions[id]
     messages = list(session.messages.values())
     answers = [answer for message in messages for answer in _answers(message)]
     entries = [entry for message in messages for entry in _entries(message)]
@@ -168,7 +171,7 @@ def _steps(id: str, session: _Session, sessions: dict[str, _Session], path: froz
         entries[0] = replace(entries[0], request_messages=[])
     agent = next((name for message in messages if (name := as_text(as_object(message["info"]).get("agent")))), FORMAT)
     pending_answers = iter(answers)
-    calls = {as_text(part.get("callID")): part for _, parts in answers for part in parts if part.get("type") == "tool"}
+    calls = {as_text(part.get("callID")): part for _, parts in answers for part in parts if _kind(part) == "tool"}
     steps: list[RecordedStep] = []
     for step in transcripts.build_steps(entries, TranscriptSettings(agent=agent)):
         child = ""
@@ -181,8 +184,8 @@ def _steps(id: str, session: _Session, sessions: dict[str, _Session], path: froz
         elif step.type is StepType.TOOL and (part := calls.get(step.call_id)):
             step, child = _with_times(step, _times(as_object(part.get("state")))), _child(part)
         steps.append(step)
-        if child in sessions and child not in path:
-            first, *rest = _steps(child, sessions[child], sessions, path | {child})
+        if child in sessions and child not in placed_ids:
+            first, *rest = _steps(child, sessions, placed_ids, level + 1)
             first = replace(first, attributes={**first.attributes, **_session_facts(sessions[child].info)})
             steps += _subagent(child, step.key, [first, *rest])
     return steps
@@ -215,9 +218,7 @@ def _answers(message: JSONObject) -> Iterator[tuple[JSONObject, list[JSONObject]
         return
     groups: list[list[JSONObject]] = []
     for part in parts:
-        if not groups or (
-            part.get("type") == "step-start" and any(item.get("type") in _CONTENTS for item in groups[-1])
-        ):
+        if not groups or (_kind(part) == "step-start" and any(_kind(item) in _CONTENTS for item in groups[-1])):
             groups.append([])
         groups[-1].append(part)
     for index, group in enumerate(groups or [[]]):
@@ -229,8 +230,8 @@ def _answers(message: JSONObject) -> Iterator[tuple[JSONObject, list[JSONObject]
 def _answer_times(info: JSONObject, parts: list[JSONObject]) -> _Times:
     """Return when an answer began, and when its last text ended or its first call began."""
     time = as_object(info.get("time"))
-    calls = [_times(as_object(part.get("state"))).start for part in parts if part.get("type") == "tool"]
-    texts = [_times(part) for part in parts if part.get("type") in ("text", "reasoning")]
+    calls = [_times(as_object(part.get("state"))).start for part in parts if _kind(part) == "tool"]
+    texts = [_times(part) for part in parts if _kind(part) in ("text", "reasoning")]
     ends = [*calls[:1], *(text.end for text in reversed(texts)), time.get("completed")]
     starts = [start for start in (time.get("created"), *(text.start for text in texts)) if start]
     return _Times(start=next(iter(starts), None), end=next((end for end in ends if end), None))
@@ -244,7 +245,7 @@ def _entries(message: JSONObject) -> Iterator[TranscriptMessage]:
     for facts, parts in _answers(message):
         yield TranscriptMessage(value=_answer(facts, parts), location=location)
         for part in parts:
-            if part.get("type") == "tool" and as_object(part.get("state")).get("status") in _FINAL_STATES:
+            if _kind(part) == "tool" and as_text(as_object(part.get("state")).get("status")) in _FINAL_STATES:
                 yield TranscriptMessage(value=_result(part), location=location)
     if info.get("summary") is True:
         # Later requests begin with the summary.
@@ -253,13 +254,13 @@ def _entries(message: JSONObject) -> Iterator[TranscriptMessage]:
 
 
 def _request(info: JSONObject, parts: list[JSONObject]) -> JSONObject:
-    extra_parts = [part for part in parts if part.get("type") not in _CONTENTS]
+    extra_parts = [part for part in parts if _kind(part) not in _CONTENTS]
     notes: JSONObject = {"other_parts": [*map(_without_ids, extra_parts)]} if extra_parts else {}
     return {"role": info.get("role"), "content": _blocks(parts), **_facts(info), "model": None, **notes}
 
 
 def _answer(info: JSONObject, parts: list[JSONObject]) -> JSONObject:
-    finish = next((part for part in reversed(parts) if part.get("type") == "step-finish"), {})
+    finish = next((part for part in reversed(parts) if _kind(part) == "step-finish"), {})
     calls: list[JSONValue] = [
         {
             "id": part.get("callID"),
@@ -267,9 +268,9 @@ def _answer(info: JSONObject, parts: list[JSONObject]) -> JSONObject:
             "arguments": as_object(part.get("state")).get("input"),
         }
         for part in parts
-        if part.get("type") == "tool"
+        if _kind(part) == "tool"
     ]
-    extra_parts = [part for part in parts if part.get("type") not in _CONTENTS and part is not finish]
+    extra_parts = [part for part in parts if _kind(part) not in _CONTENTS and part is not finish]
     error = as_object(info.get("error"))
     facts: JSONObject = {
         **_facts(info),
@@ -296,11 +297,11 @@ def _facts(info: JSONObject) -> JSONObject:
 def _blocks(parts: list[JSONObject]) -> list[JSONValue]:
     blocks: list[JSONValue] = []
     for part in parts:
-        if part.get("type") == "text":
+        if _kind(part) == "text":
             blocks.append({"type": "text", "text": part.get("text")})
-        elif part.get("type") == "reasoning":
+        elif _kind(part) == "reasoning":
             blocks.append({"type": "thinking", "thinking": part.get("text")})
-        elif part.get("type") == "file":
+        elif _kind(part) == "file":
             blocks.append(_without_ids(part))
     return blocks
 
@@ -318,6 +319,10 @@ def _result(part: JSONObject) -> JSONObject:
         **failed,
         **{name: item for name, item in facts.items() if item not in (None, "", {}, [])},
     }
+
+
+def _kind(part: JSONObject) -> str:
+    return as_text(part.get("type"))
 
 
 def _without_ids(part: JSONObject) -> JSONObject:

@@ -27,6 +27,34 @@ def test_sessions_apart_are_runs() -> None:
     assert [run.external_id for run in fixtures.read("opencode", [child])] == ["ses_2"]
 
 
+def chain(length: int, *, last: str = "") -> list[Any]:
+    """Return sessions each of which starts the next one."""
+    sessions = []
+    for number in range(length):
+        child = last if number == length - 1 else f"s{number + 1}"
+        state = {"status": "completed", "input": {}, "output": "x", "metadata": {"sessionId": child}}
+        info = {"id": f"m{number}", "sessionID": f"s{number}", "role": "assistant"}
+        call = {"type": "tool", "tool": "task", "callID": "c", "state": state}
+        sessions.append({"info": {"id": f"s{number}", "projectID": "p"}, "messages": [{"info": info, "parts": [call]}]})
+    return sessions
+
+
+def test_sessions_that_start_each_other_are_one_run() -> None:
+    ((run,), problems) = fixtures.detect_and_read("opencode", orjson.dumps(chain(3, last="s0")))
+    assert (run.external_id, len(fixtures.steps(run, StepType.TOOL)), problems) == ("s0", 3, [])
+    # A session that is continued by a second call.
+    (first, second), extra = chain(2), chain(2)[0]["messages"][0]
+    first["messages"].append({**extra, "info": {**extra["info"], "id": "m9"}})
+    ((run,), _) = fixtures.detect_and_read("opencode", orjson.dumps([first, second]))
+    assert len({step.key for step in run.steps}) == len(run.steps)
+
+
+def test_deep_nesting_is_reported() -> None:
+    runs, problems = fixtures.detect_and_read("opencode", orjson.dumps(chain(300)))
+    assert "nested deeper than 20 levels" in problems[0]
+    assert len(problems) + len(runs) < 30
+
+
 def test_answers_have_tokens_times_and_errors() -> None:
     run = fixtures.run("opencode.json")
     first, *_, failed = fixtures.steps(run, StepType.MODEL)
