@@ -1,7 +1,7 @@
 """Payloads in parts: lossless, deterministic, and cheap for a growing conversation."""
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import orjson
 import pytest
@@ -41,11 +41,11 @@ VALUES: st.SearchStrategy[JSONValue] = st.recursive(
 )
 
 
-def _join(digest: str, parts: dict[str, bytes]) -> JSONValue:
+def _join(digest: str, parts: Mapping[str, bytes]) -> JSONValue:
     return join(digest, _loader(parts))
 
 
-def _loader(parts: dict[str, bytes]):  # type: ignore[no-untyped-def]  # a closure for tests
+def _loader(parts: Mapping[str, bytes]):  # type: ignore[no-untyped-def]  # a closure for tests
     def load(digests: Iterable[str]) -> dict[str, JSONValue]:
         return {digest: orjson.loads(parts[digest]) for digest in digests if digest in parts}
 
