@@ -43,6 +43,7 @@ class Loader:
 
     def load(self) -> None:
         artifacts.write_many({new_id(): self._templates.parts})
+        self._templates.parts.clear()
         start = time.monotonic()
         for first in range(0, self._runs, _BATCH):
             self._load_batch(range(first, min(first + _BATCH, self._runs)))
@@ -54,7 +55,6 @@ class Loader:
     def _load_batch(self, numbers: range) -> None:
         runs, steps, tags, outcomes = [], [], [], []
         judgements: list[tuple[Any, ...]] = []
-        known = len(self._templates.parts)
         for number in numbers:
             run, templates = self._run(number)
             runs.append(run)
@@ -64,17 +64,15 @@ class Loader:
             outcome = _OUTCOMES.get(run["status"], Outcome.UNKNOWN)
             outcomes.append((run["id"], outcome, "", ""))
         parts = self._templates.parts
-        new_parts = dict(list(parts.items())[known:])
         with transaction.atomic():
             bulk.insert(Run, tuple(runs[0]), (tuple(run.values()) for run in runs))
-            artifacts.write_many({runs[0]["id"]: new_parts})
+            artifacts.write_many({runs[0]["id"]: parts})
             bulk.insert(Step, ("run", *COLUMNS), (row for rows in steps for row in rows))
             bulk.insert(RunTag, ("run", "tag"), tags)
             bulk.insert(Judgement, ("id", "run", "key", "created_at", *_STATEMENT), judgements)
             bulk.insert(RunOutcome, ("run", "outcome", "basis", "reason"), outcomes)
             seal_recorded(run["id"] for run in runs)
-        for digest in new_parts:
-            del parts[digest]
+        parts.clear()
 
     def _run(self, number: int) -> tuple[dict[str, Any], list[Template]]:
         language, pick = self._language, self._random

@@ -1,6 +1,6 @@
 """Steps to copy into runs: their columns and payloads, made once and shared by all runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -9,6 +9,7 @@ from tests.bench.scale.vocabulary import MODELS, TOOLS, Language
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.ingest.step_rows import StepRow, values_of
+from traces.payloads.compressed_parts import CompressedParts
 from traces.payloads.splitter import Splitter
 from traces.payloads.step_summaries import summarize
 
@@ -42,7 +43,7 @@ class Templates:
         self.tools = [self._tool(number) for number in range(_NUMBER)]
 
     @property
-    def parts(self) -> Mapping[str, bytes]:
+    def parts(self) -> CompressedParts:
         return self._splitter.parts
 
     def agent(self, task: str) -> Template:
