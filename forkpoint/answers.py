@@ -3,7 +3,7 @@
 import builtins
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +21,16 @@ class RecordedError(Exception):
 class Answer:
     """What a call returned in the recording, or the error that it raised, as `Class: message`.
 
-    `is_text`: the output is known only as the text that the model got, which may be JSON.
+    `is_text`: the output is known only as the text that the model got, which may be JSON. `messages` are what an MCP
+    server said during the call. `check` gets what its client has responded to them so far, and returns whether the
+    outcome is that of this call; if not, the call is to be made.
     """
 
     output: Any = None
     error: str = ""
     is_text: bool = False
+    messages: Sequence[Any] = ()
+    check: Callable[[list[Any]], bool] = field(default=lambda _: True, compare=False, repr=False)
     # Reports that the agent gets less than the call returned.
     report_loss: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 

@@ -30,7 +30,7 @@ def main() -> None:
 
         sys.exit(rerun(arguments))
     if command == "mcp-shim":
-        from forkpoint.bootstrap.mcp_shim import mcp_shim  # noqa: PLC0415 - as above
+        from forkpoint.mcp_shim.command import mcp_shim  # noqa: PLC0415 - as above
 
         sys.exit(mcp_shim(arguments))
     if command == "hook":

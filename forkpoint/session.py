@@ -72,7 +72,14 @@ class ReplaySession:
         report_loss = functools.partial(self._report_stand_in, question)
         if not output.is_faithful:
             report_loss()
-        answer = Answer(output.value, reply["error"], reply["is_text"], report_loss)
+        answer = Answer(
+            output.value,
+            reply["error"],
+            reply["is_text"],
+            reply.get("messages") or (),
+            functools.partial(self._check_client, question),
+            report_loss,
+        )
         return Reply(answer=answer, call=id)
 
     def refuse(self, reason: str) -> NoReturn:
@@ -87,6 +94,19 @@ class ReplaySession:
         except Exception as error:  # noqa: BLE001 - as for an answer
             name = question["name"]
             end_process(f"rerun {self.id} did not take a report about {name}: {_reason(error)}", UNAVAILABLE)
+
+    def _check_client(self, question: dict[str, Any], client_answers: list[Any]) -> bool:
+        """Return whether an MCP client responded to its server as it did when recorded; if not, the call may run.
+
+        Otherwise the process ends.
+        """
+        try:
+            reply = self._ask({**question, "client_answers": client_answers})
+        except Exception as error:  # noqa: BLE001 - as for an answer
+            end_process(f"rerun {self.id} gave no answer about {question['name']}: {_reason(error)}", UNAVAILABLE)
+        if reply["decision"] == "refusal":
+            self.refuse(reply["reason"])
+        return bool(reply["decision"] != "run")
 
     def _ask(self, question: dict[str, Any]) -> Any:
         body = without_long_integers(encode(question)).encode("utf-8", "replace")

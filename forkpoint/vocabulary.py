@@ -64,9 +64,13 @@ INTERCEPTION_MARK: Final = "intercepted"
 MCP_SERVER: Final = "mcp_server"
 MCP_SERVER_TITLE: Final = "mcp_server_title"
 
-# The attribute of the call of an MCP server with what the server said during it: the method and the parameters of each
-# notification, without the token of those about progress.
-MCP_NOTIFICATIONS: Final = "mcp_notifications"
+# The attribute of the call of an MCP server with what the server said during it, in order: the method and the
+# parameters of each notification, without the token of those about progress, and of each request to the client, which
+# also has the client's `response`.
+MCP_MESSAGES: Final = "mcp_messages"
+
+# The attribute of the call of an MCP server that the server's transport refused: the HTTP status and the body.
+MCP_FAILURE: Final = "mcp_failure"
 
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"

@@ -68,6 +68,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Close the connections to providers, and store what is not stored."""
+        await self._mcp.close()
         await self._client.close()
         await asyncio.to_thread(self._journal.flush)
 

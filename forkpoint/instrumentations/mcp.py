@@ -14,10 +14,15 @@ from forkpoint.arguments import Arguments
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import is_inside, put_argument, record_calls
 from forkpoint.gateway_run import VARIABLE
+from forkpoint.instrumentations import mcp_dialogue
 from forkpoint.recorder import recorder
 from forkpoint.vocabulary import MCP_SERVER_TITLE, SDK_MARK
 
 _LONGEST_TITLE = 200
+# Of a result that asks the client, which then calls again with its answers.
+_INPUT_REQUIRED = "input_required"
+# The argument of a call with what is told of its progress.
+_CALLBACK, _CALLBACK_PLACE = "progress_callback", 4
 # How the server of a session calls itself.
 _TITLES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
 
@@ -27,6 +32,7 @@ def patch(module: ModuleType) -> None:
         module.ClientSession, "call_tool", lambda call: record_calls(_mark(call), _describe, _read, _answer, _rearrange)
     )
     wrap(module.ClientSession, "initialize", _note_title)
+    mcp_dialogue.patch(module.ClientSession)
     declare_after(module.ClientSession, "list_tools", lambda result, *_, **__: [tool.name for tool in result.tools])
 
 
@@ -36,13 +42,24 @@ def _mark(call: Callable[..., Any]) -> Callable[..., Any]:
     async def call_tool(*args: Any, **kwargs: Any) -> Any:
         if recorder.session is not None or os.environ.get(VARIABLE):
             kwargs["meta"] = {**(kwargs.get("meta") or {}), SDK_MARK: True}
-        try:
-            return await call(*args, **kwargs)
-        except Exception as error:
-            _note_error(error)
-            raise
+        with mcp_dialogue.open_call(args[0]) as step:
+            callback = _progress_callback(args, kwargs)
+            if step is not None and callback is not None:
+                note = mcp_dialogue.note_progress(step, callback)
+                args, kwargs = put_argument(args, kwargs, _CALLBACK_PLACE, _CALLBACK, note)
+            try:
+                return await call(*args, **kwargs)
+            except Exception as error:
+                _note_error(error)
+                raise
 
     return call_tool
+
+
+def _progress_callback(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    callback: Callable[..., Any] | None
+    callback = args[_CALLBACK_PLACE] if len(args) > _CALLBACK_PLACE else kwargs.get(_CALLBACK)
+    return callback
 
 
 def _note_error(error: Exception) -> None:
@@ -60,6 +77,7 @@ def _note_title(initialize: Callable[..., Any]) -> Callable[..., Any]:
     """Return a handshake that notes how the server calls itself."""
 
     async def wrapper(session: Any, *args: Any, **kwargs: Any) -> Any:
+        mcp_dialogue.note_place(session)
         result = await initialize(session, *args, **kwargs)
         with suppress(AttributeError, TypeError):
             information = getattr(result, "server_info", None) or result.serverInfo
@@ -85,7 +103,14 @@ def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any
     return put_argument(args, kwargs, 2, "arguments", new)
 
 
-def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+async def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Give the recorded result after what the server said before it, or make the call if the client objects to that."""
+    if await mcp_dialogue.play(args[0], _progress_callback(args, kwargs), answer):
+        return _result(answer)
+    return await call(*args, **kwargs)
+
+
+def _result(answer: Answer) -> Any:
     """Return the recorded result, or raise the recorded error of the protocol. Some results are known by their text."""
     types = importlib.import_module("mcp.types")
     result = types.CallToolResult
@@ -93,7 +118,8 @@ def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         error = answer.output.get("error")
         if answer.error and isinstance(error, dict):
             raise _protocol_error(types.ErrorData.model_validate(error))
-        return result.model_validate(answer.output)
+        is_question = answer.output.get("resultType") == _INPUT_REQUIRED
+        return (types.InputRequiredResult if is_question else result).model_validate(answer.output)
     is_error = bool(answer.error) and answer.output is not None
     text = answer.output if is_error else answer.result()
     return result.model_validate({"content": [{"type": "text", "text": text}], "isError": is_error})

@@ -10,6 +10,7 @@ from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunCall, RerunToolCall
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
 from traces.core.json_access import as_object, as_text
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
@@ -35,7 +36,7 @@ def view(rerun: Rerun) -> RerunView:
     labels = Counter(call.label for call in calls)
     numbers = {call.sequence_no for call in calls}
     refusals = [as_text(call.detail["refusal"]) for call in calls if "refusal" in call.detail]
-    difference = next((call.difference for call in calls if call.difference is not None), None)
+    difference = next((call.difference for call in calls if call.difference is not None), _tool_difference(rerun))
     return RerunView(
         id=rerun.id,
         run=rerun.source_run_id,
@@ -100,6 +101,12 @@ def _tools(rerun: Rerun) -> list[RerunTool]:
         RerunTool.model_validate({"name": name, **{item.value: counts[item] for item in _OUTCOMES}})
         for name, counts in decisions.items()
     ]
+
+
+def _tool_difference(rerun: Rerun) -> JSONValue:
+    """Return where a client answered an MCP server otherwise than in the recording; None if it did not."""
+    calls = _tool_calls(rerun).filter(detail__has_key="difference").order_by("id")
+    return calls.values_list("detail__difference", flat=True).first()
 
 
 def _tool_calls(rerun: Rerun) -> QuerySet[RerunToolCall]:

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
-from forkpoint.vocabulary import MCP_NOTIFICATIONS, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
+from forkpoint.vocabulary import MCP_FAILURE, MCP_MESSAGES, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
@@ -86,14 +86,16 @@ class Recording:
 class RecordedOutcome:
     """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known.
 
-    `form` is what the JSON of the output lost, `notifications` what an MCP server said meanwhile.
+    `form` is what the JSON of the output lost, `messages` what an MCP server said meanwhile, `failure` how
+    its transport refused the call.
     """
 
     output: JSONValue = None
     form: JSONValue = None
     error: str = ""
     is_text: bool = False
-    notifications: Sequence[JSONObject] = ()
+    messages: Sequence[JSONObject] = ()
+    failure: JSONObject = field(default_factory=dict)
 
 
 # An agent of a proof is answered from several recordings.
@@ -213,8 +215,14 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
     is_text = load(run_id).has_headers and SDK_REPORT not in attributes
     text = as_text(attributes.get(MODEL_TEXT)) or _model_text(run_id, step)
     output = _in_order(output, text) if form is None else output
-    notifications = as_objects(attributes.get(MCP_NOTIFICATIONS))
-    return RecordedOutcome(output=output, form=form, error=error, is_text=is_text, notifications=notifications)
+    return RecordedOutcome(
+        output=output,
+        form=form,
+        error=error,
+        is_text=is_text,
+        messages=as_objects(attributes.get(MCP_MESSAGES)),
+        failure=as_object(attributes.get(MCP_FAILURE)),
+    )
 
 
 def _model_text(run_id: UUID, step: Step) -> str:

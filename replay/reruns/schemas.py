@@ -37,7 +37,9 @@ class ToolQuestion(Schema):
     `server` is what is known of the MCP server that has the tool, as attributes of a recorded call have it.
     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
-    but the agent's process cannot restore all of the recorded output.
+    but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
+    answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
+    that it got so far, in order.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
@@ -48,6 +50,7 @@ class ToolQuestion(Schema):
     call: Annotated[str, Field(max_length=64)] = ""
     is_last: bool = False
     has_stand_in: bool = False
+    client_answers: Annotated[list[JSONObject], Field(max_length=1_000)] = []
 
 
 class ToolAnswer(Schema):
@@ -57,7 +60,8 @@ class ToolAnswer(Schema):
     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
-    null: with its own. `notifications` is what an MCP server said meanwhile.
+    null: with its own. `messages` are what an MCP server said meanwhile, in order: its notifications, and its requests,
+    which have the `response` of its client. `failure` is the HTTP status and the body with which it refused the call.
     """
 
     decision: RerunDecision
@@ -68,7 +72,8 @@ class ToolAnswer(Schema):
     step: int | None = None
     reason: str = ""
     arguments: JSONValue = None
-    notifications: list[JSONObject] = []
+    messages: list[JSONObject] = []
+    failure: JSONObject = {}
 
 
 class RerunTool(Schema):

@@ -15,7 +15,7 @@ def ask(results):
         os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
         {"content-type": "application/json", "authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
     with urllib.request.urlopen(request) as response:
-        json.load(response)
+        return json.load(response)["choices"][0]["message"]["content"]
 
 async def work(read, write):
     async with ClientSession(read, write) as session:
@@ -30,6 +30,39 @@ async def work(read, write):
         ask(results)
         print(json.dumps(results))
 """
+# What a server may ask this client, and what it says meanwhile.
+_TALK = """
+types = importlib.import_module("mcp.types")
+
+async def sample(context, parameters):
+    answer = await asyncio.to_thread(ask, os.environ.get("PREFIX", "") + parameters.messages[0].content.text)
+    text = types.TextContent(type="text", text=answer)
+    return types.CreateMessageResult(role="assistant", content=text, model="m1")
+
+async def elicit(context, parameters):
+    return types.ElicitResult(action=os.environ.get("CONSENT", "decline"))
+
+async def list_roots(context):
+    return types.ListRootsResult(roots=[types.Root(uri="file:///desk")])
+
+async def note(progress, total, message):
+    print("progress:", progress, total, message, flush=True)
+
+async def log(entry):
+    print("log:", entry.data, flush=True)
+
+async def work("""
+
+
+def talking(agent: str) -> str:
+    """Return an agent that answers what its server asks, with its model's help, and prints what it says."""
+    callbacks = "sampling_callback=sample, elicitation_callback=elicit, list_roots_callback=list_roots"
+    session = f"ClientSession(read, write, {callbacks}, logging_callback=log)"
+    agent = agent.replace("\nasync def work(", _TALK).replace("ClientSession(read, write)", session)
+    call = '"lookup", {"order_id": order}'
+    return agent.replace(call, f"{call}, progress_callback=note")
+
+
 HTTP_AGENT = f"""{_LOOP}
 async def main():
     http = importlib.import_module("mcp.client.streamable_http")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import orjson
 import pytest
 
-from cockpit.gateway.mcp.messages import RequestStream
+from cockpit.gateway.mcp.messages import MessageStream
 from diffing.attribution.passages import _is_distinctive
 from diffing.attribution.run_inputs import label_spans
 from diffing.sequences import subjects, text_diff
@@ -28,7 +28,7 @@ LONG = 60_000
 MOST_S = 1.0
 
 
-def stream_event(stream: RequestStream) -> None:
+def stream_event(stream: MessageStream) -> None:
     for _ in range(LONG):
         stream.add(b"x" * 100)
 
@@ -69,7 +69,7 @@ CASES: dict[str, Callable[[], object]] = {
     "blank lines before a number": lambda: [*checkable_values.tokens("\n" * LONG + "x 1")],
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
-    "a large event of an MCP server": lambda: stream_event(RequestStream()),
+    "a large event of an MCP server": lambda: stream_event(MessageStream()),
     "exit codes without an output": lambda: hook.replacement("Process exited with code 0\n" * (LONG // 27), ""),
 }
 

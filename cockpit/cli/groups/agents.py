@@ -41,9 +41,9 @@ def runner(arguments: Annotated[list[str] | None, typer.Argument(metavar="--app 
 @agents.command("mcp-shim", add_help_option=False, context_settings=_SDK_SETTINGS)
 def mcp_shim(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
     """Stand before an MCP server on standard streams, to record its calls and to answer them in reruns."""
-    from forkpoint.bootstrap import mcp_shim as shim
+    from forkpoint.mcp_shim import command
 
-    raise typer.Exit(shim.mcp_shim(arguments or []))
+    raise typer.Exit(command.mcp_shim(arguments or []))
 
 
 @agents.command(add_help_option=False, context_settings=_SDK_SETTINGS)

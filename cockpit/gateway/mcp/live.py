@@ -1,6 +1,6 @@
 """MCP servers that a rerun reaches for a call that may run. The agent's own handshake may not have reached them.
 
-What such a server asks its client is refused at once: it would wait for the answer of an agent that is not asked.
+What such a server says while a call is open goes to the agent, and what the agent responds goes to the server.
 """
 
 import asyncio
@@ -8,129 +8,248 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
 
 from cockpit.gateway import upstreams
-from cockpit.gateway.mcp import messages, servers
+from cockpit.gateway.mcp import messages, servers, steps
+from cockpit.gateway.mcp.conversations import ClientKey
+from cockpit.gateway.mcp.dialogue import Dialogue
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
-from cockpit.gateway.transport.asgi import Message, Send
+from cockpit.gateway.transport.asgi import Message
 from cockpit.gateway.transport.client import Client
-from cockpit.http.gateway_sessions import Session
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
 
 _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
 _DEFAULT_VERSION: Final = "2025-06-18"
-_MOST_SERVERS: Final = 100
+_MOST_SESSIONS: Final = 100
 _BEGIN_S: Final = 2.0
+# How often sessions are compared with the reruns that have ended.
+_WATCH_S: Final = 2.0
 _NOT_FOUND: Final = 404
+_ERRORS: Final = 400
+_UNREACHABLE: Final = 502
 
 Headers = list[tuple[str, str]]
 
 
+class TransportFailure(Exception):
+    """A server could not be reached, or refused the request by an HTTP status: its clients see that, and no message."""
+
+    def __init__(self, status: int, body: bytes, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.body = body
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveCall:
+    """A request that a server has not answered, and what the server said meanwhile, as it is recorded."""
+
+    request: JSONObject
+    dialogue: Dialogue
+    messages: list[JSONObject] = field(default_factory=list)
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+
+@dataclass(kw_only=True)
+class _Session:
+    """A session with a server, for one session of a client."""
+
+    id: str
+    headers: Headers
+    calls: list[LiveCall] = field(default_factory=list)
+    # What the server sends of its own accord.
+    events: asyncio.Task[str] | None = None
+
+
 class Servers:
-    """Sessions with servers, one for each rerun: a server may keep a state in it."""
+    """Sessions with servers, one for each that a client of a rerun has: a server may keep a state in it."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._ids: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._locks: dict[tuple[str, str], asyncio.Lock] = {}
-        # What each server sends of its own accord.
-        self._events: dict[tuple[str, str], asyncio.Task[str]] = {}
+        self._sessions: OrderedDict[ClientKey, _Session] = OrderedDict()
+        self._locks: dict[ClientKey, asyncio.Lock] = {}
+        # What clients said of themselves, which decides what their servers ask them.
+        self._handshakes: OrderedDict[ClientKey, JSONObject] = OrderedDict()
+        self._watch: asyncio.Task[None] | None = None
 
-    async def ask(
-        self, session: Session, server: str, message: JSONObject, headers: Iterable[tuple[bytes, bytes]]
-    ) -> JSONObject:
-        """Return the response of a server to a request; raise `Refusal`."""
-        key = (session.run_id, server)
+    def note_handshake(self, key: ClientKey, parameters: JSONObject) -> None:
+        """Note what a client says of itself: its handshake may be answered from the recording."""
+        self._handshakes[key] = parameters
+        if len(self._handshakes) > _MOST_SESSIONS:
+            self._handshakes.popitem(last=False)
+
+    async def ask(self, key: ClientKey, call: LiveCall, headers: Iterable[tuple[bytes, bytes]]) -> JSONObject:
+        """Return the response of a server to a request; raise `TransportFailure` or `Refusal`."""
         own_headers = _without_session(upstreams.request_headers(headers, ""))
-        async with self._locks.setdefault(key, asyncio.Lock()):
-            if key not in self._ids:
-                await self._open(key, own_headers)
-        answer = await self._send(server, message, own_headers, self._ids.get(key, ""))
-        if answer.status == _NOT_FOUND:
-            # The server has ended the session, as it may at any time.
-            self._ids.pop(key, None)
-            await self._open(key, own_headers)
-            answer = await self._send(server, message, own_headers, self._ids[key])
-        return _response(answer, message)
+        session = await self._session(key, own_headers)
+        try:
+            answer = await self._make(key[1], session, call)
+            if answer.status == _NOT_FOUND and session.id:
+                # The server has ended the session, as it may at any time.
+                await self.close(key)
+                session = await self._session(key, own_headers)
+                answer = await self._make(key[1], session, call)
+        finally:
+            for task in call.tasks:
+                task.cancel()
+        return _response(answer, call.request)
 
-    async def _open(self, key: tuple[str, str], headers: Headers) -> None:
+    async def tell(self, key: ClientKey, message: JSONObject) -> None:
+        """Pass on what a client says about its open call, such as that it wants no response any more."""
+        if (session := self._sessions.get(key)) is not None and session.calls:
+            await self._send(key[1], message, session)
+
+    async def close(self, key: ClientKey) -> None:
+        """End the session of a client with a server."""
+        session = self._sessions.pop(key, None)
+        self._locks.pop(key, None)
+        if session is None:
+            return
+        if session.events is not None:
+            session.events.cancel()
+        if session.id:
+            answer = Answer(discard, time.time(), is_kept=False)
+            await self._client.exchange("DELETE", servers.address(key[1]), _headers(session), b"", answer)
+
+    async def close_all(self) -> None:
+        """End all sessions."""
+        if self._watch is not None:
+            self._watch.cancel()
+        for key in [*self._sessions]:
+            await self.close(key)
+
+    async def _session(self, key: ClientKey, headers: Headers) -> _Session:
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            if key not in self._sessions:
+                await self._open(key, headers)
+            return self._sessions[key]
+
+    async def _open(self, key: ClientKey, headers: Headers) -> None:
         """Make a handshake with a server."""
         version = next((value for name, value in headers if name == _VERSION), _DEFAULT_VERSION)
+        default: JSONObject = {"capabilities": {}, "clientInfo": {"name": "forkpoint", "version": "1"}}
+        parameters = {**self._handshakes.get(key, default), "protocolVersion": version}
         request: JSONObject = {
             "jsonrpc": "2.0",
             messages.MESSAGE_ID: 0,
             "method": "initialize",
-            "params": {
-                "protocolVersion": version,
-                "capabilities": {},
-                "clientInfo": {"name": "forkpoint", "version": "1"},
-            },
+            "params": parameters,
         }
-        answer = await self._send(key[1], request, headers, "")
+        session = _Session(id="", headers=headers)
+        answer = await self._send(key[1], request, session)
         response = _response(answer, request)
         if "error" in response:
             raise Refusal(
                 status=502, reason=f"the MCP server refused: {as_text(as_object(response['error']).get('message'))}"
             )
-        id = next((value for name, value in answer.headers if name.lower() == _SESSION), "")
-        self._ids[key] = id
-        await self._read_events(key, headers, id)
-        if len(self._ids) > _MOST_SERVERS:
-            oldest_key, _ = self._ids.popitem(last=False)
-            self._locks.pop(oldest_key, None)
-            if (events := self._events.pop(oldest_key, None)) is not None:
-                events.cancel()
-        await self._send(key[1], {"jsonrpc": "2.0", "method": "notifications/initialized"}, headers, id)
+        session.id = next((value for name, value in answer.headers if name.lower() == _SESSION), "")
+        self._sessions[key] = session
+        await self._listen(key[1], session)
+        await self._send(key[1], {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
+        if self._watch is None or self._watch.done():
+            self._watch = asyncio.create_task(self._close_ended())
+        idle = [other for other, item in self._sessions.items() if not item.calls and other != key]
+        if idle and len(self._sessions) > _MOST_SESSIONS:
+            await self.close(idle[0])
 
-    async def _read_events(self, key: tuple[str, str], headers: Headers, id: str) -> None:
+    async def _listen(self, server: str, session: _Session) -> None:
         """Read what a server sends outside of its answers, as long as its session lasts."""
-        if (events := self._events.pop(key, None)) is not None:
-            events.cancel()
-        if not id:
+        if not session.id:
             return
-        rest = [(name, value) for name, value in headers if name not in ("accept", "content-type")]
-        all_headers = [*rest, ("accept", "text/event-stream"), (_SESSION, id)]
-        refuse, has_begun = self._refuser(key[1], headers, id), asyncio.Event()
+        stream, has_begun = messages.MessageStream(), asyncio.Event()
 
         async def read(message: Message) -> None:
             has_begun.set()
-            await refuse(message)
+            for item in stream.add(message.get("body", b"")):
+                await self._hear(server, session, item)
 
+        rest = [(name, value) for name, value in _headers(session) if name not in ("accept", "content-type")]
         answer = Answer(read, time.time(), is_kept=False)
-        exchange = self._client.exchange("GET", servers.address(key[1]), all_headers, b"", answer)
-        self._events[key] = asyncio.create_task(exchange)
+        exchange = self._client.exchange(
+            "GET", servers.address(server), [*rest, ("accept", "text/event-stream")], b"", answer
+        )
+        session.events = asyncio.create_task(exchange)
         # A server loses what it says before.
         with suppress(TimeoutError):
             async with asyncio.timeout(_BEGIN_S):
                 await has_begun.wait()
 
-    def _refuser(self, server: str, headers: Headers, id: str) -> Send:
-        """Return what gets the answer of a server, and refuses the requests in it."""
-        stream = messages.RequestStream()
+    async def _hear(self, server: str, session: _Session, message: JSONObject) -> None:
+        """Pass on what a server says of its own accord, to the latest call that it may be about."""
+        call = next((item for item in reversed(session.calls) if messages.is_about(message, item.request)), None)
+        if call is not None:
+            await self._pass_on(server, session, call, message)
+        elif messages.is_request(message):
+            refusal = messages.refusal(message[messages.MESSAGE_ID], "the agent has no call open")
+            await self._send(server, refusal, session)
 
-        async def refuse(message: Message) -> None:
-            for request in stream.add(message.get("body", b"")):
-                refusal = messages.refusal(request[messages.MESSAGE_ID], "a rerun does not ask the agent")
-                await self._send(server, refusal, headers, id)
+    async def _make(self, server: str, session: _Session, call: LiveCall) -> Answer:
+        """Send the request of a call, and pass on what the server says before it responds."""
+        stream = messages.MessageStream()
 
-        return refuse
+        async def read(message: Message) -> None:
+            for item in stream.add(message.get("body", b"")):
+                await self._pass_on(server, session, call, item)
 
-    async def _send(self, server: str, message: JSONObject, headers: Headers, id: str) -> Answer:
-        is_request = messages.is_request(message)
-        answer = Answer(self._refuser(server, headers, id) if is_request else discard, time.time())
-        all_headers = [*headers, *([(_SESSION, id)] if id else [])]
+        session.calls.append(call)
+        try:
+            return await self._send(server, call.request, session, Answer(read, time.time()))
+        finally:
+            session.calls.remove(call)
+
+    async def _pass_on(self, server: str, session: _Session, call: LiveCall, message: JSONObject) -> None:
+        item = messages.to_record(message)
+        if item is None:
+            return
+        call.messages.append(item)
+        if not messages.is_question(item):
+            await call.dialogue.response.pass_on(message)
+            return
+        # Meanwhile the server may say more.
+        task = asyncio.create_task(self._ask_client(server, session, call, item, message))
+        call.tasks.add(task)
+        task.add_done_callback(call.tasks.discard)
+
+    async def _ask_client(
+        self, server: str, session: _Session, call: LiveCall, item: JSONObject, message: JSONObject
+    ) -> None:
+        id = message[messages.MESSAGE_ID]
+        content = await call.dialogue.ask(item)
+        if content is None:
+            await self._send(server, messages.refusal(id, "the agent is gone"), session)
+            return
+        item[messages.RESPONSE] = content
+        await self._send(server, {"jsonrpc": "2.0", messages.MESSAGE_ID: id, **content}, session)
+
+    async def _send(self, server: str, message: JSONObject, session: _Session, answer: Answer | None = None) -> Answer:
+        """Send a message to a server; raise `TransportFailure` if it cannot be reached."""
+        answer = answer or Answer(discard, time.time())
         problem = await self._client.exchange(
-            "POST", servers.address(server), all_headers, orjson.dumps(message), answer
+            "POST", servers.address(server), _headers(session), orjson.dumps(message), answer
         )
-        if problem:
-            raise Refusal(status=502, reason=f"the MCP server did not answer: {problem}")
+        if problem and not answer.status:
+            refusal = Refusal(status=_UNREACHABLE, reason=f"the MCP server did not answer: {problem}")
+            raise TransportFailure(refusal.status, refusal.body(""), refusal.reason)
         return answer
+
+    async def _close_ended(self) -> None:
+        """Close the sessions of reruns that have ended."""
+        while self._sessions:
+            await asyncio.sleep(_WATCH_S)
+            ended_ids = await asyncio.to_thread(steps.ended_reruns, {run for run, _, _ in self._sessions})
+            for key in [key for key in self._sessions if key[0] in ended_ids]:
+                await self.close(key)
+
+
+def _headers(session: _Session) -> Headers:
+    return [*session.headers, *([(_SESSION, session.id)] if session.id else [])]
 
 
 def _without_session(headers: Headers) -> Headers:
@@ -143,14 +262,11 @@ def find_response(answer: Answer, request: JSONObject) -> JSONObject | None:
     return messages.find_response(answer.body, request[messages.MESSAGE_ID], is_stream=is_stream)
 
 
-def find_notifications(answer: Answer, request: JSONObject) -> list[JSONObject]:
-    """Return what a server said before its response."""
-    is_stream = answer.media_type.startswith("text/event-stream")
-    return messages.find_notifications(answer.body, request) if is_stream else []
-
-
 def _response(answer: Answer, request: JSONObject) -> JSONObject:
     response = find_response(answer, request)
-    if response is None:
-        raise Refusal(status=502, reason=f"the MCP server answered HTTP {answer.status} without a response")
-    return response
+    if response is not None:
+        return response
+    reason = f"the MCP server answered HTTP {answer.status} without a response"
+    if answer.status >= _ERRORS:
+        raise TransportFailure(answer.status, answer.body, reason)
+    raise Refusal(status=502, reason=reason)

@@ -6,9 +6,8 @@ as they are made. Nobody knows that of a server's own methods.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 import orjson
@@ -48,8 +47,9 @@ _READS: Final = frozenset(
 )
 _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 _LONGEST_END: Final = 4
-# Of one request that are recorded.
-_MOST_NOTIFICATIONS: Final = 1_000
+_HEARS_AFTER: Final = "notifications/initialized"
+# Of a recorded request to the client: how it responded.
+RESPONSE: Final = "response"
 _PARAMETERS: Final = "params"
 _META: Final = "_meta"
 # JSON-RPC's code for errors of an implementation.
@@ -85,8 +85,26 @@ def is_request(message: JSONObject) -> bool:
     return "method" in message and message.get(MESSAGE_ID) is not None
 
 
+def is_response(message: JSONObject) -> bool:
+    return "method" not in message and message.get(MESSAGE_ID) is not None
+
+
 def is_handshake(request: JSONObject) -> bool:
     return request.get("method") == _INITIALIZE
+
+
+def parameters_of(message: JSONObject) -> JSONObject:
+    return as_object(message.get(_PARAMETERS))
+
+
+def begins_to_listen(message: JSONObject) -> bool:
+    """Return whether a client asks for the server's own stream of events after this message, if it ever does."""
+    return message.get("method") == _HEARS_AFTER
+
+
+def may_cause_questions(request: JSONObject) -> bool:
+    """Return whether a server may ask its client something before it responds: lists are known to it."""
+    return is_request(request) and not as_text(request.get("method")).endswith("/list")
 
 
 def call_of(server: str, message: JSONObject) -> Call:
@@ -114,14 +132,14 @@ def listed_tools(request: JSONObject, response: JSONObject | None) -> list[str]:
     return [as_text(tool.get("name")) for tool in as_objects(as_object(as_object(response).get("result")).get("tools"))]
 
 
-class RequestStream:
-    """Finds what a server asks in a stream that arrives in parts."""
+class MessageStream:
+    """Finds the messages of a server in a stream of events that arrives in parts."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def add(self, part: bytes) -> list[JSONObject]:
-        """Return the requests in the events that end in a further part."""
+        """Return the messages in the events that end in a further part."""
         self._rest += part
         # Nothing before is searched again: an event may have megabytes.
         if _EVENT_END.search(self._rest, max(0, len(self._rest) - len(part) - _LONGEST_END + 1)) is None:
@@ -129,7 +147,7 @@ class RequestStream:
         *events, rest = bytes(self._rest).replace(b"\r\n", b"\n").split(b"\n\n")
         self._rest = bytearray(rest)
         messages = (_parse(text) for event in events for text in _events(event))
-        return [message for message in messages if is_request(message)]
+        return [message for message in messages if message]
 
 
 def has_sdk_mark(message: JSONObject) -> bool:
@@ -156,39 +174,52 @@ def notification(request: JSONObject, notice: JSONObject) -> JSONObject | None:
     """Return a recorded notification for the client of a request; None: about progress, which it did not ask for."""
     parameters = as_object(notice.get(_PARAMETERS))
     if notice.get("method") == _PROGRESS:
-        token = _progress_token(request)
+        token = progress_token(request)
         if token is None:
             return None
         parameters = {**parameters, _TOKEN: token}
     return {"jsonrpc": "2.0", "method": notice.get("method"), _PARAMETERS: parameters}
 
 
-def find_notifications(body: bytes, request: JSONObject) -> list[JSONObject]:
-    """Return what the server said in the stream that answers a request, to be recorded."""
-    messages = [_parse(text) for text in _events(body)]
-    token = _progress_token(request)
-    return to_record(
-        message
-        for message in messages
-        if message.get("method") != _PROGRESS or as_object(message.get(_PARAMETERS)).get(_TOKEN) == token
-    )
+def question(id: JSONValue, item: JSONObject) -> JSONObject:
+    """Return a request of a server to its client, with an id of ours."""
+    parameters = {_PARAMETERS: item[_PARAMETERS]} if _PARAMETERS in item else {}
+    return {"jsonrpc": "2.0", MESSAGE_ID: id, "method": item.get("method"), **parameters}
 
 
-def to_record(messages: Iterable[JSONObject]) -> list[JSONObject]:
-    """Return the notifications among messages of a server, without what belongs to one request only."""
-    notifications: Iterator[JSONObject] = (
-        {"method": method, _PARAMETERS: _without_token(as_object(message.get(_PARAMETERS)))}
-        for message in messages
-        if (method := as_text(message.get("method"))).startswith(_NOTIFICATION) and method != _CANCELLATION
-    )
-    return [*islice(notifications, _MOST_NOTIFICATIONS)]
+def is_question(item: JSONObject) -> bool:
+    """Return whether what a server said wants a response of its client."""
+    return RESPONSE in item
 
 
-def _without_token(parameters: JSONObject) -> JSONObject:
-    return {name: value for name, value in parameters.items() if name not in (_TOKEN, _META)}
+def to_record(message: JSONObject) -> JSONObject | None:
+    """Return what a server says as it is recorded: without what belongs to one request only; None for the rest."""
+    method, parameters = as_text(message.get("method")), as_object(message.get(_PARAMETERS))
+    if is_request(message):
+        return {"method": method, _PARAMETERS: _drop(parameters, _META), RESPONSE: None}
+    if method.startswith(_NOTIFICATION) and method != _CANCELLATION:
+        return {"method": method, _PARAMETERS: _drop(parameters, _META, _TOKEN)}
+    return None
 
 
-def _progress_token(request: JSONObject) -> JSONValue:
+def response_content(message: JSONObject) -> JSONObject:
+    """Return how a client responded: its result or its error, without what describes the message."""
+    if "error" in message:
+        return {"error": message["error"]}
+    return {"result": _drop(as_object(message.get("result")), _META)}
+
+
+def is_about(message: JSONObject, request: JSONObject) -> bool:
+    """Return whether what a server says may be about a request: only progress names one."""
+    is_progress = message.get("method") == _PROGRESS
+    return not is_progress or parameters_of(message).get(_TOKEN) == progress_token(request)
+
+
+def _drop(parameters: JSONObject, *names: str) -> JSONObject:
+    return {name: value for name, value in parameters.items() if name not in names}
+
+
+def progress_token(request: JSONObject) -> JSONValue:
     return as_object(as_object(request.get(_PARAMETERS)).get(_META)).get(_TOKEN)
 
 

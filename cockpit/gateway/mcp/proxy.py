@@ -1,7 +1,7 @@
 """MCP over streamable HTTP: messages pass to the server and are recorded, or are answered from a recording.
 
 The stream of what a server sends of its own accord passes while it is recorded: a server may ask its client in it. A
-rerun does not offer it, which the protocol allows.
+rerun does not offer it, which the protocol allows: what a server says during a call comes in the response to the call.
 """
 
 import asyncio
@@ -14,20 +14,25 @@ import orjson
 
 from cockpit.gateway import upstreams
 from cockpit.gateway.mcp import live, messages, servers, steps
+from cockpit.gateway.mcp.conversations import ClientKey, Conversations, OpenRequest
+from cockpit.gateway.mcp.dialogue import Dialogue, Questions
+from cockpit.gateway.mcp.live import LiveCall, TransportFailure
 from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, request_to_make
-from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Key, Response, Waits, wait_for_hangup
+from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Ends, Response, Waits, wait_for_hangup, wait_for_operator
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.transport.answer import Answer
-from cockpit.gateway.transport.asgi import Receive, Scope, Send, respond
+from cockpit.gateway.transport.asgi import JSON, Message, Receive, Scope, Send, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_access import as_integer, as_text
+from traces.core.json_types import JSONObject
 
 _ALLOW: Final = [(b"allow", b"POST, DELETE")]
+_ERRORS: Final = 400
 
 
 class Proxy:
@@ -37,29 +42,47 @@ class Proxy:
         self._client = client
         self._journal = journal
         self._live_servers = live.Servers(client)
+        self._conversations = Conversations()
+        self._questions = Questions()
         self._waits = Waits()
         self._shim = Shim(journal)
+
+    async def close(self) -> None:
+        await self._live_servers.close_all()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
         """Answer one request for a server."""
         server = route.server
+        key = _client_key(scope, session, server)
         if route.shim:
             await self._shim.serve(receive, send, session, route)
         elif scope["method"] == "DELETE" and session.is_rerun:
             await respond(send, 200, [], b"")
+            await self._live_servers.close(key)
         elif scope["method"] == "DELETE":
             await self._forward(scope, b"", send, server)
         elif scope["method"] == "GET" and not session.is_rerun:
-            await self._pass_events(scope, receive, send, server)
+            await self._pass_events(scope, receive, send, key)
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
+        elif session.is_rerun:
+            await self._serve_rerun(scope, await read_message(receive), receive, send, session, key)
         else:
-            await self._serve_message(scope, await read_message(receive), receive, send, session, server)
+            await self._record(scope, await read_message(receive), send, session, key)
 
-    async def _pass_events(self, scope: Scope, receive: Receive, send: Send, server: str) -> None:
+    async def _pass_events(self, scope: Scope, receive: Receive, send: Send, key: ClientKey) -> None:
         """Pass on what a server sends of its own accord, until it or the client ends that."""
+        stream = messages.MessageStream()
+
+        async def pass_on(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self._conversations.note_stream(key)
+            for item in stream.add(message.get("body", b"")):
+                self._conversations.hear(key, item)
+            await send(message)
+
         tasks = [
-            asyncio.create_task(self._forward(scope, b"", send, server, is_kept=False)),
+            asyncio.create_task(self._forward(scope, b"", pass_on, key[1], is_kept=False)),
             asyncio.create_task(wait_for_hangup(receive)),
         ]
         try:
@@ -69,75 +92,138 @@ class Proxy:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _serve_message(
-        self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, server: str
-    ) -> None:
-        response = Response(receive, send, message, reads_events=_reads_events(scope))
+    async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey) -> None:
+        """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
+        if messages.is_response(message):
+            self._conversations.note_answer(key, message)
+        elif messages.begins_to_listen(message):
+            self._conversations.expect_stream(key)
+        elif messages.may_cause_questions(message):
+            await self._conversations.wait_for_stream(key)
         try:
-            if not session.is_rerun:
-                await self._record(scope, message, send, session, server)
-            elif messages.is_request(message):
-                await response.finish(await self._play(scope, message, response, session, server))
-            else:
-                self._waits.cancel(_key(scope, session, server, messages.cancelled_id(message)))
-                await respond(send, 202, [], b"")
+            await self._pass_message(scope, message, send, session, key)
         except Refusal as refusal:
             if not messages.is_request(message):
                 raise
-            await response.finish(messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
+            error = messages.refusal(message[messages.MESSAGE_ID], refusal.reason)
+            await respond(send, 200, JSON, orjson.dumps(error))
 
-    async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, server: str) -> None:
-        """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
-        start = time.time()
+    async def _pass_message(
+        self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey
+    ) -> None:
         body = orjson.dumps(messages.without_sdk_mark(message))
-        answer, problem = await self._forward(scope, body, send, server)
         if not messages.is_request(message) or messages.has_sdk_mark(message):
+            await self._forward(scope, body, send, key[1])
             return
+        request = self._conversations.begin(key, message)
+        try:
+            await self._record_request(scope, request, body, send, session, key)
+        finally:
+            self._conversations.end(key, request)
+
+    async def _record_request(
+        self, scope: Scope, request: OpenRequest, body: bytes, send: Send, session: Session, key: ClientKey
+    ) -> None:
+        start, stream = time.time(), messages.MessageStream()
+
+        async def pass_on(message: Message) -> None:
+            for item in stream.add(message.get("body", b"")):
+                self._conversations.hear(key, item, request)
+            await send(message)
+
+        answer, problem = await self._forward(scope, body, pass_on, key[1])
+        is_refused = answer.status >= _ERRORS
         exchange = partial(
             steps.Exchange,
-            server=server,
-            request=message,
+            server=key[1],
+            request=request.message,
             start=start,
             end=time.time(),
-            problem=problem or (f"HTTP {answer.status}" if answer.status >= 400 else ""),
+            problem=problem or (f"HTTP {answer.status}" if is_refused else ""),
+            messages=request.messages,
+            failure=_failure(answer.status, answer.body) if is_refused else {},
         )
-        self._journal.add(
-            lambda: exchange(
-                response=live.find_response(answer, message), notifications=live.find_notifications(answer, message)
-            ).lines(session)
-        )
+        self._journal.add(lambda: exchange(response=live.find_response(answer, request.message)).lines(session))
+
+    async def _serve_rerun(
+        self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, key: ClientKey
+    ) -> None:
+        if not messages.is_request(message):
+            await self._take(message, session, key)
+            await respond(send, 202, [], b"")
+            return
+        response = Response(receive, send, message, reads_events=_reads_events(scope))
+        if response.new_session:
+            self._live_servers.note_handshake((*key[:2], response.new_session), messages.parameters_of(message))
+        request_key = (*key, orjson.dumps(message[messages.MESSAGE_ID]))
+        async with self._waits.watch(request_key, response) as ends:
+            try:
+                await response.finish(await self._play(scope, message, response, ends, session, key))
+            except TransportFailure as failure:
+                error = messages.refusal(message[messages.MESSAGE_ID], str(failure))
+                await response.fail(failure.status, failure.body, error)
+            except Refusal as refusal:
+                await response.finish(messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
+
+    async def _take(self, message: JSONObject, session: Session, key: ClientKey) -> None:
+        """Take what a client says besides its requests."""
+        if messages.is_response(message):
+            await self._questions.take(session, message)
+        elif (id := messages.cancelled_id(message)) is not None:
+            self._waits.cancel((*key, orjson.dumps(id)))
+            await self._live_servers.tell(key, message)
 
     async def _play(
-        self, scope: Scope, request: JSONObject, response: Response, session: Session, server: str
+        self, scope: Scope, request: JSONObject, response: Response, ends: Ends, session: Session, key: ClientKey
     ) -> JSONObject | None:
         """Return the response to a request: from the recording, or of the server where the call may run.
 
-        None if the client wants no response any more. Raise `Refusal`.
+        None if the client wants no response any more. Raise `Refusal` or `TransportFailure`.
         """
-        if messages.has_sdk_mark(request):
-            return await self._live_servers.ask(session, server, messages.without_sdk_mark(request), scope["headers"])
         call_id, start = uuid4().hex, time.time()
+        dialogue = Dialogue(session, call_id, response, ends, self._questions)
+        if messages.has_sdk_mark(request):
+            call = LiveCall(request=messages.without_sdk_mark(request), dialogue=dialogue)
+            return await self._live_servers.ask(key, call, scope["headers"])
+        decide = partial(steps.answer, session, key[1], request, call_id)
 
         async def ask(is_last: bool) -> ToolAnswer:
-            return await asyncio.to_thread(steps.answer, session, server, request, call_id, is_last=is_last)
+            return await asyncio.to_thread(decide, is_last=is_last)
 
-        answer = await ask(False)
-        if answer.decision is RerunDecision.ASK:
-            key = _key(scope, session, server, request[messages.MESSAGE_ID])
-            operator_answer = await self._waits.wait(key, ask, response)
-            if operator_answer is None:
-                return None
-            answer = operator_answer
-        known_response = await recorded_response(session, server, request, answer, call_id, start)
+        async def check(client_answers: list[JSONObject]) -> ToolAnswer:
+            return await asyncio.to_thread(decide, client_answers=client_answers)
+
+        answer: ToolAnswer | None = await ask(False)
+        if answer is not None and answer.decision is RerunDecision.ASK:
+            answer = await wait_for_operator(ends, ask, response)
+        if answer is not None:
+            answer = await dialogue.play(answer, check)
+        if answer is None:
+            return None
+        known_response = await recorded_response(session, key[1], request, answer, call_id, start)
+        if answer.failure:
+            status, body = as_integer(answer.failure.get("status")) or 0, as_text(answer.failure.get("body"))
+            raise TransportFailure(status, body.encode(), answer.error)
         if known_response is not None:
-            await response.notify(answer.notifications)
             return known_response
-        start = time.time()
-        result = await self._live_servers.ask(session, server, request_to_make(request, answer), scope["headers"])
-        exchange = steps.Exchange(
-            server=server, request=request, response=result, start=start, end=time.time(), id=call_id
+        call = LiveCall(request=request_to_make(request, answer), dialogue=dialogue)
+        return await self._run(scope, request, call, call_id, session, key)
+
+    async def _run(
+        self, scope: Scope, request: JSONObject, call: LiveCall, call_id: str, session: Session, key: ClientKey
+    ) -> JSONObject:
+        """Let the server answer a call, and report both."""
+        exchange = partial(
+            steps.Exchange, server=key[1], request=request, start=time.time(), messages=call.messages, id=call_id
         )
-        await asyncio.to_thread(steps.report, session, exchange, steps.LIVE)
+        try:
+            result = await self._live_servers.ask(key, call, scope["headers"])
+        except TransportFailure as problem:
+            failure = _failure(problem.status, problem.body)
+            failed_exchange = exchange(response=None, end=time.time(), problem=str(problem), failure=failure)
+            await asyncio.to_thread(steps.report, session, failed_exchange, steps.LIVE)
+            raise
+        await asyncio.to_thread(steps.report, session, exchange(response=result, end=time.time()), steps.LIVE)
         return result
 
     async def _forward(
@@ -153,11 +239,15 @@ class Proxy:
         return answer, problem
 
 
+def _failure(status: int, body: bytes) -> JSONObject:
+    return {"status": status, "body": body.decode(errors="replace")}
+
+
 def _reads_events(scope: Scope) -> bool:
     return any(name == b"accept" and b"text/event-stream" in value for name, value in scope["headers"])
 
 
-def _key(scope: Scope, session: Session, server: str, id: JSONValue) -> Key:
-    """Return what tells a client's request from all others."""
+def _client_key(scope: Scope, session: Session, server: str) -> ClientKey:
+    """Return what tells a client from all others."""
     client = next((value for name, value in scope["headers"] if name == CLIENT_SESSION), b"")
-    return session.run_id, server, client, orjson.dumps(id)
+    return session.run_id, server, client

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from functools import partial
 
 import orjson
 
@@ -15,7 +16,7 @@ from cockpit.http.gateway_sessions import Session
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_access import as_integer, as_object, as_objects, as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 
 
 class Shim:
@@ -42,23 +43,34 @@ class Shim:
 async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
     """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked.
 
-    Before a response come its `notifications`.
+    Before a response come its `messages`. If the client has to answer some of them, the shim comes back with its answer
+    after each, and gets the response with the last one.
     """
     request = as_object(question.get("request"))
     if not session.is_rerun:
         return {"request": request}
     call_id, start, is_last = as_text(question.get("call")), time.time(), question.get("is_last") is True
+    client_answers = as_objects(question.get("client_answers"))
+    decide = partial(steps.answer, session, server, request, call_id)
     try:
-        answer = await asyncio.to_thread(steps.answer, session, server, request, call_id, is_last=is_last)
+        answer = await asyncio.to_thread(decide, is_last=is_last, client_answers=client_answers)
         if answer.decision is RerunDecision.ASK:
             return {"asks": True}
+        items = [] if client_answers else _messages_for_client(request, answer)
+        if len(client_answers) < sum(messages.is_question(item) for item in answer.messages):
+            return {"messages": items, "goes_on": True}
         response = await recorded_response(session, server, request, answer, call_id, start)
     except Refusal as refusal:
         return {"response": messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)}
     if response is None:
         return {"request": request_to_make(request, answer)}
-    notifications = (messages.notification(request, item) for item in answer.notifications)
-    return {"notifications": [item for item in notifications if item is not None], "response": response}
+    return {"messages": items, "response": response, "goes_on": True}
+
+
+def _messages_for_client(request: JSONObject, answer: ToolAnswer) -> list[JSONValue]:
+    """Return what the server said, as the client of a request gets it: questions are to get an id."""
+    items = [item if messages.is_question(item) else messages.notification(request, item) for item in answer.messages]
+    return [item for item in items if item is not None]
 
 
 def request_to_make(request: JSONObject, answer: ToolAnswer) -> JSONObject:
@@ -101,6 +113,6 @@ def _exchange(server: str, report: JSONObject) -> steps.Exchange:
         response=as_object(report.get("response")) or None,
         start=now - duration_ms / 1000,
         end=now,
-        notifications=messages.to_record(as_objects(report.get("notifications"))),
+        messages=as_objects(report.get("messages")),
         id=as_text(report.get("call")),
     )

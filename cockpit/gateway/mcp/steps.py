@@ -1,6 +1,6 @@
 """Calls of MCP servers as steps: events of a recording, and answers of a rerun."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,12 +11,12 @@ from cockpit.gateway.mcp import messages
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.database import connection
 from cockpit.http.gateway_sessions import Session
-from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_NOTIFICATIONS, MCP_SERVER, RERUN_CALL
+from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_FAILURE, MCP_MESSAGES, MCP_SERVER, RERUN_CALL
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports, services
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
-from replay.reruns.tools import calls
+from replay.reruns.tools import calls, client_answers
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.errors import ProblemError
@@ -29,7 +29,10 @@ LIVE: Final = ToolAnswer(decision=RerunDecision.RUN)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Exchange:
-    """A request to a server and its response, if one came; `problem` says why none did."""
+    """A request to a server and its response, if one came; `problem` says why none did.
+
+    `messages` are what the server said meanwhile, `failure` is how its transport refused the request.
+    """
 
     server: str
     request: JSONObject
@@ -37,15 +40,18 @@ class Exchange:
     start: float
     end: float
     problem: str = ""
-    notifications: Sequence[JSONObject] = ()
+    messages: Sequence[JSONObject] = ()
+    failure: JSONObject = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
 
     def lines(self, session: Session) -> bytes:
         """Return the events of the step that this is."""
         call = messages.call_of(self.server, self.request)
         attributes: JSONObject = {MCP_SERVER: self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
-        if self.notifications:
-            attributes[MCP_NOTIFICATIONS] = [*self.notifications]
+        if self.messages:
+            attributes[MCP_MESSAGES] = [*self.messages]
+        if self.failure:
+            attributes[MCP_FAILURE] = self.failure
         beginning: JSONObject = {
             "tool_name": call.name,
             "args": call.arguments,
@@ -65,11 +71,19 @@ class Exchange:
         )
 
 
-def answer(session: Session, server: str, message: JSONObject, call_id: str, *, is_last: bool = False) -> ToolAnswer:
+def answer(
+    session: Session,
+    server: str,
+    message: JSONObject,
+    call_id: str,
+    *,
+    is_last: bool = False,
+    client_answers: Sequence[JSONObject] = (),
+) -> ToolAnswer:
     """Decide about a request of a rerun; raise `Refusal` if the rerun cannot answer.
 
     `call_id` is that of the step which it becomes. A request that waits for the operator is asked about again, for the
-    last time with `is_last`.
+    last time with `is_last`, and one that is answered with all `client_answers` so far.
     """
     call = messages.call_of(server, message)
     question = ToolQuestion(
@@ -79,11 +93,31 @@ def answer(session: Session, server: str, message: JSONObject, call_id: str, *, 
         server={MCP_SERVER: server},
         call=call_id,
         is_last=is_last,
+        client_answers=[*client_answers],
     )
     with _refusals(session), connection():
         rerun = Rerun.objects.select_related("source_run").get(id=UUID(session.run_id))
         decide = calls.answer_read if call.is_read else calls.answer
         return decide(rerun, question, attempt=session.attempt)
+
+
+def store_client_answer(session: Session, call_id: str, number: str, content: JSONObject) -> None:
+    """Store a client's response for the process in which its call is open."""
+    with connection():
+        client_answers.store(UUID(session.run_id), call_id, number, content)
+
+
+def take_client_answer(session: Session, call_id: str, number: str) -> JSONObject | None:
+    """Return a client's response that reached another process; None if none did."""
+    with connection():
+        return client_answers.take(UUID(session.run_id), call_id, number)
+
+
+def ended_reruns(ids: Collection[str]) -> set[str]:
+    """Return which of these reruns have ended."""
+    with connection():
+        reruns = Rerun.objects.filter(id__in=[UUID(id) for id in ids], ended_at__isnull=False)
+        return {str(id) for id in reruns.values_list("id", flat=True)}
 
 
 def report(session: Session, exchange: Exchange, answer: ToolAnswer) -> None:

@@ -1,13 +1,14 @@
-"""Requests about which the operator decides: they wait, and their clients see that they do.
+"""Requests of clients in a rerun that take a while: for the operator, or for a client's own answers to its server.
 
-A wait ends with the operator's answer, or without one: when the client hangs up or cancels its request, or in the end.
-Meanwhile the response is a stream of events. Comments in it keep the connection open, and a client that asked for the
-progress of its request may extend its own time limit by it.
+A wait ends with an answer, or without one: when the client hangs up or cancels its request, or in the end. Meanwhile
+the response is a stream of events. Comments in it keep the connection open, and a client that asked for the progress of
+its request may extend its own time limit by it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Final
 from uuid import uuid4
 
 import orjson
@@ -19,7 +20,7 @@ from replay.reruns.schemas import ToolAnswer
 from traces.core.json_types import JSONObject
 
 # As long as an agent's own tools wait.
-_OPERATOR_S: Final = 3600.0
+OPERATOR_S: Final = 3600.0
 _POLL_S: Final = 0.5
 _SIGN_OF_LIFE_S: Final = 5.0
 _STREAM: Final[Headers] = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
@@ -27,6 +28,8 @@ _STREAM: Final[Headers] = [(b"content-type", b"text/event-stream"), (b"cache-con
 Ask = Callable[[bool], Awaitable[ToolAnswer]]
 # A rerun, a server, a client's session with it, and the id that the client gave its request.
 Key = tuple[str, str, bytes, bytes]
+# Tasks that end when the client wants no response any more.
+Ends = Sequence[asyncio.Task[Any]]
 # The header with the session of a client: two clients may give their requests the same ids.
 CLIENT_SESSION: Final = b"mcp-session-id"
 
@@ -38,9 +41,11 @@ class Response:
         self._receive = receive
         self._send = send
         self._request = request
-        self._reads_events = reads_events
+        self.reads_events = reads_events
         self._has_begun = False
         self._signs = 0
+        # The session that a handshake opens.
+        self.new_session = uuid4().hex.encode() if messages.is_handshake(request) else b""
 
     async def finish(self, message: JSONObject | None) -> None:
         """Send the response; None: the client wants none any more."""
@@ -50,24 +55,33 @@ class Response:
         elif message is None:
             await respond(self._send, 202, [], b"")
         else:
-            session = [(CLIENT_SESSION, uuid4().hex.encode())] if messages.is_handshake(self._request) else []
+            session = [(CLIENT_SESSION, self.new_session)] if self.new_session else []
             await respond(self._send, 200, [*JSON, *session], orjson.dumps(message))
+
+    async def fail(self, status: int, body: bytes, message: JSONObject) -> None:
+        """Answer as the server's transport failed; a stream that has begun can only have an error of the protocol."""
+        if self._has_begun:
+            await self.finish(message)
+        else:
+            await respond(self._send, status, JSON, body)
 
     async def show_life(self) -> None:
         """Send a comment or, to a client that asked for it, the progress of its request."""
-        if not self._reads_events:
+        if not self.reads_events:
             return
         self._signs += 1
         notification = messages.notification(self._request, messages.waiting_progress(self._signs))
         await self._send_event(b": waits for the operator\n\n" if notification is None else _event(notification))
 
-    async def notify(self, notifications: Sequence[JSONObject]) -> None:
-        """Send what the server said when the request was recorded; its progress to a client that asked for it."""
-        if not self._reads_events:
-            return
-        for item in notifications:
-            if (notification := messages.notification(self._request, item)) is not None:
-                await self._send_event(_event(notification))
+    async def notify(self, item: JSONObject) -> None:
+        """Send a recorded notification of the server; one about progress to a client that asked for it."""
+        if (notification := messages.notification(self._request, item)) is not None:
+            await self.pass_on(notification)
+
+    async def pass_on(self, message: JSONObject) -> None:
+        """Send a message before the response, to a client that reads more than that."""
+        if self.reads_events:
+            await self._send_event(_event(message))
 
     async def _send_event(self, event: bytes) -> None:
         if not self._has_begun:
@@ -86,42 +100,49 @@ async def wait_for_hangup(receive: Receive) -> None:
 
 
 def _event(message: JSONObject) -> bytes:
-    return b"data: " + orjson.dumps(message) + b"\n\n"
+    return b"event: message\ndata: " + orjson.dumps(message) + b"\n\n"
 
 
 class Waits:
-    """The requests that wait."""
+    """The requests that are open."""
 
     def __init__(self) -> None:
         self._cancellations: dict[Key, asyncio.Event] = {}
 
     def cancel(self, key: Key) -> None:
-        """End the wait of a request that its client has cancelled."""
+        """End the waits of a request that its client has cancelled."""
         if (cancellation := self._cancellations.get(key)) is not None:
             cancellation.set()
 
-    async def wait(self, key: Key, ask: Ask, response: Response) -> ToolAnswer | None:
-        """Ask until there is an answer. Return None, with the question closed, if the client wants none any more."""
+    @asynccontextmanager
+    async def watch(self, key: Key, response: Response) -> AsyncIterator[Ends]:
+        """Watch whether the client of a request still wants its response."""
         cancellation = self._cancellations[key] = asyncio.Event()
         ends = [asyncio.create_task(cancellation.wait()), asyncio.create_task(response.wait_for_hangup())]
-        loop = asyncio.get_running_loop()
-        end_s, sign_s = loop.time() + _OPERATOR_S, 0.0
         try:
-            while loop.time() < end_s:
-                if loop.time() >= sign_s:
-                    await response.show_life()
-                    sign_s = loop.time() + _SIGN_OF_LIFE_S
-                if (await asyncio.wait(ends, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED))[0]:
-                    await ask(True)
-                    return None
-                if (answer := await ask(False)).decision is not RerunDecision.ASK:
-                    return answer
-            return await ask(True)
-        except asyncio.CancelledError:
-            # The server stops, which ends the connection.
-            await asyncio.shield(ask(True))
-            raise
+            yield ends
         finally:
             for end in ends:
                 end.cancel()
-            del self._cancellations[key]
+            self._cancellations.pop(key, None)
+
+
+async def wait_for_operator(ends: Ends, ask: Ask, response: Response) -> ToolAnswer | None:
+    """Ask until there is an answer. Return None, with the question closed, if the client wants none any more."""
+    loop = asyncio.get_running_loop()
+    end_s, sign_s = loop.time() + OPERATOR_S, 0.0
+    try:
+        while loop.time() < end_s:
+            if loop.time() >= sign_s:
+                await response.show_life()
+                sign_s = loop.time() + _SIGN_OF_LIFE_S
+            if (await asyncio.wait(ends, timeout=_POLL_S, return_when=asyncio.FIRST_COMPLETED))[0]:
+                await ask(True)
+                return None
+            if (answer := await ask(False)).decision is not RerunDecision.ASK:
+                return answer
+        return await ask(True)
+    except asyncio.CancelledError:
+        # The server stops, which ends the connection.
+        await asyncio.shield(ask(True))
+        raise

@@ -6,33 +6,27 @@ from uuid import UUID
 
 from django.db import transaction
 
-from forkpoint.vocabulary import ValueTool
 from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
 from replay.execution import observers
 from replay.models import ReplaySession, Rerun
 from replay.questions import services as questions
-from replay.reruns import recordings, starts
+from replay.reruns import starts
 from replay.reruns.core.matcher import Divergence, Match, Matcher
-from replay.reruns.core.playback import rename
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
-from replay.reruns.tools import consents, operator, overrides
+from replay.reruns.tools import client_answers, consents, operator, outcomes, overrides, permissions
 from replay.reruns.tools.comparison import ComparableCall, make_matcher
 from replay.reruns.tools.operator import Resolution
 from replay.reruns.tools.overrides import CallOverride
 from replay.store import call_cache
-from replay.tool_review.queries import safety
-from traces.core.json_access import as_integer, as_text, text_or_json
+from traces.core.json_access import as_integer, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.signatures.call_signatures import signature
 
-_VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
 _STAND_IN: Final[JSONObject] = {"stand_in": True}
-# Characters of a value in a reason.
-_SHORT: Final = 100
 
 
 def answer(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) -> ToolAnswer:
@@ -51,6 +45,8 @@ def answer(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) 
         starts.require(rerun, attempt)
         if question.has_stand_in:
             return _note_stand_in(rerun, question)
+        if question.client_answers:
+            return client_answers.check(rerun, question)
         if question.call and (earlier_question := questions.find(rerun, question.call)):
             return operator.poll(rerun, question, earlier_question)
         numbers = rerun.tool_calls.filter(attempt=rerun.attempt).values_list("sequence_no", flat=True)
@@ -110,8 +106,8 @@ def _resolve(
 
     if (shared_answer := _shared_answer(rerun, question, call, match)) is not None:
         return shared_answer
-    problem = f"is not in the recording{_difference(result)}"
-    may_run = _answer_without_recording(rerun, question, problem)
+    problem = f"is not in the recording{permissions.describe_difference(result)}"
+    may_run = permissions.answer_without_recording(rerun, question, problem)
     return operator.ask(
         rerun, question, call, f"which {problem}", may_run=may_run.decision is RerunDecision.RUN, override=override
     ) or _without_operator(rerun, question, may_run)
@@ -148,7 +144,9 @@ def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, 
             answer=known_answer.answer.model_copy(update={"step": override.no}),
             detail={**known_answer.detail, **detail},
         )
-    answer = _answer_without_recording(rerun, question, "gets its arguments from an override, and is in no recording")
+    answer = permissions.answer_without_recording(
+        rerun, question, "gets its arguments from an override, and is in no recording"
+    )
     may_run = answer.decision is RerunDecision.RUN
     reason = "whose arguments an override sets, and which is in no recording"
     if (waiting := operator.ask(rerun, question, call, reason, may_run=may_run, override=override)) is not None:
@@ -159,19 +157,10 @@ def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, 
 
 
 def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnswer:
-    outcome = recordings.load_outcome(run_id, match.call.no)
-    if outcome is None:
-        reason = f"the recorded output of step {match.call.no} is lost or redacted"
-        return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
-    return ToolAnswer(
-        decision=RerunDecision.EXACT if match.is_exact else RerunDecision.CACHED,
-        output=rename(outcome.output, renaming),
-        output_form=rename(outcome.form, renaming),
-        error=renaming.rewrite(outcome.error),
-        is_text=outcome.is_text,
-        step=match.call.no,
-        notifications=[*outcome.notifications],
-    )
+    decision, no = RerunDecision.EXACT if match.is_exact else RerunDecision.CACHED, match.call.no
+    answer = outcomes.load_answer(run_id, no, renaming, decision=decision, step=no)
+    reason = f"the recorded output of step {no} is lost or redacted"
+    return answer or ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
 
 
 def _note_stand_in(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
@@ -183,17 +172,9 @@ def _note_stand_in(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
 
 def _cached_answer(run_id: UUID, no: int, renaming: Renaming) -> Resolution | None:
     """Return the recorded outcome of an equal call elsewhere; None if it is lost or redacted."""
-    outcome = recordings.load_outcome(run_id, no)
-    if outcome is None:
+    answer = outcomes.load_answer(run_id, no, renaming, decision=RerunDecision.CACHED, step=None)
+    if answer is None:
         return None
-    answer = ToolAnswer(
-        decision=RerunDecision.CACHED,
-        output=rename(outcome.output, renaming),
-        output_form=rename(outcome.form, renaming),
-        error=renaming.rewrite(outcome.error),
-        is_text=outcome.is_text,
-        notifications=[*outcome.notifications],
-    )
     return Resolution(answer=answer, detail={"matched": {"run": str(run_id), "step": no}})
 
 
@@ -231,35 +212,3 @@ def _answer_of_app(rerun: Rerun, question: ToolQuestion, call: ComparableCall) -
 
 def _session_id(rerun: Rerun) -> UUID | None:
     return ReplaySession.objects.filter(rerun=rerun).values_list("id", flat=True).first()
-
-
-def _answer_without_recording(rerun: Rerun, question: ToolQuestion, problem: str) -> ToolAnswer:
-    """Let a call run that changes nothing or that the user allowed, and refuse any other."""
-    is_read = question.type == StepType.RETRIEVAL or question.name in _VALUE_TOOLS
-    if is_read or safety(question.name) is True:
-        return ToolAnswer(decision=RerunDecision.RUN)
-    if question.name in rerun.tools_to_run:
-        return _allowed_answer(rerun, question.name)
-    reason = (
-        f"this call of {question.name} {problem}. "
-        f"It may have side effects: review the tool as safe, or allow it with --allow-tool {question.name}"
-    )
-    return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
-
-
-def _allowed_answer(rerun: Rerun, name: str) -> ToolAnswer:
-    """Let a tool run that may have side effects, unless it ran before the agent was started again."""
-    if not rerun.tool_calls.filter(name=name, decision=RerunDecision.RUN, attempt__lt=rerun.attempt).exists():
-        return ToolAnswer(decision=RerunDecision.RUN)
-    reason = (
-        f"{name} ran before the agent was started again, and what it returned is not recorded. Running it again could "
-        "repeat its side effects: review the tool as safe, or start a new rerun"
-    )
-    return ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
-
-
-def _difference(result: Match | Divergence) -> str:
-    if isinstance(result, Match) or result.nearest is None or result.difference is None:
-        return ""
-    new, old = (text_or_json(value)[:_SHORT] for value in (result.difference.new, result.difference.old))
-    return f": at {result.difference.path} it has {new}, and step {result.nearest.no} has {old}"

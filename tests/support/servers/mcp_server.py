@@ -13,8 +13,17 @@ from typing import Any
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.types import SamplingMessage, TextContent
+from pydantic import BaseModel
 
 server = MCPServer("desk")
+
+
+class Consent(BaseModel):
+    """What the client is asked."""
+
+    is_sure: bool = True
+
+
 PORT, LOG = int(sys.argv[1]), Path(sys.argv[2])
 
 
@@ -22,8 +31,22 @@ def _note(context: Context[Any, Any], name: str) -> None:
     meta = context.request_context.meta
     mark = (meta or {}).get("forkpoint_replay") if isinstance(meta, dict) else getattr(meta, "forkpoint_replay", None)
     line = {"tool": name, "meta": mark, "variable": os.environ.get("FORKPOINT_REPLAY"), "pid": os.getpid()}
+    if (request := context.request_context.request) is not None:
+        line["session"] = request.headers.get("mcp-session-id")
     with LOG.open("a") as log:
         log.write(json.dumps(line) + "\n")
+
+
+async def _talk(context: Context[Any, Any]) -> str:
+    """Ask the client three things, and tell it how that goes: in the response's stream and in the server's own."""
+    await context.report_progress(1, 2, "asking")
+    question = SamplingMessage(role="user", content=TextContent(type="text", text="which?"))
+    sample = await context.session.create_message([question], max_tokens=9)
+    consent = await context.elicit("really?", Consent)
+    await context.info("almost")
+    roots = await context.session.list_roots()
+    answers = [getattr(sample.content, "text", ""), consent.action, *(str(root.uri) for root in roots.roots)]
+    return "the client said " + ", ".join(answers)
 
 
 @server.tool()
@@ -40,6 +63,8 @@ async def lookup(order_id: str, ctx: Context[Any, Any]) -> str:
         question = SamplingMessage(role="user", content=TextContent(type="text", text="which?"))
         answer = await ctx.session.create_message([question], max_tokens=9)
         return f"the client said {getattr(answer.content, 'text', '')}"
+    if order_id == "talk":
+        return await _talk(ctx)
     if order_id == "slow":
         for done, text in enumerate(("searching", "found it"), 1):
             await ctx.report_progress(done, 2, text)

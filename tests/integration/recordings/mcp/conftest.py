@@ -7,13 +7,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.clients.environments import ROOT, environment
 from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
-from tests.support.gateway_runs import Python
+from tests.support.gateway_runs import GatewaySession, Python, get, post, record, run_of
+from tests.support.mcp_agents import HTTP_AGENT
 from tests.support.patience import wait_until
 
 
@@ -31,6 +33,10 @@ class Desk:
 
     def calls(self) -> int:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    def sessions(self) -> list[str]:
+        """Return the session in which each call was made."""
+        return [json.loads(line)["session"] for line in self.log.read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +65,10 @@ def models() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def server(desk: Desk, models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    servers = {name: {"url": desk.url} for name in ("desk", "branch")}
     variables = {
         "FORKPOINT_QUIET_S": "1",
-        "FORKPOINT_MCP_SERVERS": json.dumps({name: {"url": desk.url} for name in ("desk", "branch")}),
+        "FORKPOINT_MCP_SERVERS": json.dumps({**servers, "away": {"url": "http://127.0.0.1:9/mcp"}}),
         "OPENAI_API_KEY": "sk-1",
         "OPENAI_BASE_URL": f"{models.url}/v1",
     }
@@ -69,6 +76,18 @@ def server(desk: Desk, models: ModelServer, tmp_path_factory: pytest.TempPathFac
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def run(server: Server) -> str:
+    run = run_of(record(server, HTTP_AGENT, "7", python=python("mcp-2", has_sdk=False)))
+    GatewaySession(server, "", run).summary()
+    wait_until(lambda: get(server, f"/runs/{run}")["sealed"], 30)
+    return run
+
+
+def open_rerun(server: Server, run: str, **changes: Any) -> Any:
+    return post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["lookup"], **changes})
 
 
 def python(generation: str, *, has_sdk: bool) -> Python:

@@ -13,7 +13,7 @@ from tests.integration.recordings.mcp.conftest import Desk, python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
-from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
+from tests.support.mcp_agents import HTTP_AGENT, stdio_agent, talking
 
 
 @pytest.mark.parametrize(("generation", "has_sdk"), [("mcp-2", False), ("mcp-1", False), ("mcp-2", True)])
@@ -105,52 +105,9 @@ def test_unknown_server_is_named(server: Server) -> None:
     assert "FORKPOINT_MCP_SERVERS has no server “other”" in result.stderr
 
 
-def with_notes(agent: str) -> str:
-    """Return an agent that prints the progress of its calls, and what the server logs."""
-    note = """
-async def note(progress, total, message):
-    print("progress:", progress, total, message, flush=True)
-
-async def log(entry):
-    print("log:", entry.data, flush=True)
-
-async def work("""
-    call = '"lookup", {"order_id": order}'
-    agent = agent.replace("ClientSession(read, write)", "ClientSession(read, write, logging_callback=log)")
-    return agent.replace("\nasync def work(", note).replace(call, f"{call}, progress_callback=note")
-
-
-def test_server_may_ask_its_client_only_while_it_is_recorded(server: Server, desk: Desk) -> None:
-    """It asks in the stream of its own messages. In a rerun nobody hears it, and it must not wait."""
-    client = """
-async def say(context, parameters):
-    types = importlib.import_module("mcp.types")
-    text = types.TextContent(type="text", text="this one")
-    return types.CreateMessageResult(role="assistant", content=text, model="m1")
-
-async def work("""
-    agent = HTTP_AGENT.replace("\nasync def work(", client)
-    agent = agent.replace("ClientSession(read, write)", "ClientSession(read, write, sampling_callback=say)")
-    interpreter = python("mcp-2", has_sdk=False)
-    first = record(server, agent, "ask", python=interpreter)
-    assert json.loads(first.stdout)[1] == "the client said this one", first.stderr
-    run, calls = run_of(first), desk.calls()
-    again = rerun(server, run, agent, "ask", python=interpreter)
-    assert (again.returncode, again.stdout, desk.calls()) == (0, first.stdout, calls), again.stderr
-    options = ["--allow-tool", "lookup", "--live"]
-    other = rerun(server, run, agent, "ask again", options=options, python=interpreter)
-    assert (other.returncode, desk.calls()) == (0, calls + 1), other.stderr
-    assert "a rerun does not ask the agent" in json.loads(other.stdout)[1]
-
-
-@pytest.mark.parametrize(("transport", "generation"), [("http", "mcp-2"), ("http", "mcp-1"), ("stdio", "mcp-2")])
-def test_recorded_notifications_are_played_back(
-    server: Server, desk: Desk, tmp_path: Path, transport: str, generation: str
-) -> None:
-    desk = desk if transport == "http" else Desk("", tmp_path / "log")
-    agent = with_notes(HTTP_AGENT if transport == "http" else stdio_agent(shim_command(desk.log)))
-    interpreter = python(generation, has_sdk=False)
-    # A client counts its requests: the call has another token here than in the rerun.
+def test_recorded_notifications_are_played_back(server: Server, desk: Desk) -> None:
+    """Also where the call has another token than in the recording. The other transports: `test_server_questions`."""
+    agent, interpreter = talking(HTTP_AGENT), python("mcp-2", has_sdk=False)
     first = record(server, agent, "7", "slow", python=interpreter)
     lines = ["progress: 1.0 2.0 searching", "progress: 2.0 2.0 found it", "log: found late"]
     assert (first.returncode, first.stdout.splitlines()[:3]) == (0, lines), first.stderr

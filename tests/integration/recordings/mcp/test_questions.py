@@ -14,7 +14,7 @@ import pytest
 
 from tests.clients.environments import ROOT
 from tests.clients.model_server import ModelServer
-from tests.integration.recordings.mcp.conftest import Desk, python
+from tests.integration.recordings.mcp.conftest import Desk, open_rerun, python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, Python, get, post, record, rerun, run_of
@@ -23,18 +23,6 @@ from tests.support.patience import patience_s, wait_until
 
 LOST = {"content": [{"type": "text", "text": "lost"}], "structuredContent": {"result": "lost"}}
 LOOKUP: Any = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "lookup", "arguments": {"order_id": "8"}}}
-
-
-@pytest.fixture(scope="module")
-def run(server: Server) -> str:
-    run = run_of(record(server, HTTP_AGENT, "7", python=python("mcp-2", has_sdk=False)))
-    GatewaySession(server, "", run).summary()
-    wait_until(lambda: get(server, f"/runs/{run}")["sealed"], 30)
-    return run
-
-
-def open_rerun(server: Server, run: str, **changes: Any) -> Any:
-    return post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["lookup"], **changes})
 
 
 @contextmanager

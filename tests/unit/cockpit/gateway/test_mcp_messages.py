@@ -89,12 +89,12 @@ def test_mark_of_the_sdk_does_not_reach_the_server() -> None:
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_requests_of_a_server_are_found_wherever_its_stream_is_cut(line_end: str) -> None:
+def test_messages_of_a_server_are_found_wherever_its_stream_is_cut(line_end: str) -> None:
     question: JSONObject = {"jsonrpc": "2.0", "id": 7, "method": "sampling/createMessage"}
     notice: JSONObject = {"jsonrpc": "2.0", "method": "notifications/message"}
     events = [f"data: {orjson.dumps(message).decode()}{2 * line_end}" for message in (notice, question, question)]
     data = "".join(events).encode()
     for size in (1, 3, 50, len(data)):
-        stream = messages.RequestStream()
+        stream = messages.MessageStream()
         parts = [data[start : start + size] for start in range(0, len(data), size)]
-        assert [request for part in parts for request in stream.add(part)] == [question, question]
+        assert [message for part in parts for message in stream.add(part)] == [notice, question, question]

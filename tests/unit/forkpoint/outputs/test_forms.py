@@ -17,14 +17,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.shared.exceptions import MCPError
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, InputRequiredResult
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 import forkpoint
 from forkpoint.answers import Answer
 from forkpoint.encoding import encode, without_long_integers
-from forkpoint.instrumentations.mcp import _answer as substitute
 from forkpoint.instrumentations.mcp import _read as read_result
+from forkpoint.instrumentations.mcp import _result as substitute
 from forkpoint.outputs.forms import form_of, form_of_documents
 from forkpoint.outputs.restoring import Output, restore
 from traces.core.canonical import canonical_bytes
@@ -312,14 +312,20 @@ def test_result_that_is_more_than_a_text_is_kept(result: Any) -> None:
     """The process that runs again may get it as the class of its own library."""
     with forkpoint.recorder.tool("get_weather", {}) as step:
         output = read_result(CallToolResult.model_validate(result))
-    again = substitute(len, (), {}, Answer(restore(output, step.form).value, step.error))
+    again = substitute(Answer(restore(output, step.form).value, step.error))
     assert again == CallToolResult.model_validate(result)
+
+
+def test_result_that_asks_the_client_asks_again() -> None:
+    question = InputRequiredResult(request_state="s", input_requests={})
+    output = read_result(question)
+    assert substitute(Answer(output)) == question
 
 
 def test_error_of_the_protocol_has_its_data() -> None:
     output = {"error": {"code": -32602, "message": "no such order", "data": {"at": "id"}}}
     with pytest.raises(MCPError) as problem:
-        substitute(len, (), {}, Answer(output, "MCPError: no such order"))
+        substitute(Answer(output, "MCPError: no such order"))
     assert (problem.value.code, problem.value.data, str(problem.value)) == (-32602, {"at": "id"}, "no such order")
 
 

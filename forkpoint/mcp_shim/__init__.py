@@ -1,0 +1,1 @@
+"""`forkpoint mcp-shim -- COMMAND`: stands before an MCP server on standard streams."""
