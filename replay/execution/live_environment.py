@@ -39,7 +39,8 @@ class LiveEnvironment:
         self._committed_steps = committed_steps
 
     def cached(self, signature: str, *, exclude: Collection[UUID]) -> CachedAnswer | None:
-        return call_cache.lookup(self._row.session.source_run.app, signature, exclude=exclude)
+        source = self._row.session.source_run
+        return call_cache.lookup(source.app, signature, exclude=exclude, source=source.id)
 
     def similar(self, call: Call, threshold: float) -> CachedAnswer | None:
         source = self._row.session.source_run

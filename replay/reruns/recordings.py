@@ -12,11 +12,12 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
-from forkpoint.vocabulary import MCP_FAILURE, MCP_MESSAGES, MCP_SERVER, MCP_SERVER_TITLE, OUTPUT_FORM
+from forkpoint.vocabulary import MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
+from replay.store import mcp_servers
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
@@ -189,14 +190,13 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
                 arguments = {**attributes, **as_object(arguments)}
             strict: JSONObject = {"type": step.type, "name": step.tool_name or step.name}
             call = RecordedRequest(
-                no=step.sequence_no, request={"arguments": arguments}, strict=strict, server=_server(attributes)
+                no=step.sequence_no,
+                request={"arguments": arguments},
+                strict=strict,
+                server=mcp_servers.server_of(attributes),
             )
             calls.append(call)
     return calls
-
-
-def _server(attributes: JSONObject) -> dict[str, str]:
-    return {name: as_text(attributes[name]) for name in (MCP_SERVER, MCP_SERVER_TITLE) if name in attributes}
 
 
 def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:

@@ -233,7 +233,7 @@ def sources(run: Run, payloads: Payloads) -> plan_environment.Sources:
     ignoring = ignore_lists.current(run.app)
 
     def cached(signature: str, exclude: Collection[UUID]) -> CachedAnswer | None:
-        return call_cache.lookup(run.app, signature, exclude=exclude)
+        return call_cache.lookup(run.app, signature, exclude=exclude, source=run.id)
 
     def similar(call: Call, threshold: float) -> CachedAnswer | None:
         return call_cache.similar(run, call.callee, call.input, threshold, ignoring)

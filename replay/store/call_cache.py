@@ -6,10 +6,13 @@ from typing import Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q
+from django.db.models import Q, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from replay.core.calls import LIVE_REASONS, CachedAnswer
 from replay.resolution import tool_matching
+from replay.store import mcp_servers
+from replay.store.mcp_servers import Server
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
@@ -25,7 +28,11 @@ _NOT_COPIED: Final = ~Q(reason=Reason.SOURCE_OUTPUT_REUSED)
 _REAL: Final = (Q(label=Label.LIVE) | Q(reason__in=LIVE_REASONS)) & _NOT_COPIED
 # As in the condition of the index; a literal, because not every database compares a parameter with it.
 _NOT_COPIED_SQL: Final = f"NOT (reason = '{Reason.SOURCE_OUTPUT_REUSED}')"
-_READ_ATTEMPTS: Final = 5
+# Of other MCP servers there may be some.
+_READ_ATTEMPTS: Final = 20
+NO_SERVER: Final[Server] = {}
+_COLUMNS: Final = ("id", "run_id", "sequence_no", "output_ref", "status")
+_TOOL: Final = Coalesce(NullIf("tool_name", Value("")), "name")
 _USAGE: Final = ("tokens_in", "tokens_out", "tokens_cached", "cost_usd")
 
 
@@ -38,9 +45,19 @@ def _same_call(app: str, signature: str) -> Q:
 
 
 def lookup(
-    app: str, signature: str, *, exclude: Collection[UUID] = (), exclude_run: UUID | None = None
+    app: str,
+    signature: str,
+    *,
+    exclude: Collection[UUID] = (),
+    exclude_run: UUID | None = None,
+    source: UUID | None = None,
+    server: Server = NO_SERVER,
 ) -> CachedAnswer | None:
-    """Return the newest readable answer to this exact call, but for those of some steps or of a run."""
+    """Return the newest readable answer to this exact call, but for those of some steps or of a run.
+
+    A call of an MCP server's tool is answered by calls of this server only: it is `server`, or that from which the run
+    `source` has the tool.
+    """
     if not is_reduced(signature) and not _is_known(signature):
         return None
     is_elsewhere = Q() if exclude_run is None else ~Q(run=exclude_run)
@@ -51,9 +68,14 @@ def lookup(
         .exclude(output_ref="")
         .exclude(id__in=exclude)
         .order_by("-id")
-        .values_list("id", "run_id", "sequence_no", "output_ref", "status", *_USAGE)[:_READ_ATTEMPTS]
+        .annotate(tool=_TOOL)
+        .values_list(*_COLUMNS, "type", "tool", "attributes_ref", *_USAGE)[:_READ_ATTEMPTS]
     )
-    for step_id, run_id, number, output_ref, status, *usage in candidates:
+    for step_id, run_id, number, output_ref, status, type, tool, attributes_ref, *usage in candidates:
+        if server and not mcp_servers.is_of([server], attributes_ref):
+            continue
+        if source and type == StepType.TOOL and not mcp_servers.may_answer(source, tool, attributes_ref):
+            continue
         try:
             output = artifacts.payload(output_ref)
         except MissingPart:
@@ -110,7 +132,7 @@ def similar(
             *_short_matches(query, threshold, scope),
             *(match for match in long_matches if scope in {None, match[1][0]}),
         ]
-        answers = (_read_answer(*place, score) for score, place in sorted(matches, key=_score, reverse=True))
+        answers = (_read_answer(run, *place, score) for score, place in sorted(matches, key=_score, reverse=True))
         if (answer := next(filter(None, answers), None)) is not None:
             return answer
     return None
@@ -163,10 +185,13 @@ def _score(match: _Match) -> float:
     return match[0]
 
 
-def _read_answer(run_id: UUID, number: int, similarity: float) -> CachedAnswer | None:
-    """Read the answer of a recorded tool call; None if its output is unreadable."""
-    columns = ("id", "output_ref", "status")
-    step_id, output_ref, status = Step.objects.values_list(*columns).get(run_id=run_id, sequence_no=number)
+def _read_answer(source: Run, run_id: UUID, number: int, similarity: float) -> CachedAnswer | None:
+    """Read the answer of a recorded tool call; None if its output is unreadable, or its MCP server is another one."""
+    columns = ("id", "output_ref", "status", "tool", "attributes_ref")
+    values = Step.objects.annotate(tool=_TOOL).values_list(*columns).get(run_id=run_id, sequence_no=number)
+    step_id, output_ref, status, tool, attributes_ref = values
+    if not mcp_servers.may_answer(source.id, tool, attributes_ref):
+        return None
     try:
         output = artifacts.payload(output_ref)
     except MissingPart:

@@ -205,7 +205,7 @@ def _answer_of_app(rerun: Rerun, question: ToolQuestion, call: ComparableCall) -
         return None
     type = StepType(question.type)
     key = signature(type=type, name=question.name, input=call.arguments, tool_name=question.name)
-    if (hit := call_cache.lookup(rerun.source_run.app, key)) is None:
+    if (hit := call_cache.lookup(rerun.source_run.app, key, server=call.server)) is None:
         return None
     return _cached_answer(UUID(as_text(hit.location["run"])), as_integer(hit.location["step"]) or 0, Renaming())
 

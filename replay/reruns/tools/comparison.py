@@ -14,6 +14,7 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from replay.reruns.schemas import ToolQuestion
+from replay.store.mcp_servers import may_be_same
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
@@ -57,7 +58,7 @@ class ComparableCall:
         calls = [
             call
             for call in recordings.load_tool_calls(run_id)
-            if call.strict == self.strict and _may_be_same(call.server, self.server)
+            if call.strict == self.strict and may_be_same(call.server, self.server)
         ]
         if self.strict["type"] != StepType.RETRIEVAL:
             return calls
@@ -95,11 +96,6 @@ def make_matcher(
         reduce=reduce if ignoring.rules else unchanged,
         is_meant=is_meant,
     )
-
-
-def _may_be_same(old: Mapping[str, str], new: Mapping[str, str]) -> bool:
-    """Return whether two calls may be of one MCP server: nothing that is known of both differs."""
-    return all(old[name] == new[name] for name in old.keys() & new.keys())
 
 
 def _part(call: RecordedRequest, names: Collection[str]) -> JSONObject:

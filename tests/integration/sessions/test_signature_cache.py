@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from forkpoint.vocabulary import MCP_SERVER
 from replay.store import call_cache
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.ingest.step_rows import StepRow
@@ -27,6 +28,7 @@ def record_answer(
     reason: Reason | str = "",
     status: StepStatus = StepStatus.OK,
     is_sealed: bool = True,
+    server: str = "",
 ) -> Step:
     """Record the call and its answer in a separate run."""
     run = services.open_run(name="desk", app=app)
@@ -40,6 +42,7 @@ def record_answer(
         signature=CALL,
         input_ref=artifacts.save(ARGUMENTS, run_id=run.id),
         output_ref=artifacts.save(output, run_id=run.id),
+        attributes_ref=artifacts.save({MCP_SERVER: server}, run_id=run.id) if server else "",
     )
     services.append_steps(run.id, [row])
     if is_sealed:
@@ -62,6 +65,15 @@ def test_real_answers_are_reused(label: Label, reason: Reason) -> None:
     assert hit is not None
     assert (hit.output, hit.location["run"], hit.location["step"]) == ("shipped", str(step.run_id), 1)
     assert call_cache.lookup("desk", CALL, exclude=[step.id]) is None
+
+
+def test_tool_of_another_mcp_server_gives_no_answer() -> None:
+    source = record_answer("of the desk", server="desk").run
+    record_answer("of the branch", server="branch")
+    of_source = call_cache.lookup("desk", CALL, source=source.id)
+    of_server = call_cache.lookup("desk", CALL, server={MCP_SERVER: "desk"})
+    newest = call_cache.lookup("desk", CALL)
+    assert [hit and hit.output for hit in (of_source, of_server, newest)] == ["of the desk"] * 2 + ["of the branch"]
 
 
 @pytest.mark.parametrize(
