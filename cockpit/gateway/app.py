@@ -14,7 +14,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit.gateway import answers, events, playback, upstreams
+from cockpit.gateway import answers, events, playback, translation, upstreams
 from cockpit.gateway.live_calls import LiveCalls
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.refusals import Refusal, model_entry, model_list
@@ -35,6 +35,8 @@ from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http import gateway_sessions as sessions
+from replay.live.providers.configuration import configured_providers
+from replay.live.providers.types import Protocol
 from replay.reruns.resolutions import CallInFlight, Resolution
 from traces.core.json_access import as_list, as_object, as_text
 from traces.redaction_policies.key import redaction_key
@@ -210,11 +212,22 @@ class Gateway:
     async def _exchange(self, request: "_Request", call: events.Call, answer: Answer) -> str:
         """Pass a call to the provider and its answer on; return why the answer did not arrive, or not all of it."""
         upstream = self._upstream(call.provider)
+        if (protocol := self._foreign_protocol(call, request.route)) is not None:
+            agent_request = playback.agent_request(call, settings.MAX_BODY_BYTES)
+            return await translation.exchange(self._client, upstream, protocol, call, agent_request, answer)
         if call.provider == request.route.provider:
             headers = upstreams.request_headers(request.scope["headers"], upstream.key)
         else:
             headers = upstreams.headers_for_other(request.scope["headers"], call.protocol, upstream.key)
         return await self._client.exchange("POST", call.url(upstream.base_url), headers, call.body, answer)
+
+    def _foreign_protocol(self, call: events.Call, route: Route) -> Protocol | None:
+        """Return the protocol of a provider that does not speak the agent's; None if it does."""
+        if call.provider == route.provider:
+            return None
+        setting = configured_providers().get(call.provider)
+        speaks_it = setting is None or setting.protocol == call.operation.api.partition(".")[0]
+        return None if setting is None or speaks_it else setting.protocol
 
     def _configured_protocol(self, provider: str) -> str:
         try:

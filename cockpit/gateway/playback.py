@@ -73,7 +73,7 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
     """Decide how a call is answered; raise `Refusal` if nothing may answer it, and `CallInFlight`."""
     try:
         with connection():
-            return answers.resolve(UUID(call.run_id), _request(call, limit), owner=owner, attempt=call.attempt)
+            return answers.resolve(UUID(call.run_id), agent_request(call, limit), owner=owner, attempt=call.attempt)
     except ProblemError as problem:
         refusal = Refusal(status=400, reason=f"rerun {call.run_id}: {problem.detail}")
         if isinstance(problem, CallRefusal) and problem.call_id is not None:
@@ -187,7 +187,8 @@ async def send(outcome: Outcome, send: Send, *, has_pauses: bool) -> None:
         await send({"type": "http.response.body", "body": b""})
 
 
-def _request(call: Call, limit: int) -> AgentRequest:
+def agent_request(call: Call, limit: int) -> AgentRequest:
+    """Return a call as the rerun compares and answers it."""
     return AgentRequest(
         provider=events.provider_name(call),
         api=call.operation.api,

@@ -15,7 +15,9 @@ from replay.core.graph import Node
 from replay.core.plan import PlanRefusal
 from replay.core.vocabulary import RerunDecision
 from replay.live.providers.openai_protocol import tool_text
-from replay.live.providers.protocols import provider_problem
+from replay.live.providers.protocols import foreign_protocol, provider_problem
+from replay.live.providers.translation import CannotTranslate, translate_request
+from replay.live.providers.types import ModelCall, Protocol
 from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
@@ -108,7 +110,7 @@ class Fork:
         body = edit_request(api, body, input, edits)
         return EditedRequest(
             body=None if body == request.body else body,
-            provider=_other_provider(request, edits),
+            provider=_other_provider(request.with_edits(body), request.provider, edits),
             output=edits.output,
             results=tuple(results),
             history=history,
@@ -213,14 +215,26 @@ class Fork:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
 
 
-def _other_provider(request: AgentRequest, edits: Edits) -> str:
+def _other_provider(request: AgentRequest, own_provider: str, edits: Edits) -> str:
     """Return the provider that the edits of a request name, if it is another one; raise `CannotEdit`."""
     name = as_text(edits.model.get("provider"))
-    if name in {"", request.provider}:
+    if name in {"", own_provider}:
         return ""
-    if problem := provider_problem(name, agent_protocol=request.api.partition(".")[0]):
+    if problem := provider_problem(name):
         raise CannotEdit(problem)
+    protocol = foreign_protocol(name, request.api.partition(".")[0])
+    if protocol is not None and edits.output is None:
+        _check_translation(request, name, protocol)
     return name
+
+
+def _check_translation(request: AgentRequest, provider: str, protocol: Protocol) -> None:
+    """Raise `CannotEdit` if a provider's protocol cannot express a request."""
+    call = ModelCall(provider=provider, model=request.model, input=request.input)
+    try:
+        translate_request(request.body, call, protocol)
+    except CannotTranslate as problem:
+        raise CannotEdit(f"provider “{provider}” cannot be asked: {problem}") from problem
 
 
 def _call_key(name: str, arguments: JSONValue) -> str:

@@ -12,13 +12,16 @@ from replay.core.graph import Node
 from replay.core.plan import Plan, PlannedStep, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine
 from replay.hooks import configuration
-from replay.live.providers.protocols import protocol_of, provider_problem
+from replay.live.providers.protocols import foreign_protocol, protocol_of, provider_problem
+from replay.live.providers.translation import input_problem
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
 from replay.runners import consents, queries
+from traces.core.json_access import as_object
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run, Step
+from traces.storage import artifacts
 
 _AGENT_DECIDES: Final = "The agent runs again and decides what it does after the change: this plan is an estimate."
 _REALLY_RUNS: Final = "Nothing intercepts this tool, so the agent really runs it."
@@ -106,13 +109,19 @@ def refusals(overrides: AppliedProfile, nodes: Mapping[int, Node]) -> Iterator[P
 
 
 def _problem(entry: Override, overrides: AppliedProfile, nodes: Mapping[int, Node]) -> str:
-    """Return why another provider cannot be asked: the agent speaks the protocol of its own."""
+    """Return why another provider cannot be asked: its protocol may not express what the agent's requests contain."""
     if entry.model is None or entry.model.provider is None:
         return ""
     name = entry.model.provider
-    providers = {nodes[no].provider for no, edits in overrides.by_step.items() if edits.model.get("provider") == name}
-    problems = (provider_problem(name, agent_protocol=protocol_of(provider)) for provider in sorted(providers))
-    return next(filter(None, problems), "" if providers else provider_problem(name))
+    if problem := provider_problem(name):
+        return problem
+    steps = [nodes[no] for no, edits in overrides.by_step.items() if edits.model.get("provider") == name]
+    foreign = [node for node in steps if foreign_protocol(name, protocol_of(node.provider)) is not None]
+    inputs = artifacts.available(node.input_ref for node in foreign)
+    for node in foreign:
+        if problem := input_problem(as_object(inputs.get(node.input_ref))):
+            return f"provider “{name}” cannot be asked in step {node.no}: another protocol cannot express {problem}"
+    return ""
 
 
 def _with_real_calls(plan: Plan, run: Run) -> Plan:

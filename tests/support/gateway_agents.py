@@ -73,6 +73,27 @@ print(message.content[0].text)
 """,
 }
 
+# Google's client, in an environment of its own.
+GENAI_AGENT: Final = """
+import sys
+from google import genai
+from google.genai import types
+
+def get_weather(city: str) -> str:
+    return "fine"
+
+def get_time(city: str) -> str:
+    return "fine"
+
+client = genai.Client()
+config = types.GenerateContentConfig(tools=[get_weather, get_time])
+options = {"model": "gemini-2.5-flash", "contents": "Weather and time?", "config": config}
+if sys.argv[1] == "stream":
+    print("".join(part.text or "" for part in client.models.generate_content_stream(**options)))
+else:
+    print(client.models.generate_content(**options).text)
+"""
+
 # Functions that send a request and return the answer; of a stream, its events.
 REQUESTS: Final = """
 import json, os, sys, urllib.error, urllib.request

@@ -1,6 +1,7 @@
 """Which providers can answer the requests of an agent that speaks the protocol of its own."""
 
 from replay.live.providers.configuration import address_of, configured_providers
+from replay.live.providers.types import Protocol
 
 
 def protocol_of(provider: str) -> str:
@@ -9,14 +10,14 @@ def protocol_of(provider: str) -> str:
     return "" if setting is None else setting.protocol
 
 
-def provider_problem(name: str, agent_protocol: str = "") -> str:
-    """Return why a provider cannot be asked in place of an agent's own; empty if it can, or that is not known yet."""
-    setting = configured_providers().get(name)
-    if setting is None:
-        return f"provider “{name}” is not configured, so that no call of the agent can go to it"
-    if agent_protocol not in {"", setting.protocol}:
-        return (
-            f"provider “{name}” speaks the protocol of {setting.protocol}, and the agent that of {agent_protocol}: "
-            "choose another provider, or follow the recording"
-        )
-    return ""
+def provider_problem(name: str) -> str:
+    """Return why a provider cannot be asked in place of an agent's own; empty if it can."""
+    if name in configured_providers():
+        return ""
+    return f"provider “{name}” is not configured, so that no call of the agent can go to it"
+
+
+def foreign_protocol(name: str, agent_protocol: str) -> Protocol | None:
+    """Return the protocol of a configured provider that does not speak an agent's; None if it does."""
+    protocol = configured_providers()[name].protocol
+    return None if protocol == agent_protocol else protocol

@@ -15,6 +15,10 @@ from traces.core.json_types import JSONObject, JSONValue
 
 _CHAT_REASONS: Final = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 _ANTHROPIC_REASONS: Final = frozenset({"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal"})
+# The reasons of chat completions, in which answers are stored, in the words of the others.
+_IN_ANTHROPIC: Final = {"length": "max_tokens", "content_filter": "refusal"}
+_IN_GEMINI: Final = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+_IN_RESPONSES: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,9 +59,13 @@ class StepAnswer:
         names = dict.fromkeys([*as_object(member(schema, "properties")), *arguments])
         return {name: arguments[name] for name in names if name in arguments}
 
+    @property
+    def stored_reason(self) -> str:
+        return as_text(self.output.get("finish_reason"))
+
     def reason(self, vocabulary: frozenset[str], with_calls: str, without_calls: str) -> str:
         """Return why the answer ends, as the provider says it."""
-        reason = as_text(self.output.get("finish_reason"))
+        reason = self.stored_reason
         return reason if reason in vocabulary else with_calls if self.calls else without_calls
 
 
@@ -69,7 +77,7 @@ def build_body(api: str, answer: StepAnswer, *, is_streamed: bool, states_usage:
     document = _BUILDERS[api](answer, text)
     if not is_streamed:
         return orjson.dumps(document)
-    return b"".join(_chat_events(document, states_usage) if api == "openai.chat" else _message_events(document))
+    return b"".join(_chat_events(document, states_usage) if api == "openai.chat" else _EVENTS[api](document))
 
 
 def _chat(answer: StepAnswer, text: str) -> JSONObject:
@@ -125,7 +133,8 @@ def _message(answer: StepAnswer, text: str) -> JSONObject:
         "role": "assistant",
         "model": answer.model,
         "content": blocks,
-        "stop_reason": answer.reason(_ANTHROPIC_REASONS, "tool_use", "end_turn"),
+        "stop_reason": _IN_ANTHROPIC.get(answer.stored_reason)
+        or answer.reason(_ANTHROPIC_REASONS, "tool_use", "end_turn"),
         "stop_sequence": None,
         "usage": {"input_tokens": answer.tokens_in, "output_tokens": answer.tokens_out},
     }
@@ -148,6 +157,107 @@ def _message_events(document: JSONObject) -> Iterator[bytes]:
     yield _event({"type": "message_stop"})
 
 
+def _response(answer: StepAnswer, text: str) -> JSONObject:
+    """Return a document of OpenAI's responses."""
+    items: list[JSONValue] = []
+    if text or not answer.calls:
+        part: JSONObject = {"type": "output_text", "text": text, "annotations": []}
+        items.append(
+            {
+                "type": "message",
+                "id": f"msg_{answer.id}",
+                "role": "assistant",
+                "status": "completed",
+                "content": [part],
+            }
+        )
+    for number, call in enumerate(answer.calls):
+        item: JSONObject = {"type": "function_call", "id": f"fc_{answer.id}_{number}", "call_id": call.get("id")}
+        items.append({**item, "name": call.get("name"), "arguments": _arguments(call), "status": "completed"})
+    cut = _IN_RESPONSES.get(answer.stored_reason)
+    return {
+        "id": f"resp_{answer.id}",
+        "object": "response",
+        "created_at": 0,
+        "model": answer.model,
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": cut} if cut else None,
+        "error": None,
+        "output": items,
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": answer.tokens_in,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": answer.tokens_out,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": answer.tokens_in + answer.tokens_out,
+        },
+    }
+
+
+def _response_events(document: JSONObject) -> Iterator[bytes]:
+    start: JSONObject = {**document, "status": "in_progress", "incomplete_details": None, "output": [], "usage": None}
+    events: list[JSONObject] = [
+        {"type": "response.created", "response": start},
+        {"type": "response.in_progress", "response": start},
+    ]
+    for index, item in enumerate(as_objects(document["output"])):
+        place: JSONObject = {"output_index": index}
+        events += [{**event, **place} for event in _item_events(item)]
+    events.append({"type": f"response.{document['status']}", "response": document})
+    for number, event in enumerate(events):
+        yield _event({**event, "sequence_number": number})
+
+
+def _item_events(item: JSONObject) -> Iterator[JSONObject]:
+    """Yield the events of one item of a response, without its index."""
+    place: JSONObject = {"item_id": item["id"]}
+    if item["type"] == "function_call":
+        yield {"type": "response.output_item.added", "item": {**item, "arguments": "", "status": "in_progress"}}
+        arguments = item["arguments"]
+        yield {"type": "response.function_call_arguments.delta", **place, "delta": arguments}
+        yield {
+            "type": "response.function_call_arguments.done",
+            **place,
+            "arguments": arguments,
+            "name": item["name"],
+        }
+    else:
+        yield {"type": "response.output_item.added", "item": {**item, "content": [], "status": "in_progress"}}
+        [part] = as_objects(item["content"])
+        place["content_index"] = 0
+        yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
+        yield {"type": "response.output_text.delta", **place, "delta": part["text"], "logprobs": []}
+        yield {"type": "response.output_text.done", **place, "text": part["text"], "logprobs": []}
+        yield {"type": "response.content_part.done", **place, "part": part}
+    yield {"type": "response.output_item.done", "item": item}
+
+
+def _content(answer: StepAnswer, text: str) -> JSONObject:
+    """Return a document of Gemini."""
+    parts: list[JSONValue] = [{"text": text}] if text or not answer.calls else []
+    for call in answer.calls:
+        id: JSONObject = {"id": call["id"]} if call.get("id") else {}
+        parts.append({"functionCall": {**id, "name": call.get("name"), "args": call.get("arguments")}})
+    reason = _IN_GEMINI.get(answer.stored_reason, "STOP")
+    return {
+        "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": reason}],
+        "usageMetadata": {
+            "promptTokenCount": answer.tokens_in,
+            "candidatesTokenCount": answer.tokens_out,
+            "totalTokenCount": answer.tokens_in + answer.tokens_out,
+        },
+        "modelVersion": answer.model,
+        "responseId": answer.id,
+    }
+
+
+def _content_events(document: JSONObject) -> Iterator[bytes]:
+    yield _event(document)
+
+
 def _event(event: JSONObject) -> bytes:
     name = f"event: {event['type']}\n".encode() if "type" in event else b""
     return name + b"data: " + orjson.dumps(event) + b"\n\n"
@@ -161,5 +271,12 @@ def _arguments(call: JSONObject) -> JSONValue:
 
 _BUILDERS: Final[dict[str, Callable[[StepAnswer, str], JSONObject]]] = {
     "openai.chat": _chat,
+    "openai.responses": _response,
     "anthropic.messages": _message,
+    "google.generate_content": _content,
+}
+_EVENTS: Final[dict[str, Callable[[JSONObject], Iterator[bytes]]]] = {
+    "openai.responses": _response_events,
+    "anthropic.messages": _message_events,
+    "google.generate_content": _content_events,
 }

@@ -130,17 +130,11 @@ def test_without_live_calls_a_changed_call_is_refused(
     assert labels(fork.steps(4))[3] == ("model", "simulated", "simulation_operator_override")
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [("other", "“other” is not configured"), ("my-claude", "speaks the protocol of anthropic, and the agent that of")],
-)
-def test_provider_that_no_agent_can_ask_is_refused(
-    server: Server, run: str, tmp_path: Path, name: str, problem: str
-) -> None:
-    provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": name}})
+def test_provider_that_no_agent_can_ask_is_refused(server: Server, run: str, tmp_path: Path) -> None:
+    provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": "other"}})
     result = rerun(server, run, "print('it ran')", options=["--override", provider])
     assert (result.returncode, result.stdout) == (6, "")
-    assert problem in result.stderr
+    assert "“other” is not configured" in result.stderr
 
 
 def test_other_provider_is_asked_with_its_own_key(

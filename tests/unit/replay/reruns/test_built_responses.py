@@ -10,7 +10,10 @@ from traces.importers.formats.tracing.client_calls import model_answer
 CALL: JSONObject = {"id": "c1", "name": "look", "arguments": {"city": "Zürich", "days": 3}}
 
 
-@pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
+APIS = ["openai.chat", "openai.responses", "anthropic.messages", "google.generate_content"]
+
+
+@pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("is_streamed", [True, False])
 @pytest.mark.parametrize(
     "message",
@@ -34,6 +37,16 @@ def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed:
     assert result.output is not None
     assert result.output["message"] == message
     assert (result.usage.tokens_in, result.usage.tokens_out) == (3, 2)
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_cut_answer_says_so_in_every_api(api: str) -> None:
+    output: JSONObject = {"message": {"role": "assistant", "content": "Grü"}, "finish_reason": "length"}
+    answer = StepAnswer(output=output, model="m1", id="1", tokens_in=3, tokens_out=2)
+    body = build_body(api, answer, is_streamed=False, states_usage=True)
+    assert body is not None
+    result = model_answer({"api": api, "response": read_answer(api, body)})
+    assert result.output == output
 
 
 def test_arguments_have_the_order_of_the_schema() -> None:
