@@ -7,10 +7,11 @@ paid for, and what it says is recorded. The journal does its work on a thread of
 import asyncio
 import functools
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 from uuid import uuid4
 
+import orjson
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -95,11 +96,12 @@ class Gateway:
                 )
             if scope["method"] == "HEAD":
                 await respond(send, 200, JSON, b"")
-            elif scope["method"] == "GET" and route.lists_models:
-                await respond(send, 200, JSON, await self._models(route, session))
-            elif scope["method"] == "POST" and route.operation is not None:
+            elif scope["method"] == "GET" and route.lists_models and route.operation is not None:
+                await self._serve_models(_Request(scope, route, session, route.operation), send)
+            elif scope["method"] == "POST" and route.operation is not None and not route.lists_models:
                 request = _Request(scope, route, session, route.operation)
-                await (self._play if session.is_rerun else self._forward)(request, receive, send)
+                call = request.call(await read_body(receive), time.time())
+                await (self._play if session.is_rerun else self._forward)(request, call, send)
             else:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
         except Refusal as refusal:
@@ -120,8 +122,28 @@ class Gateway:
         if session.is_rerun:
             await asyncio.to_thread(playback.note_tools, session.run_id, session.attempt, names)
 
+    async def _serve_models(self, request: "_Request", send: Send) -> None:
+        """List models: those of the configuration or of the provider, and in a rerun what the recording has."""
+        route, session = request.route, request.session
+        # Gemini's clients may have their key there.
+        parts = request.scope["query_string"].decode("latin-1").split("&")
+        query = "&".join(part for part in parts if not part.startswith("key="))
+        call = request.call(orjson.dumps({"path": route.path, "query": query}), time.time())
+        if session.is_rerun and await asyncio.to_thread(playback.is_recorded, call):
+            await self._play(request, call, send)
+        elif session.is_rerun:
+            await respond(send, 200, JSON, await self._models(route, session))
+        elif self._upstream(route.provider).models:
+            await self._record(call, send, lambda answer: _give(answer, self._configured_models(route)))
+        else:
+            await self._forward(request, call, send)
+
+    def _configured_models(self, route: Route) -> bytes:
+        names = self._upstream(route.provider).models
+        return model_entry(route.protocol, route.model, names) if route.model else model_list(route.protocol, names)
+
     async def _models(self, route: Route, session: sessions.Session) -> bytes:
-        """Return the models that the server has for a provider or, in a rerun, that its recording used."""
+        """Return the models that the server has for a provider, or that the recording of a rerun used."""
         names: Sequence[str] = self._upstream(route.provider).models
         if session.is_rerun and not names:
             names = await asyncio.to_thread(playback.recorded_models, session.run_id)
@@ -129,9 +151,8 @@ class Gateway:
             return model_entry(route.protocol, route.model, names)
         return model_list(route.protocol, names)
 
-    async def _play(self, request: "_Request", receive: Receive, send: Send) -> None:
+    async def _play(self, request: "_Request", call: events.Call, send: Send) -> None:
         """Answer a request from a recording, or live where a fork allows it."""
-        call = request.call(await read_body(receive), time.time())
         resolution = await self._resolve(call)
         if resolution.call_id is not None:
             call = playback.edited_call(call, resolution)
@@ -194,17 +215,23 @@ class Gateway:
             await delivery.fail(refusal, request.route.protocol)
         await asyncio.to_thread(store, call, answer.outcome(error), call_id)
 
-    async def _forward(self, request: "_Request", receive: Receive, send: Send) -> None:
+    async def _forward(self, request: "_Request", call: events.Call, send: Send) -> None:
         """Send a request to its provider, pass the answer on, and record both."""
-        start = time.time()
-        call = request.call(await read_body(receive), start)
+
+        async def ask(answer: Answer) -> str:
+            if error := await self._exchange(request, call, answer):
+                await answer.fail(_no_answer(error), request.route.protocol)
+            return error
+
+        await self._record(call, send, ask)
+
+    async def _record(self, call: events.Call, send: Send, ask: Callable[[Answer], Awaitable[str]]) -> None:
+        """Record a call with its answer; `ask` gives it to the agent, and returns why it did not arrive in full."""
         entry = _Entry(self._journal, call)
-        answer = Answer(send, start)
+        answer = Answer(send, call.start)
         error = ""
         try:
-            error = await self._exchange(request, call, answer)
-            if error:
-                await answer.fail(_no_answer(error), request.route.protocol)
+            error = await ask(answer)
         finally:
             outcome = answer.outcome(error or ("" if answer.is_complete else "the server stopped during the call"))
             entry.finish(outcome)
@@ -219,7 +246,8 @@ class Gateway:
             headers = upstreams.request_headers(request.scope["headers"], upstream.key)
         else:
             headers = upstreams.headers_for_other(request.scope["headers"], call.protocol, upstream.key)
-        return await self._client.exchange("POST", call.url(upstream.base_url), headers, call.body, answer)
+        method, body = ("GET", b"") if call.is_read else ("POST", call.body)
+        return await self._client.exchange(method, call.url(upstream.base_url), headers, body, answer)
 
     def _foreign_protocol(self, call: events.Call, route: Route) -> Protocol | None:
         """Return the protocol of a provider that does not speak the agent's; None if it does."""
@@ -303,6 +331,13 @@ async def _refusal_of(call: events.Call, outcome: events.Outcome, row: int) -> R
     """Return why an answer must not reach the agent: it calls a tool that must not run."""
     check = functools.partial(playback.check_answer, limit=settings.MAX_BODY_BYTES)
     return await asyncio.to_thread(check, call, outcome, row)
+
+
+async def _give(answer: Answer, body: bytes) -> str:
+    await answer.start(200, {"content-type": "application/json"})
+    await answer.pass_on(body)
+    await answer.end()
+    return ""
 
 
 def _no_answer(error: str) -> Refusal:

@@ -82,6 +82,11 @@ class Call:
         head = orjson.dumps([*address, self.encoding, self.headers])
         return hmac.digest(self.digest_key, head + b"\n" + self.body, "sha256").hex()
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the provider is asked by GET: the body then only states what is asked."""
+        return self.operation.api.endswith(".models")
+
     def url(self, base_url: str) -> str:
         return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
 

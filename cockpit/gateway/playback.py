@@ -17,7 +17,7 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
-from replay.reruns import answers, exchanges, queries, services, sources
+from replay.reruns import answers, exchanges, queries, recordings, services, sources
 from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.reruns.tools import consents
@@ -105,6 +105,13 @@ def store_answered(call: Call, outcome: Outcome, call_id: int, *, limit: int, is
     )
     with connection():
         exchanges.store_answered(call_id, lines, app=sources.source_of(UUID(call.run_id)).app)
+
+
+def is_recorded(call: Call) -> bool:
+    """Return whether the recording of a rerun has the very bytes of a call."""
+    with connection():
+        recording = recordings.load(sources.source_of(UUID(call.run_id)).run_id)
+    return call.digest in recording.calls.by_sent_digest
 
 
 def recorded_models(rerun_id: str) -> list[str]:

@@ -93,11 +93,15 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
         return None
     version, rest = _split_version(match["path"])
     rest = rest.rstrip("/") or "/"
-    models = _MODELS.fullmatch(rest)
+    operation = _gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest)
+    # Gemini has its operations below its models.
+    models = None if operation else _MODELS.fullmatch(rest)
+    if models is not None:
+        operation = _models_operation(protocol, version, rest)
     return Route(
         provider=provider,
         protocol=protocol,
-        operation=_gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest),
+        operation=operation,
         path=rest,
         lists_models=models is not None,
         model=(models["model"] or "").removeprefix("models/") if models else "",
@@ -118,6 +122,13 @@ def is_tools_address(path: str) -> bool:
 def _split_version(path: str) -> tuple[str, str]:
     match = _VERSION.fullmatch(path)
     return (match[1], match[2] or "/") if match else ("", path or "/")
+
+
+def _models_operation(protocol: str, version: str, path: str) -> Operation:
+    """Return the operation that lists models, or describes one."""
+    family = "google" if protocol == "gemini" else protocol
+    prefix = {"openai": "", "anthropic": "/v1"}.get(protocol, f"/{version or 'v1beta'}")
+    return Operation(path=prefix + path, api=f"{family}.models")
 
 
 def _gemini_operation(version: str, path: str) -> Operation | None:

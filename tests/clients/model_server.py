@@ -39,6 +39,7 @@ class ModelServer:
     keys: list[str] = field(default_factory=list)
     is_open: threading.Event = field(default_factory=threading.Event)
     answers_at_once: bool = False
+    model_names: list[str] = field(default_factory=lambda: ["m1"])
     on_arrival: Callable[[int], None] = lambda number: None
 
 
@@ -50,7 +51,8 @@ def model_server() -> Iterator[ModelServer]:
     def respond(exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
         if not path.endswith(_PATHS):
-            exchange.status(404, {})
+            names = [{"id": name} for name in server.model_names]
+            exchange.status(*((200, {"object": "list", "data": names}) if path.endswith("/models") else (404, {})))
             return
         server.requests.append((path, exchange.body))
         server.keys.append(exchange.headers.get("authorization", ""))

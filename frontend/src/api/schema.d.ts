@@ -8911,7 +8911,8 @@ export interface components {
          *     those of an override. `output_form` is what the JSON of the output lost, for the SDK that recorded it. `is_text`
          *     says that the output is the text that the model got, which may be JSON. `step` is the recorded call. `reason` says
          *     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
-         *     null: with its own. `notifications` is what an MCP server said meanwhile.
+         *     null: with its own. `messages` are what an MCP server said meanwhile, in order: its notifications, and its requests,
+         *     which have the `response` of its client. `failure` is the HTTP status and the body with which it refused the call.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -8942,12 +8943,19 @@ export interface components {
             /** @default null */
             arguments: components["schemas"]["JSONValue"];
             /**
-             * Notifications
+             * Messages
              * @default []
              */
-            notifications: {
+            messages: {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
+            /**
+             * Failure
+             * @default {}
+             */
+            failure: {
+                [key: string]: components["schemas"]["JSONValue"];
+            };
         };
         /**
          * ToolCheck
@@ -9034,7 +9042,9 @@ export interface components {
          *     `server` is what is known of the MCP server that has the tool, as attributes of a recorded call have it.
          *     `call` is an id that the caller chooses if it can wait for an operator: it asks again with the same id. `is_last`:
          *     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
-         *     but the agent's process cannot restore all of the recorded output.
+         *     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
+         *     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
+         *     that it got so far, in order.
          */
         ToolQuestion: {
             /**
@@ -9073,6 +9083,13 @@ export interface components {
              * @default false
              */
             has_stand_in: boolean;
+            /**
+             * Client Answers
+             * @default []
+             */
+            client_answers: {
+                [key: string]: components["schemas"]["JSONValue"];
+            }[];
         };
         /**
          * ToolRules

@@ -315,6 +315,19 @@ def test_what_the_gateway_answers_itself(session: GatewaySession) -> None:
     assert session.post("/else/v1/messages", {}).status_code == 404
 
 
+def test_rerun_lists_the_models_that_were_listed(server: Server, models: ModelServer) -> None:
+    program = "import openai; print([model.id for model in openai.OpenAI().models.list()])" + AGENTS["chat"]
+    models.model_names = ["m1", "m9"]
+    first = record(server, program, "plain")
+    assert first.stdout.splitlines()[0] == "['m1', 'm9']", first.stderr
+    run, requests = run_of(first), len(models.requests)
+    models.model_names = []
+    again = rerun(server, run, program, "plain")
+    assert (again.returncode, again.stdout, len(models.requests)) == (0, first.stdout, requests), again.stderr
+    listing = next(step for step in GatewaySession(server, "", run).steps(6) if step["tool_name"] == "openai.models")
+    assert [model["id"] for model in listing["output"]["data"]] == ["m1", "m9"]
+
+
 def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelServer) -> None:
     run = run_of(record(server, AGENTS["chat"], "plain"))
     wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json()["sealed"], 30)

@@ -69,6 +69,9 @@ def provider_server(respond: Respond) -> Iterator[ProviderServer]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
             headers = {name.lower(): value for name, value in self.headers.items()}

@@ -20,10 +20,13 @@ from traces.importers.formats.chats.openai_items import normalize_openai_answer,
 TOOL_APIS: Final = frozenset(
     {
         "anthropic.count_tokens",
+        "anthropic.models",
         "google.batch_embed_contents",
         "google.count_tokens",
         "google.embed_content",
+        "google.models",
         "openai.embeddings",
+        "openai.models",
     }
 )
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
