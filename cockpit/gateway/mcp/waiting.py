@@ -100,7 +100,7 @@ async def wait_for_hangup(receive: Receive) -> None:
 
 
 def _event(message: JSONObject) -> bytes:
-    return b"event: message\ndata: " + orjson.dumps(message) + b"\n\n"
+    return b"data: " + orjson.dumps(message) + b"\n\n"
 
 
 class Waits:
