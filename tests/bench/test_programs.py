@@ -41,6 +41,7 @@ CONTROLS: Final = {
     "guilds": 52,
     "studios": 52,
     "harbours": 16,
+    "mills": 44,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -55,6 +56,7 @@ STRICT_SETS: Final = {
     "guilds",
     "studios",
     "harbours",
+    "mills",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

@@ -19,6 +19,7 @@ from tests.bench.attribution.programs.guilds import GUILDS
 from tests.bench.attribution.programs.harbours import HARBOURS
 from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
+from tests.bench.attribution.programs.mills import MILLS
 from tests.bench.attribution.programs.novel import NOVEL
 from tests.bench.attribution.programs.outposts import OUTPOSTS
 from tests.bench.attribution.programs.patterns import PATTERNS
@@ -53,6 +54,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "guilds": GUILDS,
     "studios": STUDIOS,
     "harbours": HARBOURS,
+    "mills": MILLS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
@@ -68,6 +70,7 @@ _VERSIONED_SETS: Final = frozenset(
         "guilds",
         "studios",
         "harbours",
+        "mills",
     }
 )
 _MODES: Final = (
