@@ -32,6 +32,7 @@ class RuleKind(StrEnum):
     COMMON_ORIGIN = "common_origin"
     ASSUMPTION = "assumption"
     AGENT_CODE = "agent_code"
+    OTHER_FORM = "other_form"
     OTHERS_UNTESTED = "others_untested"
     UNLIKELY = "unlikely"
     SINGLE_SAMPLE = "single_sample"

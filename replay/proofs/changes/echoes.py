@@ -4,12 +4,13 @@
     tool    "days": 14 -> 30                code    "due 2026-03-17" -> "due 2026-04-02"          the same difference
     tool    "extra": 24.50 -> 18.20         answer  "you get 20.00" -> "you get 18.20"            the same number
     prompt  its call: "fixed" -> "escalate" answer  "T13: fixed" -> "T13: escalate"               the same word
+    tool    "next": "p3" -> "p9"            call    list {"page": "p3"} -> list {"page": "p9"}    the same argument
 
 An echo orders changes that no replay could decide between. It is no evidence: texts may agree by chance.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from diffing.attribution.difference_origins import Origin
@@ -17,9 +18,11 @@ from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
 from diffing.sequences.recurrence import Move, Texts, differing_numbers, distinct_words, moves_alike, number_moves
 from diffing.sequences.subjects import subject
+from diffing.sequences.word_hunks import contains_words
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.overrides import RunPair
 from traces.core.json_access import text_or_json
+from traces.core.json_walk import scalars
 from traces.core.vocabulary import StepType
 
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
@@ -27,7 +30,7 @@ _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[Change]:
     """Add the texts of the changes, and mark those whose numbers moved like some number in a difference that code
-    derived, or recur in an answer.
+    derived, or recur in an answer, and results that contain what a later call of the same run alone passes on.
 
     Words that a change removed or added recur in an answer if they are at least half of those that differ in it.
     """
@@ -36,6 +39,7 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
     final = runs.examination.comparison.final
     answers = _outputs(runs, final) if final is not None else ("", "")
     removed, added = differing_numbers(*answers)
+    arguments = list(_arguments(runs))
 
     def is_echo(move: Move) -> bool:
         return (
@@ -46,10 +50,41 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
         if not change.atom.testable:
             return replace(change, atom=replace(change.atom, texts=tuple(_texts(root))))
         texts = (*_texts(root), *_direct_outputs(runs, root))
-        echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts)
+        echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts) or _is_passed_on(root, arguments)
         return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes, subject=_subject(runs, root)))
 
     return [with_texts(root, change) for root, change in rows]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Argument:
+    """A text that a call passes on: the place of the call, and the side whose run makes it."""
+
+    place: int
+    side: int
+    text: str
+
+
+def _arguments(runs: RunPair) -> Iterator[_Argument]:
+    """The texts that calls pass on which the other run does not make."""
+    for pair in runs.examination.comparison.differing:
+        if pair.step.type in _EXTERNAL and (pair.sides is None or "input" in pair.changes):
+            for side, arguments in enumerate(runs.inputs(pair)):
+                texts = (value for _, value in scalars(arguments) if isinstance(value, str))
+                yield from (_Argument(place=pair.place, side=side, text=text) for text in texts)
+
+
+def _is_passed_on(root: Root, arguments: Iterable[_Argument]) -> bool:
+    """Return whether a result contains an argument of a later call, and the other run's result does not."""
+    if root.facet is None or root.facet.part != "output" or root.pair.step.type not in _EXTERNAL:
+        return False
+    texts = [text for pair in _texts(root) for text in pair]
+    return any(
+        argument.place > root.places[0]
+        and contains_words(argument.text, texts[argument.side])
+        and not contains_words(argument.text, texts[1 - argument.side])
+        for argument in arguments
+    )
 
 
 def _subject(runs: RunPair, root: Root) -> frozenset[str]:

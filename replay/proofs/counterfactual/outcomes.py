@@ -166,9 +166,10 @@ def coarser(kind: QuestionKind) -> list[EvidenceQuestion]:
 
 
 def values(kind: QuestionKind, result: Result) -> dict[str, str]:
-    """The known outcomes of a run under this question and all coarser ones, by kind."""
+    """The known outcomes of a run under this question and coarser ones, by kind; of an answer, its exact form too."""
     by_kind: dict[str, str] = {}
-    for scale_kind in _SCALE[_SCALE.index(kind) :] if kind in _SCALE else ():
+    start: QuestionKind = "answer_exact" if kind == "answer" else kind
+    for scale_kind in _SCALE[_SCALE.index(start) :] if kind in _SCALE else ():
         with suppress(UnknownOutcome):
             by_kind[scale_kind] = _value(scale_kind, result)
     return by_kind

@@ -22,6 +22,7 @@ class Grounds:
     assumed_unaffected   a step is assumed to be unaffected
     follows              the cause comes after a changed output and may be a response to it
     common_origin        code made the cause, and may have made it of another difference
+    other_form           a decisive probe has a recorded answer but for its case or spacing
     is_only              every other change was tried alone and is not enough
     repeat_p             the larger adjusted p value of repeats of the decisive probes; None without repeats
     apart                their effect exceeds what unchanged repeats show
@@ -42,6 +43,7 @@ class Grounds:
     assumed_unaffected: bool = False
     follows: bool = False
     common_origin: bool = False
+    other_form: bool = False
     is_only: bool = True
     repeat_p: float | None = None
     apart: bool = False
@@ -126,6 +128,7 @@ def _doubt(grounds: Grounds) -> RuleKind | None:
         (grounds.common_origin, RuleKind.COMMON_ORIGIN),
         (grounds.assumed_unaffected, RuleKind.ASSUMPTION),
         (grounds.derived_code, RuleKind.AGENT_CODE),
+        (grounds.other_form, RuleKind.OTHER_FORM),
         (not grounds.is_only, RuleKind.OTHERS_UNTESTED),
     )
     return next((kind for applies, kind in doubts if applies), None)

@@ -164,6 +164,7 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         assumed_unaffected=bool(cause) and ladder.used_assumption(cause),
         follows=any(atom.id in cause and atom.follows for atom in space.atoms),
         common_origin=any(atom.id in cause and atom.has_common_origin for atom in space.atoms),
+        other_form=bool(cause) and ladder.differs_in_form(cause),
         stand_in=any(atom.id in cause and atom.category == "structure" for atom in space.atoms),
         repeat_p=noise_gate.repeat_p(space, cause) if cause else None,
         apart=bool(cause) and noise_gate.apart(space, cause),

@@ -48,7 +48,7 @@ from replay.proofs.core.types import (
     Spending,
 )
 from replay.proofs.counterfactual import outcomes
-from replay.proofs.ladder import mediators, noise_gate, relays, shapley
+from replay.proofs.ladder import footprints, mediators, noise_gate, relays, shapley
 from replay.proofs.ladder.facts import NO_ATOMS, Facts, Probe, ProbeRequest, Space
 from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
 
@@ -112,7 +112,7 @@ class Ladder:
             atoms=atoms,
             one_space=self.case.one_space,
             runs_agent=self.case.runs_agent,
-            traceless=relays.traceless_results(self.case.atoms, other_code=self.case.other_code),
+            traceless=footprints.traceless_results(self.case.atoms, other_code=self.case.other_code),
         )
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(
@@ -318,8 +318,11 @@ class Ladder:
         single = proved_single(self.space)
         if single is not None and self.used_new_answer(frozenset({single})):
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
+        relay_atoms = [atom for atom in self.case.atoms if atom.is_relay]
+        sets = [causes for causes in self.space.smallest() or [self.cause()] if self.used_derived_code(causes)]
+        bypassed = yield from footprints.find_bypassed(self.space, sets, relay_atoms, self.prober.parts)
+        self.space = replace(self.space, traceless=self.space.traceless | bypassed)
         if not self.cause():
-            relay_atoms = [atom for atom in self.case.atoms if atom.is_relay]
             self.relay_parts = yield from relays.hold(self.space, relay_atoms, self.prober.parts)
 
     def used_new_answer(self, cause: Atoms) -> bool:
@@ -334,6 +337,13 @@ class Ladder:
         """True if a decisive probe of this cause, or a repeat, rests on what the agent's code did in a recording."""
         repeats = [result for side in noise_gate.sides(self.space) for result in side.all()]
         return any(result.derived for result in (*self._decisive_results(cause), *repeats))
+
+    def differs_in_form(self, cause: Atoms) -> bool:
+        """True if a decisive probe has a recorded answer but for its case or spacing, where only these are ignored."""
+        results = self._decisive_results(cause) if self.question.kind == "answer" else []
+        forms = [(result.outcome, result.values.get("answer_exact")) for result in results]
+        recorded = [(side, values.get("answer_exact")) for side, values in self.case.values.items()]
+        return any(form is not None and own == side and form != text for own, form in forms for side, text in recorded)
 
     def used_assumption(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause assumed a step to be unaffected."""
@@ -380,8 +390,7 @@ class Ladder:
         self.divided_atoms.append(DividedAtom(atom=atom, space=space))
         yield from explain(space)
         single = proved_single(space)
-        part = next((part for part in parts if part.id == single), None)
-        if part is not None:
+        for part in [part for part in parts if part.id == single]:
             yield from self._divide(part, base, candidate | (whole[0] - {part.id}), levels - 1)
 
     def _mediators(self) -> Steps[None]:

@@ -18,16 +18,14 @@ The order is no evidence: no level of confidence rests on it.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
-from diffing.sequences.json_diff import parse_embedded_json, value_changes
-from diffing.sequences.recurrence import Texts, distinct_words, is_number, recurs
-from diffing.sequences.subjects import names
-from replay.proofs.core.types import Atom, Atoms, ProbeSpec
+from diffing.sequences.recurrence import Texts, distinct_words, recurs
+from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
+from replay.proofs.ladder.footprints import LineNames, recurs_in
 from replay.proofs.ladder.search import Steps
 
 # Relays to probe, and parts of one that matters: each costs at most one replay with new answers.
@@ -40,7 +38,6 @@ _RECURRENCE_WEIGHT: Final = 3.0
 _SUBJECT_WEIGHT: Final = 0.25
 # The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
 _CODE_WEIGHT: Final = 1.0
-_RESULTS: Final = frozenset({"tool", "retrieval"})
 _OWN, _RELAY, _UNLIKELY, _NO_CAUSE, _REST = range(5)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
@@ -69,44 +66,10 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     return result.outcome == ProbeOutcome.CANDIDATE
 
 
-def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
-    """The changed results that recur nowhere in what code composed, and whose subject names no line that differs.
-
-    Then it was rather the code that changed, and a replay only assumes that code used the result: surely so if
-    different code made the recordings, else if one text changed. Numbers and lists disappear in what code computes of
-    them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do.
-    """
-    relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
-    results = [
-        atom
-        for atom in atoms
-        if atom.category in _RESULTS and not atom.rekeys and not atom.echoes and (other_code or _is_one_text(atom))
-    ]
-    line_names = _line_names(relays)
-    return frozenset(
-        atom.id
-        for atom in results
-        if relays and line_names.fit(atom) <= 0 and not any(_recurs_in(atom, relay) for relay in relays)
-    )
-
-
-def _is_one_text(atom: Atom) -> bool:
-    """Return whether a result differs in one text that is no number, and in no list."""
-    base, candidate = map(parse_embedded_json, atom.texts[0]) if atom.texts else (None, None)
-    changes = value_changes(base, candidate, 2)
-    texts = [text for change in changes for text in (change.base, change.candidate)]
-    is_in_list = any(part.isdecimal() for change in changes for part in change.path.split("/"))
-    return len(changes) == 1 and not is_in_list and all(isinstance(text, str) and not is_number(text) for text in texts)
-
-
-def _recurs_in(atom: Atom, relay: Atom) -> bool:
-    return any(recurs(mine, theirs) for mine in atom.texts for theirs in relay.texts)
-
-
 def ranking(space: Space, atoms: Sequence[Atom], parts: Parts, *, other_code: bool = False) -> list[Atom]:
     """The changes of an undecided proof, the most likely first. `other_code`: different code made the recordings."""
     open_relays = [atom for atom in atoms if atom.is_relay and _standing(space, atom) == _RELAY]
-    passages, line_names = _passages(space, atoms, parts), _line_names(open_relays)
+    passages, line_names = _passages(space, atoms, parts), LineNames.of(open_relays)
     weights = {atom.id: _weight(space, atom, passages, line_names) for atom in space.atoms}
     _put_consequences_last(space, weights)
     code = _first_of_code(space, atoms) if other_code else None
@@ -129,11 +92,11 @@ def _first_of_code(space: Space, atoms: Sequence[Atom]) -> Atom | None:
         for atom in atoms
         if (atom.is_relay or atom.category == "structure") and _standing(space, atom) in {_OWN, _RELAY}
     ]
-    candidates = [atom for atom in open_atoms if not any(_recurs_in(change, atom) for change in own)]
+    candidates = [atom for atom in open_atoms if not any(recurs_in(change, atom) for change in own)]
     return min(candidates, key=_place, default=None)
 
 
-def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]], line_names: "_LineNames") -> float:
+def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]], line_names: LineNames) -> float:
     decisive, other = passages
     weight = leads.weight(space, atom) + _SUBJECT_WEIGHT * line_names.fit(atom)
     texts = (*atom.texts, *leads.moved_texts(space, atom))
@@ -173,25 +136,6 @@ def _place(atom: Atom) -> int:
     """The step of the base at which a change shows, else that of the candidate."""
     step = atom.base or atom.candidate
     return 0 if step is None else step.sequence_no
-
-
-@dataclass(frozen=True, kw_only=True)
-class _LineNames:
-    """The words that only differing lines of what code composed have, and those that only equal lines have."""
-
-    differing: frozenset[str]
-    equal: frozenset[str]
-
-    def fit(self, atom: Atom) -> int:
-        """1 if the subject of a change is named in differing lines only, -1 if in equal ones only."""
-        return bool(atom.subject & self.differing) - bool(atom.subject & self.equal)
-
-
-def _line_names(relays: Sequence[Atom]) -> _LineNames:
-    texts = [[{*text.splitlines()} for text in pair] for relay in relays for pair in relay.texts]
-    differing = {word for base, candidate in texts for line in base ^ candidate for word in names(line)}
-    equal = {word for base, candidate in texts for line in base & candidate for word in names(line)}
-    return _LineNames(differing=frozenset(differing - equal), equal=frozenset(equal - differing))
 
 
 def _passages(space: Space, atoms: Sequence[Atom], parts: Parts) -> tuple[list[Texts], list[Texts]]:

@@ -71,3 +71,25 @@ def test_words_of_the_answers_that_a_change_led_to_are_an_echo() -> None:
     echoes = {change.atom.id: change.atom.echoes for change in roots(examine_runs(base, candidate))}
     assert {name for name, is_echo in echoes.items() if is_echo} == {"tool-schemas-2-tools"}
     assert {name for name, is_echo in echoes.items() if not is_echo} >= {"system-prompt-1-system"}
+
+
+def test_result_that_a_later_call_passes_on_is_an_echo() -> None:
+    """Code follows the next page of a list. The list also names its owner, which no call passes on."""
+
+    def pages(following: str, owner: str) -> list[Spec]:
+        return [
+            agent(),
+            model([system("Plan."), user_message("All tickets, please.")], reply("list")),
+            tool("list", "", {"page": "first"}, {"next": following}),
+            tool("owner", "", {"list": "tickets"}, {"name": owner}),
+            tool("list", "", {"page": following}, {"tickets": following}),
+            model([system("Sum up."), user_message("Count them.")], reply("done")),
+            output("done"),
+        ]
+
+    changes = roots(examine_runs(pages("archive", "Lea"), pages("dustbin", "Tim")))
+    results = {change.atom.title: change.atom.echoes for change in changes if change.atom.category == "tool"}
+    assert results == {
+        "Changing list's next from archive to dustbin": True,
+        "Changing owner's name from Lea to Tim": False,
+    }

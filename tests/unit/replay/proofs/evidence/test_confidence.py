@@ -1,11 +1,16 @@
 """Confidence of a change of which only one direction could be tested."""
 
+from collections.abc import Mapping
+from typing import Final
+
 import pytest
 
 from diffing.schemas.evidence import ProbeOutcome
-from replay.proofs.core.types import Allowance, Atom, Budget, Case, PathStep, ProbeResult, ProbeSpec
+from replay.proofs.core.types import Allowance, Atom, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side
 from replay.proofs.evidence.findings import prove
 from tests.support.ladder_truths import QUESTION
+
+_ANSWERS: Final[Mapping[Side, str]] = {"base": "BAUM", "candidate": "Mast"}
 
 
 class OneWay:
@@ -31,3 +36,31 @@ def test_a_third_outcome_does_not_show_what_made_the_difference(outcome: ProbeOu
     changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
     proof = prove(Case(question=QUESTION, atoms=changes, differs=True), OneWay(outcome), Budget(probes=50))
     assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+
+
+class Capitals:
+    """A prober with one cause, whose replays give the candidate's answer in this form."""
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        is_candidate = "a" in spec.atoms
+        form = self.form if is_candidate else "BAUM"
+        outcome = ProbeOutcome.CANDIDATE if is_candidate else ProbeOutcome.BASE
+        return ProbeResult(outcome=outcome, values={"answer": form.casefold(), "answer_exact": form})
+
+    def parts(self, atom: Atom) -> list[Atom]:
+        return []
+
+    def path_steps(self, cause: frozenset[str]) -> list[PathStep]:
+        return []
+
+
+@pytest.mark.parametrize(("form", "confidence"), [("Mast", "high"), ("MAST", "medium")])
+def test_answer_in_other_capitals_is_not_fully_explained(form: str, confidence: str) -> None:
+    changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
+    values = {side: {"answer": text.casefold(), "answer_exact": text} for side, text in _ANSWERS.items()}
+    proof = prove(Case(question=QUESTION, atoms=changes, values=values), Capitals(form), Budget(probes=50))
+    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+    assert ("case or spacing" in proof.rule) is (confidence == "medium")
