@@ -16,6 +16,7 @@ from typing import Final
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
+from diffing.sequences.json_diff import parse_embedded_json, value_changes
 from diffing.sequences.recurrence import Move, Texts, differing_numbers, distinct_words, moves_alike, number_moves
 from diffing.sequences.subjects import subject
 from diffing.sequences.word_hunks import contains_words
@@ -25,6 +26,8 @@ from traces.core.json_access import text_or_json
 from traces.core.json_walk import scalars
 from traces.core.vocabulary import StepType
 
+# The number of changed values of a result to look for in requests.
+_MAX_CHANGES: Final = 20
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
@@ -51,9 +54,29 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
             return replace(change, atom=replace(change.atom, texts=tuple(_texts(root))))
         texts = (*_texts(root), *_direct_outputs(runs, root))
         echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts) or _is_passed_on(root, arguments)
-        return replace(change, atom=replace(change.atom, texts=texts, echoes=echoes, subject=_subject(runs, root)))
+        subject_names, is_shown = _subject(runs, root), _is_shown(runs, root)
+        atom = replace(change.atom, texts=texts, echoes=echoes, is_shown=is_shown, subject=subject_names)
+        return replace(change, atom=atom)
 
     return [with_texts(root, change) for root, change in rows]
+
+
+def _is_shown(runs: RunPair, root: Root) -> bool:
+    """Return whether a changed value of an output is in the request of a model that answers differently."""
+    flow = runs.examination.flow
+    places = {link.consumer for link in flow.outgoing(root.places[0]) if flow.carries(link)}
+    models = (runs.pairs[place] for place in places if runs.pairs[place].step.type == StepType.MODEL)
+    requests = [tuple(map(text_or_json, runs.inputs(pair))) for pair in models if pair.answers_differently]
+    return any(
+        contains_words(own, request) and not contains_words(own, opposite)
+        for sides in requests
+        for texts in _texts(root)
+        for change in value_changes(parse_embedded_json(texts[0]), parse_embedded_json(texts[1]), _MAX_CHANGES)
+        for own, request, opposite in (
+            (text_or_json(change.base), *sides),
+            (text_or_json(change.candidate), *sides[::-1]),
+        )
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

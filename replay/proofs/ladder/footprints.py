@@ -39,12 +39,8 @@ def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
     computes of them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do.
     """
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
-    results = [
-        atom
-        for atom in atoms
-        if atom.category in _RESULTS and not atom.rekeys and not atom.echoes and (other_code or _is_one_text(atom))
-    ]
-    line_names = LineNames.of(relays)
+    results = [atom for atom in atoms if _is_read_by_code(atom) and (other_code or _is_one_text(atom))]
+    line_names = LineNames.from_relays(relays)
     return frozenset(
         atom.id
         for atom in results
@@ -73,14 +69,14 @@ def find_bypassed(
     space: Space, sets: Sequence[Atoms], relays: Sequence[Atom], divide: Callable[[Atom], Sequence[Atom]]
 ) -> Steps[Atoms]:
     """Find members of these sets whose footprint lies in parts that make no difference, while the other parts do."""
-    bypassed: set[str] = set()
+    suspects: set[str] = set()
     for footprint in list(_footprints(space, sets, relays, divide))[:_MAX_PROBED]:
         yield ProbeRequest(spec=footprint.spec(footprint.elsewhere), purpose="apply")
         if footprint.leads_to_candidate(space, footprint.elsewhere) is True:
             yield ProbeRequest(spec=footprint.spec(footprint.parts), purpose="apply")
             if footprint.leads_to_candidate(space, footprint.parts) is False:
-                bypassed.add(footprint.change)
-    return frozenset(bypassed)
+                suspects.add(footprint.change)
+    return frozenset(suspects)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,11 +86,11 @@ class _Footprint:
     change: str
     parts: Atoms
     elsewhere: Atoms
-    others: Atoms
+    companions: Atoms
 
     def spec(self, parts: Atoms) -> ProbeSpec:
         """Hold these parts to the candidate's recording, in place of the change."""
-        return ProbeSpec(atoms=parts | self.others)
+        return ProbeSpec(atoms=parts | self.companions)
 
     def leads_to_candidate(self, space: Space, parts: Atoms) -> bool | None:
         """Return whether the base with these parts has the candidate's outcome; None: unknown."""
@@ -108,21 +104,22 @@ def _footprints(
     space: Space, sets: Sequence[Atoms], relays: Sequence[Atom], divide: Callable[[Atom], Sequence[Atom]]
 ) -> Iterator[_Footprint]:
     members = [(atom, causes - {atom.id}) for causes in sets for atom in space.atoms if atom.id in causes]
-    for atom, others in members:
-        for relay in relays if _is_read_by_code(atom) else ():
+    for atom, companions in members:
+        for relay in relays if _is_read_by_code(atom) and _is_one_text(atom) else ():
             parts = divide(relay) if relay.certificate is None and _recurs_everywhere(atom, relay) else ()
             own = frozenset(part.id for part in parts if recurs_in(atom, part))
             elsewhere = frozenset(part.id for part in parts) - own
             if own and elsewhere:
-                yield _Footprint(change=atom.id, parts=own, elsewhere=elsewhere, others=others)
+                yield _Footprint(change=atom.id, parts=own, elsewhere=elsewhere, companions=companions)
 
 
 def _is_read_by_code(atom: Atom) -> bool:
-    """Return whether only code reads a change, as one text of a result.
+    """Return whether only code reads a change of a result.
 
-    A result that leads to other calls acts through what these return as well. And what a user wants decides branches.
+    One that leads to other calls, or to another answer of a model, acts through these as well. And what a user wants
+    decides branches.
     """
-    return atom.category in _RESULTS and not atom.echoes and not atom.rekeys and _is_one_text(atom)
+    return atom.category in _RESULTS and not (atom.echoes or atom.rekeys or atom.is_shown)
 
 
 def _recurs_everywhere(atom: Atom, relay: Atom) -> bool:
@@ -144,7 +141,7 @@ class LineNames:
         return bool(atom.subject & self.differing) - bool(atom.subject & self.equal)
 
     @classmethod
-    def of(cls, relays: Sequence[Atom]) -> "LineNames":
+    def from_relays(cls, relays: Sequence[Atom]) -> "LineNames":
         texts = [[{*text.splitlines()} for text in pair] for relay in relays for pair in relay.texts]
         differing = {word for base, candidate in texts for line in base ^ candidate for word in names(line)}
         equal = {word for base, candidate in texts for line in base & candidate for word in names(line)}

@@ -320,8 +320,8 @@ class Ladder:
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
         relay_atoms = [atom for atom in self.case.atoms if atom.is_relay]
         sets = [causes for causes in self.space.smallest() or [self.cause()] if self.used_derived_code(causes)]
-        bypassed = yield from footprints.find_bypassed(self.space, sets, relay_atoms, self.prober.parts)
-        self.space = replace(self.space, traceless=self.space.traceless | bypassed)
+        suspects = yield from footprints.find_bypassed(self.space, sets, relay_atoms, self.prober.parts)
+        self.space = replace(self.space, traceless=self.space.traceless | suspects)
         if not self.cause():
             self.relay_parts = yield from relays.hold(self.space, relay_atoms, self.prober.parts)
 
@@ -342,8 +342,8 @@ class Ladder:
         """True if a decisive probe has a recorded answer but for its case or spacing, where only these are ignored."""
         results = self._decisive_results(cause) if self.question.kind == "answer" else []
         forms = [(result.outcome, result.values.get("answer_exact")) for result in results]
-        recorded = [(side, values.get("answer_exact")) for side, values in self.case.values.items()]
-        return any(form is not None and own == side and form != text for own, form in forms for side, text in recorded)
+        sides = [(side, values.get("answer_exact")) for side, values in self.case.values.items()]
+        return any(form is not None and own == side and form != text for own, form in forms for side, text in sides)
 
     def used_assumption(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause assumed a step to be unaffected."""

@@ -69,7 +69,7 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
 def ranking(space: Space, atoms: Sequence[Atom], parts: Parts, *, other_code: bool = False) -> list[Atom]:
     """The changes of an undecided proof, the most likely first. `other_code`: different code made the recordings."""
     open_relays = [atom for atom in atoms if atom.is_relay and _standing(space, atom) == _RELAY]
-    passages, line_names = _passages(space, atoms, parts), LineNames.of(open_relays)
+    passages, line_names = _passages(space, atoms, parts), LineNames.from_relays(open_relays)
     weights = {atom.id: _weight(space, atom, passages, line_names) for atom in space.atoms}
     _put_consequences_last(space, weights)
     code = _first_of_code(space, atoms) if other_code else None

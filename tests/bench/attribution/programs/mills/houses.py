@@ -26,18 +26,18 @@ from traces.core.json_types import JSONValue
 def _steward(request: Request) -> str | ToolCall:
     rooms = re.findall(r"\b(hall|study|attic)\b", request.last)
     reader, switch = request.tool("temperature"), request.tool("heater")
-    seen = len([result for result in request.results if "warmth" in result])
-    if seen < len(rooms) and reader:
-        return reader, {"room": rooms[seen]}
+    readings = len([result for result in request.results if "warmth" in result])
+    if readings < len(rooms) and reader:
+        return reader, {"room": rooms[readings]}
     low = float(request.rule(r"Cold is below (\d+) degrees\.", "18"))
     values = [real(result.get("warmth"), 20) for result in request.results if "warmth" in result]
     cold = [room for room, value in zip(rooms, values, strict=False) if value < low]
-    set_ = [result for result in request.results if "heater" in result]
-    if len(set_) < len(cold) and switch and request.model == "m1":
-        return switch, {"room": cold[len(set_)]}
-    told = [f"{room} {value:g}" for room, value in zip(rooms, values, strict=False)]
-    done = ", ".join(str(result.get("heater")) for result in set_) or "nothing switched"
-    figures = f" ({', '.join(told)})" if "Give the degrees." in request.system and told else ""
+    heaters = [result for result in request.results if "heater" in result]
+    if len(heaters) < len(cold) and switch and request.model == "m1":
+        return switch, {"room": cold[len(heaters)]}
+    degrees = [f"{room} {value:g}" for room, value in zip(rooms, values, strict=False)]
+    done = ", ".join(str(result.get("heater")) for result in heaters) or "nothing switched"
+    figures = f" ({', '.join(degrees)})" if "Give the degrees." in request.system and degrees else ""
     start = request.rule(r"Begin with (\w+)\.", "Done")
     return f"{start}: {done}{figures}."
 
@@ -59,12 +59,12 @@ def _home(runtime: Runtime) -> str:
             request = fields(call)
             arguments = fields(request.get("arguments"))
             result = fields(runtime.tool(str(request["name"]), arguments, str(request["id"])))
-            kept = {
+            excerpt = {
                 name: round(value) if settings["code.steward.round"] == "whole" and isinstance(value, float) else value
                 for name, value in result.items()
                 if name != settings["code.steward.hides"]
             }
-            talk.append({"role": "tool", "content": result_text(kept), "tool_call_id": request["id"]})
+            talk.append({"role": "tool", "content": result_text(excerpt), "tool_call_id": request["id"]})
     return text_of(talk[-1]) or "The steward was stopped."
 
 
@@ -135,9 +135,9 @@ def _answer(request: Request) -> str:
     passages = re.findall(r"^\[(\w+)\] (.+)$", request.last, re.MULTILINE)
     if not passages:
         return "Nobody told me."
-    chosen = passages[-1] if request.model == "m2" else passages[0]
-    source = f" ({chosen[0]})" if "Name the source." in request.system else ""
-    return f"{chosen[1].rstrip('.')}{source}."
+    passage = passages[-1] if request.model == "m2" else passages[0]
+    source = f" ({passage[0]})" if "Name the source." in request.system else ""
+    return f"{passage[1].rstrip('.')}{source}."
 
 
 def _verify(request: Request) -> str:
@@ -167,9 +167,9 @@ def _handbook(runtime: Runtime) -> str:
             passages.append((name, body))
     if settings["code.clerk.order"] == "by name":
         passages.sort()
-    kept = passages[: int(real(settings["code.clerk+checker.kept"], 2))]
-    answer = say(runtime, "clerk", "\n".join([user(settings), *(f"[{name}] {body}" for name, body in kept)]))
-    sources = ", ".join(name for name, _ in kept)
+    excerpts = passages[: int(real(settings["code.clerk+checker.kept"], 2))]
+    answer = say(runtime, "clerk", "\n".join([user(settings), *(f"[{name}] {body}" for name, body in excerpts)]))
+    sources = ", ".join(name for name, _ in excerpts)
     return say(runtime, "checker", f"Answer: {answer}\nSources: {sources}")
 
 

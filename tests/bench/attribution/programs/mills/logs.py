@@ -31,10 +31,10 @@ def _note(request: Request) -> str:
         re.findall(r"^\* (.+)$", request.last, re.MULTILINE),
     )
     most = int(request.rule(r"List (\d) changes\.", "3"))
-    listed = "; ".join(lines[:most]) or "nothing new"
+    changes = "; ".join(lines[:most]) or "nothing new"
     close = " Update now." if "Urge them." in request.system and "breaking" not in request.last else ""
     start = request.rule(r"Begin with (\w+)\.", "Version")
-    return f"{start} {version}: {listed}.{close}"
+    return f"{start} {version}: {changes}.{close}"
 
 
 def _release(runtime: Runtime) -> str:
@@ -131,12 +131,12 @@ def _name_group(request: Request) -> str:
 def _tell(request: Request) -> str:
     groups = re.findall(r"^(\d\d:\d\d) (.+) \((\d+)\)$", request.last, re.MULTILINE)
     least = int(request.rule(r"Leave out fewer than (\d) lines\.", "1"))
-    told = [(start, title) for start, title, count in groups if int(count) >= least]
+    events = [(start, title) for start, title, count in groups if int(count) >= least]
     if "Latest first." in request.system:
-        told = told[::-1]
+        events = events[::-1]
     story = request.rule(r"Join by (\w+)\.", "then")
     times = "Give the times." in request.system
-    return f" {story} ".join(f"{title} at {start}" if times else title for start, title in told) or "nothing happened"
+    return f" {story} ".join(f"{title} at {start}" if times else title for start, title in events) or "nothing happened"
 
 
 def _minutes(clock: str) -> int:
@@ -262,8 +262,8 @@ def _halving(runtime: Runtime) -> str:
             high, author = middle, str(build.get("author"))
         else:
             low = middle + 1
-    shown = names[high] if settings["code.mailer.shown"] == "bad" else names[max(0, high - 1)]
-    return say(runtime, "mailer", f"First bad: {shown}\nAuthor: {author}\nTries: {tries}")
+    suspect = names[high] if settings["code.mailer.shown"] == "bad" else names[max(0, high - 1)]
+    return say(runtime, "mailer", f"First bad: {suspect}\nAuthor: {author}\nTries: {tries}")
 
 
 _HALVING: Final = Program(

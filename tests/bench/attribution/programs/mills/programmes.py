@@ -27,9 +27,9 @@ from traces.core.json_types import JSONObject, JSONValue
 
 
 def _choose_mood(request: Request) -> str:
-    asked = request.last.lower()
-    mood = "calm" if request.rule(r"Mornings are for (\w+)\.", "work") in asked else "wild"
-    if "rain" in asked and request.model == "m2":
+    wish = request.last.lower()
+    mood = "calm" if request.rule(r"Mornings are for (\w+)\.", "work") in wish else "wild"
+    if "rain" in wish and request.model == "m2":
         mood = "calm"
     return f"Mood: {mood}"
 
@@ -38,12 +38,12 @@ def _announce(request: Request) -> str:
     songs = re.findall(r"^- (\w+) by (\w+)$", request.last, re.MULTILINE)
     most = int(request.rule(r"Name (\d) songs\.", "2"))
     link = request.rule(r"Link them with (\w+)\.", "then")
-    named = f" {link} ".join(
+    titles = f" {link} ".join(
         f"{song} by {band}" if "Name the bands." in request.system else song for song, band in songs[:most]
     )
     rest = number(r"^Minutes left: (\d+)", request.last)
     news = " News at the end." if rest >= int(request.rule(r"News need (\d+) minutes\.", "6")) else ""
-    return f"You hear {named or 'nothing'}.{news}"
+    return f"You hear {titles or 'nothing'}.{news}"
 
 
 def _radio(runtime: Runtime) -> str:
@@ -130,9 +130,9 @@ def _decide(request: Request) -> str:
 
 def _proclaim(request: Request) -> str:
     winner, rounds = find(r"^Winner: (\w+)", request.last, "nobody"), number(r"^Rounds: (\d+)", request.last)
-    beaten = find(r"^Last beaten: (\w+)", request.last, "nobody")
+    loser = find(r"^Last beaten: (\w+)", request.last, "nobody")
     title = request.rule(r"Call it the (\w+)\.", "logo")
-    against = f" It beat {beaten}." if "Name the last one beaten." in request.system else ""
+    against = f" It beat {loser}." if "Name the last one beaten." in request.system else ""
     short = f" It took {rounds} rounds." if "Count the rounds." in request.system else ""
     return f"The {title} is {winner}.{against}{short}"
 
@@ -145,17 +145,17 @@ def _contest(runtime: Runtime) -> str:
         field = field[1:] + field[:1]
     field = field[: int(real(settings["code.judge+get_logo.places"], 4))]
     looks = {name: str(fields(runtime.tool("get_logo", {"name": name})).get("look")) for name in field}
-    beaten, rounds = "nobody", 0
+    loser, rounds = "nobody", 0
     while len(field) > 1:
         rounds += 1
         winners: list[str] = []
         for first, second in zip(field[::2], field[1::2], strict=False):
             brief = f"Brief: {user(settings)}\nA: {first} {looks[first]}\nB: {second} {looks[second]}"
             winner = find(r"Winner: (\w+)", say(runtime, "judge", brief), first)
-            beaten = second if winner == first else first
-            winners.append(winner if settings["code.judge.rule"] == "winner" else beaten)
+            loser = second if winner == first else first
+            winners.append(winner if settings["code.judge.rule"] == "winner" else loser)
         field = winners + field[len(field) - len(field) % 2 :]
-    return say(runtime, "speaker", f"Winner: {field[0]}\nLast beaten: {beaten}\nRounds: {rounds}")
+    return say(runtime, "speaker", f"Winner: {field[0]}\nLast beaten: {loser}\nRounds: {rounds}")
 
 
 _CONTEST: Final = Program(
@@ -230,11 +230,11 @@ def _care(request: Request) -> str:
 def _date_clerk(request: Request) -> str:
     dates = re.findall(r"\d{4}-\d\d-\d\d", request.spoken)
     most = int(request.rule(r"Name (\d) dates\.", "2"))
-    chosen = dates[-1:] if "last" in request.last else dates[:most]
-    shown = [".".join(day.split("-")[::-1]) if "Write days first." in request.system else day for day in chosen]
+    days = dates[-1:] if "last" in request.last else dates[:most]
+    texts = [".".join(day.split("-")[::-1]) if "Write days first." in request.system else day for day in days]
     care = find(r"^Then: (\w+)", request.spoken, "rest")
     extra = f" {care.capitalize()} it too." if care == request.rule(r"Mention to (\w+)\.", "feed") else ""
-    return f"Water it on {' and '.join(shown) or 'no day'}.{extra}"
+    return f"Water it on {' and '.join(texts) or 'no day'}.{extra}"
 
 
 def _calendar(runtime: Runtime) -> str:
@@ -249,9 +249,9 @@ def _calendar(runtime: Runtime) -> str:
         moves = settings["code.clerk.sundays"] == "move" and day.weekday() == 6
         dates.append(day + timedelta(days=1) if moves else day)
         day += step
-    listed = ", ".join(f"{day}" for day in dates)
+    calendar = ", ".join(f"{day}" for day in dates)
     then = find(r"THEN (\w+)", care, "rest")
-    opening = user_message(f"Plant: {plant}\nDates: {listed}\nThen: {then}")
+    opening = user_message(f"Plant: {plant}\nDates: {calendar}\nThen: {then}")
     talk: list[JSONValue] = [system_message(runtime, "clerk"), opening]
     answer = runtime.model("clerk", talk)
     if not settings["turn.1"]:

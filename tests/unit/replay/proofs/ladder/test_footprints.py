@@ -31,9 +31,9 @@ class Ward(Replays):
 
     def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
         self.requests.append(spec)
-        held = [self.line_outcomes[name] for name in spec.atoms if name in self.line_outcomes]
-        if held:
-            return ProbeResult(outcome=held[0])
+        outcomes = [self.line_outcomes[name] for name in spec.atoms if name in self.line_outcomes]
+        if outcomes:
+            return ProbeResult(outcome=outcomes[0])
         return DERIVED if "own" in spec.atoms else replace(DERIVED, outcome=BASE)
 
 
