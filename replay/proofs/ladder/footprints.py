@@ -39,7 +39,8 @@ def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
     computes of them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do.
     """
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
-    results = [atom for atom in atoms if _is_read_by_code(atom) and (other_code or _is_one_text(atom))]
+    unseen_results = [atom for atom in atoms if _is_read_by_code(atom) and not atom.is_shown]
+    results = [atom for atom in unseen_results if other_code or _is_one_text(atom)]
     line_names = LineNames.from_relays(relays)
     return frozenset(
         atom.id
@@ -114,12 +115,11 @@ def _footprints(
 
 
 def _is_read_by_code(atom: Atom) -> bool:
-    """Return whether only code reads a change of a result.
+    """Return whether code reads a change of a result and leads to no other call with it.
 
-    One that leads to other calls, or to another answer of a model, acts through these as well. And what a user wants
-    decides branches.
+    What a user wants decides branches in code.
     """
-    return atom.category in _RESULTS and not (atom.echoes or atom.rekeys or atom.is_shown)
+    return atom.category in _RESULTS and not (atom.echoes or atom.rekeys)
 
 
 def _recurs_everywhere(atom: Atom, relay: Atom) -> bool:
