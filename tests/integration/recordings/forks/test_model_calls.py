@@ -54,16 +54,17 @@ def test_changed_prompt_and_model_go_live_and_become_a_run(
     server: Server, models: ModelServer, api: str, mode: str
 ) -> None:
     run = run_of(record(server, AGENTS[api], mode))
-    before = len(models.requests)
-    options = ["--set-prompt", "Answer in verse.", "--set-model", "m2", "--live"]
+    # Of each API its own: an answer of another one is an answer to the same question.
+    before, prompt = len(models.requests), f"Answer in verse of {api}."
+    options = ["--set-prompt", prompt, "--set-model", "m2", "--live"]
     result = rerun(server, run, AGENTS[api], mode, options=options)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     requests = [(body["model"], system_prompt(body)) for _, body in new(models, before)]
-    assert requests == [("m2", "Answer in verse.")] * 3
+    assert requests == [("m2", prompt)] * 3
     fork, diff = fork_of(server, result)
     steps = fork.steps(6)
     assert labels(steps) == [LIVE, TOOL, TOOL, LIVE, TOOL, LIVE]
-    assert steps[0]["input"]["messages"][0]["content"] == "Answer in verse."
+    assert steps[0]["input"]["messages"][0]["content"] == prompt
     assert {step["model"] for step in steps if step["type"] == "model"} == {"m2"}
     view = get(server, f"/runs/{fork.id}")
     assert (view["source_run"], view["fork_sequence_no"], view["status"]) == (run, 1, "completed")
