@@ -134,13 +134,10 @@ class Gateway:
         elif session.is_rerun:
             await respond(send, 200, JSON, await self._models(route, session))
         elif self._upstream(route.provider).models:
-            await self._record(call, send, lambda answer: _give(answer, self._configured_models(route)))
+            models = await self._models(route, session)
+            await self._record(call, send, lambda answer: _give(answer, models))
         else:
             await self._forward(request, call, send)
-
-    def _configured_models(self, route: Route) -> bytes:
-        names = self._upstream(route.provider).models
-        return model_entry(route.protocol, route.model, names) if route.model else model_list(route.protocol, names)
 
     async def _models(self, route: Route, session: sessions.Session) -> bytes:
         """Return the models that the server has for a provider, or that the recording of a rerun used."""

@@ -9,7 +9,8 @@ from typing import Any, Final
 from urllib.request import Request
 
 from forkpoint.gateway_run import GATEWAY
-from forkpoint.mcp_shim.messages import Message, OpenRequest
+from forkpoint.mcp_shim.messages import OpenRequest
+from forkpoint.mcp_shim.records import Message
 from forkpoint.transport.http import open_request
 
 _UNAVAILABLE: Final = 6

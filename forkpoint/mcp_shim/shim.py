@@ -11,21 +11,18 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
 
-from forkpoint.mcp_shim.messages import (
+from forkpoint.mcp_shim.messages import HANDSHAKE, READY, OpenRequest, error_response, line_of, parse
+from forkpoint.mcp_shim.records import (
     CANCELLATION,
-    HANDSHAKE,
     PROGRESS,
-    READY,
     Message,
-    OpenRequest,
-    error_response,
+    has_sdk_mark,
+    is_about,
     is_question,
     is_request,
-    line_of,
-    parse,
     progress_token,
     response_content,
-    without_mark,
+    without_sdk_mark,
 )
 from forkpoint.mcp_shim.session import Session
 
@@ -77,9 +74,8 @@ class Shim:
     def _serve_request(self, request: Message) -> None:
         if request["method"] == HANDSHAKE:
             self._parameters = request.get("params")
-        is_asked, request = without_mark(request)
-        if is_asked:
-            self._ask_server(OpenRequest(request))
+        if has_sdk_mark(request):
+            self._ask_server(OpenRequest(without_sdk_mark(request)))
             return
         call = uuid4().hex
         decision: Message | None = self._session.decide(request, call)
@@ -248,7 +244,7 @@ class Shim:
 
     def _hear(self, message: Message) -> None:
         """Note what the server says with the latest request that may be meant."""
-        requests = [request for request in self._open.values() if request.is_meant(message)]
+        requests = [request for request in self._open.values() if is_about(message, request.message)]
         item = requests[-1].hear(message) if requests else None
         if item is not None and is_question(item):
             self._server_questions[message["id"]] = item

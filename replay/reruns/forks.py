@@ -110,7 +110,7 @@ class Fork:
         body = edit_request(api, body, input, edits)
         return EditedRequest(
             body=None if body == request.body else body,
-            provider=_other_provider(request.with_edits(body), request.provider, edits),
+            provider=_other_provider(request, body, edits),
             output=edits.output,
             results=tuple(results),
             history=history,
@@ -215,16 +215,19 @@ class Fork:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
 
 
-def _other_provider(request: AgentRequest, own_provider: str, edits: Edits) -> str:
-    """Return the provider that the edits of a request name, if it is another one; raise `CannotEdit`."""
+def _other_provider(request: AgentRequest, body: JSONObject, edits: Edits) -> str:
+    """Return the provider that the edits of a request name, if it is another one; raise `CannotEdit`.
+
+    `body` is that of the request with the edits.
+    """
     name = as_text(edits.model.get("provider"))
-    if name in {"", own_provider}:
+    if name in {"", request.provider}:
         return ""
     if problem := provider_problem(name):
         raise CannotEdit(problem)
     protocol = foreign_protocol(name, request.api.partition(".")[0])
     if protocol is not None and edits.output is None:
-        _check_translation(request, name, protocol)
+        _check_translation(request.with_edits(body), name, protocol)
     return name
 
 

@@ -12,10 +12,9 @@ from typing import Final
 import orjson
 
 from cockpit.gateway.mcp import messages
+from forkpoint.mcp_shim import records
 from traces.core.json_types import JSONObject
 
-# Of one request that are recorded.
-_MOST_MESSAGES: Final = 1_000
 # How long a request waits for the stream of the server's own events: what a server asks before it is open is lost, and
 # the server would wait without end.
 _PATIENCE_S: Final = 1.0
@@ -60,19 +59,19 @@ class Conversations:
     def hear(self, key: ClientKey, message: JSONObject, request: OpenRequest | None = None) -> None:
         """Note what a server says: about a request, or about the latest one that it may be about."""
         requests = [request] if request else [*self._open.get(key, ())]
-        request = next((item for item in reversed(requests) if messages.is_about(message, item.message)), None)
-        item = messages.to_record(message)
-        if request is None or item is None or len(request.messages) >= _MOST_MESSAGES:
+        request = next((item for item in reversed(requests) if records.is_about(message, item.message)), None)
+        item = records.to_record(message)
+        if request is None or item is None or len(request.messages) >= records.MOST_MESSAGES:
             return
         request.messages.append(item)
-        if messages.is_question(item):
+        if records.is_question(item):
             self._questions[key, orjson.dumps(message[messages.MESSAGE_ID])] = item
 
     def note_answer(self, key: ClientKey, message: JSONObject) -> None:
         """Note what a client responds to a question."""
         item = self._questions.pop((key, orjson.dumps(message[messages.MESSAGE_ID])), None)
         if item is not None:
-            item[messages.RESPONSE] = messages.response_content(message)
+            item[records.RESPONSE] = records.response_content(message)
 
     def expect_stream(self, key: ClientKey) -> None:
         """Expect a client to open the stream of the server's own events. A server without sessions has none."""

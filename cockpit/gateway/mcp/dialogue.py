@@ -11,6 +11,7 @@ from typing import Final
 from cockpit.gateway.mcp import messages, steps
 from cockpit.gateway.mcp.waiting import Ends, Response
 from cockpit.http.gateway_sessions import Session
+from forkpoint.mcp_shim import records
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_access import as_text
@@ -41,7 +42,7 @@ class Questions:
 
     async def take(self, session: Session, message: JSONObject) -> None:
         """Give the response of a client to whatever waits for it."""
-        id, content = as_text(message.get(messages.MESSAGE_ID)), messages.response_content(message)
+        id, content = as_text(message.get(messages.MESSAGE_ID)), records.response_content(message)
         future = self._responses.get(id)
         if future is None:
             await asyncio.to_thread(steps.store_client_answer, session, *_split(id), content)
@@ -89,7 +90,7 @@ class Dialogue:
         client_answers: list[JSONObject] = []
         # Those of a later verdict are the same.
         for item in answer.messages:
-            if not messages.is_question(item):
+            if not records.is_question(item):
                 await self.response.notify(item)
                 continue
             if (client_answer := await self.ask(item)) is None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -21,6 +22,7 @@ from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
 from cockpit.gateway.transport.asgi import Message
 from cockpit.gateway.transport.client import Client
+from forkpoint.mcp_shim import records
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
 
@@ -74,7 +76,8 @@ class Servers:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._sessions: OrderedDict[ClientKey, _Session] = OrderedDict()
-        self._locks: dict[ClientKey, asyncio.Lock] = {}
+        # Each as long as somebody waits for it.
+        self._locks: WeakValueDictionary[ClientKey, asyncio.Lock] = WeakValueDictionary()
         # What clients said of themselves, which decides what their servers ask them.
         self._handshakes: OrderedDict[ClientKey, JSONObject] = OrderedDict()
         self._watch: asyncio.Task[None] | None = None
@@ -92,8 +95,9 @@ class Servers:
         try:
             answer = await self._make(key[1], session, call)
             if answer.status == _NOT_FOUND and session.id:
-                # The server has ended the session, as it may at any time.
-                await self.close(key)
+                # The server has ended the session, as it may at any time. Another call may have opened a new one since.
+                if self._sessions.get(key) is session:
+                    await self.close(key)
                 session = await self._session(key, own_headers)
                 answer = await self._make(key[1], session, call)
         finally:
@@ -109,7 +113,6 @@ class Servers:
     async def close(self, key: ClientKey) -> None:
         """End the session of a client with a server."""
         session = self._sessions.pop(key, None)
-        self._locks.pop(key, None)
         if session is None:
             return
         if session.events is not None:
@@ -183,10 +186,10 @@ class Servers:
 
     async def _hear(self, server: str, session: _Session, message: JSONObject) -> None:
         """Pass on what a server says of its own accord, to the latest call that it may be about."""
-        call = next((item for item in reversed(session.calls) if messages.is_about(message, item.request)), None)
+        call = next((item for item in reversed(session.calls) if records.is_about(message, item.request)), None)
         if call is not None:
             await self._pass_on(server, session, call, message)
-        elif messages.is_request(message):
+        elif records.is_request(message):
             refusal = messages.refusal(message[messages.MESSAGE_ID], "the agent has no call open")
             await self._send(server, refusal, session)
 
@@ -205,11 +208,12 @@ class Servers:
             session.calls.remove(call)
 
     async def _pass_on(self, server: str, session: _Session, call: LiveCall, message: JSONObject) -> None:
-        item = messages.to_record(message)
+        item = records.to_record(message)
         if item is None:
             return
-        call.messages.append(item)
-        if not messages.is_question(item):
+        if len(call.messages) < records.MOST_MESSAGES:
+            call.messages.append(item)
+        if not records.is_question(item):
             await call.dialogue.response.pass_on(message)
             return
         # Meanwhile the server may say more.
@@ -225,7 +229,7 @@ class Servers:
         if content is None:
             await self._send(server, messages.refusal(id, "the agent is gone"), session)
             return
-        item[messages.RESPONSE] = content
+        item[records.RESPONSE] = content
         await self._send(server, {"jsonrpc": "2.0", messages.MESSAGE_ID: id, **content}, session)
 
     async def _send(self, server: str, message: JSONObject, session: _Session, answer: Answer | None = None) -> Answer:

@@ -12,7 +12,7 @@ from typing import Final
 
 import orjson
 
-from forkpoint.vocabulary import SDK_MARK
+from forkpoint.mcp_shim.records import CANCELLATION, META, PARAMETERS, PROGRESS, TOKEN, is_request, progress_token
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
@@ -21,10 +21,6 @@ MESSAGE_ID: Final = "id"
 _CALL: Final = "tools/call"
 _LIST: Final = "tools/list"
 _INITIALIZE: Final = "initialize"
-_NOTIFICATION: Final = "notifications/"
-_CANCELLATION: Final = "notifications/cancelled"
-_PROGRESS: Final = "notifications/progress"
-_TOKEN: Final = "progressToken"
 _READS: Final = frozenset(
     {
         _INITIALIZE,
@@ -46,12 +42,10 @@ _READS: Final = frozenset(
     }
 )
 _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
+# Bytes of an event; a longer one is given up, because a server may never end it.
+_LONGEST_EVENT: Final = 64 * 1024 * 1024
 _LONGEST_END: Final = 4
 _HEARS_AFTER: Final = "notifications/initialized"
-# Of a recorded request to the client: how it responded.
-RESPONSE: Final = "response"
-_PARAMETERS: Final = "params"
-_META: Final = "_meta"
 # JSON-RPC's code for errors of an implementation.
 _SERVER_ERROR: Final = -32000
 
@@ -80,11 +74,6 @@ def read_message(body: bytes) -> JSONObject:
     return message
 
 
-def is_request(message: JSONObject) -> bool:
-    """Return whether a message wants a response: it is no notification, and no response itself."""
-    return "method" in message and message.get(MESSAGE_ID) is not None
-
-
 def is_response(message: JSONObject) -> bool:
     return "method" not in message and message.get(MESSAGE_ID) is not None
 
@@ -94,7 +83,7 @@ def is_handshake(request: JSONObject) -> bool:
 
 
 def parameters_of(message: JSONObject) -> JSONObject:
-    return as_object(message.get(_PARAMETERS))
+    return as_object(message.get(PARAMETERS))
 
 
 def begins_to_listen(message: JSONObject) -> bool:
@@ -109,15 +98,15 @@ def may_cause_questions(request: JSONObject) -> bool:
 
 def call_of(server: str, message: JSONObject) -> Call:
     """Return the call that a request is. Versions of the client in a handshake do not count."""
-    method, parameters = as_text(message.get("method")), as_object(message.get(_PARAMETERS))
+    method, parameters = as_text(message.get("method")), as_object(message.get(PARAMETERS))
     if method == _CALL:
         return Call(
             name=as_text(parameters.get("name")) or _CALL, arguments=parameters.get("arguments") or {}, is_read=False
         )
     arguments: JSONObject = {"server": server}
-    rest = {name: value for name, value in parameters.items() if name != _META}
+    rest = {name: value for name, value in parameters.items() if name != META}
     if rest and method != _INITIALIZE:
-        arguments[_PARAMETERS] = rest
+        arguments[PARAMETERS] = rest
     return Call(name=f"mcp.{method}", arguments=arguments, is_read=method in _READS)
 
 
@@ -143,6 +132,8 @@ class MessageStream:
         self._rest += part
         # Nothing before is searched again: an event may have megabytes.
         if _EVENT_END.search(self._rest, max(0, len(self._rest) - len(part) - _LONGEST_END + 1)) is None:
+            if len(self._rest) > _LONGEST_EVENT:
+                self._rest.clear()
             return []
         *events, rest = bytes(self._rest).replace(b"\r\n", b"\n").split(b"\n\n")
         self._rest = bytearray(rest)
@@ -150,87 +141,36 @@ class MessageStream:
         return [message for message in messages if message]
 
 
-def has_sdk_mark(message: JSONObject) -> bool:
-    """Return whether the SDK in the agent takes care of a call."""
-    return SDK_MARK in as_object(as_object(message.get(_PARAMETERS)).get(_META))
-
-
 def cancelled_id(message: JSONObject) -> JSONValue:
     """Return the id of the request that a notification cancels; None if it is about something else."""
-    return as_object(message.get(_PARAMETERS)).get("requestId") if message.get("method") == _CANCELLATION else None
+    return as_object(message.get(PARAMETERS)).get("requestId") if message.get("method") == CANCELLATION else None
 
 
 def with_arguments(message: JSONObject, arguments: JSONValue) -> JSONObject:
     """Return the call of a tool with other arguments."""
-    return {**message, _PARAMETERS: {**as_object(message.get(_PARAMETERS)), "arguments": arguments}}
+    return {**message, PARAMETERS: {**as_object(message.get(PARAMETERS)), "arguments": arguments}}
 
 
 def waiting_progress(count: int) -> JSONObject:
     """Return a notification that a request goes on, as a recorded one."""
-    return {"method": _PROGRESS, _PARAMETERS: {"progress": count, "message": "waits for the operator"}}
+    return {"method": PROGRESS, PARAMETERS: {"progress": count, "message": "waits for the operator"}}
 
 
 def notification(request: JSONObject, notice: JSONObject) -> JSONObject | None:
     """Return a recorded notification for the client of a request; None: about progress, which it did not ask for."""
-    parameters = as_object(notice.get(_PARAMETERS))
-    if notice.get("method") == _PROGRESS:
+    parameters = as_object(notice.get(PARAMETERS))
+    if notice.get("method") == PROGRESS:
         token = progress_token(request)
         if token is None:
             return None
-        parameters = {**parameters, _TOKEN: token}
-    return {"jsonrpc": "2.0", "method": notice.get("method"), _PARAMETERS: parameters}
+        parameters = {**parameters, TOKEN: token}
+    return {"jsonrpc": "2.0", "method": notice.get("method"), PARAMETERS: parameters}
 
 
 def question(id: JSONValue, item: JSONObject) -> JSONObject:
     """Return a request of a server to its client, with an id of ours."""
-    parameters = {_PARAMETERS: item[_PARAMETERS]} if _PARAMETERS in item else {}
+    parameters = {PARAMETERS: item[PARAMETERS]} if PARAMETERS in item else {}
     return {"jsonrpc": "2.0", MESSAGE_ID: id, "method": item.get("method"), **parameters}
-
-
-def is_question(item: JSONObject) -> bool:
-    """Return whether what a server said wants a response of its client."""
-    return RESPONSE in item
-
-
-def to_record(message: JSONObject) -> JSONObject | None:
-    """Return what a server says as it is recorded: without what belongs to one request only; None for the rest."""
-    method, parameters = as_text(message.get("method")), as_object(message.get(_PARAMETERS))
-    if is_request(message):
-        return {"method": method, _PARAMETERS: _drop(parameters, _META), RESPONSE: None}
-    if method.startswith(_NOTIFICATION) and method != _CANCELLATION:
-        return {"method": method, _PARAMETERS: _drop(parameters, _META, _TOKEN)}
-    return None
-
-
-def response_content(message: JSONObject) -> JSONObject:
-    """Return how a client responded: its result or its error, without what describes the message."""
-    if "error" in message:
-        return {"error": message["error"]}
-    return {"result": _drop(as_object(message.get("result")), _META)}
-
-
-def is_about(message: JSONObject, request: JSONObject) -> bool:
-    """Return whether what a server says may be about a request: only progress names one."""
-    is_progress = message.get("method") == _PROGRESS
-    return not is_progress or parameters_of(message).get(_TOKEN) == progress_token(request)
-
-
-def _drop(parameters: JSONObject, *names: str) -> JSONObject:
-    return {name: value for name, value in parameters.items() if name not in names}
-
-
-def progress_token(request: JSONObject) -> JSONValue:
-    return as_object(as_object(request.get(_PARAMETERS)).get(_META)).get(_TOKEN)
-
-
-def without_sdk_mark(message: JSONObject) -> JSONObject:
-    """Return a message as the client would have sent it without the SDK."""
-    if not has_sdk_mark(message):
-        return message
-    parameters = as_object(message.get(_PARAMETERS))
-    meta = {name: value for name, value in as_object(parameters.get(_META)).items() if name != SDK_MARK}
-    rest = {name: value for name, value in parameters.items() if name != _META}
-    return {**message, _PARAMETERS: {**rest, **({_META: meta} if meta else {})}}
 
 
 def find_response(body: bytes, id: JSONValue, *, is_stream: bool) -> JSONObject | None:
@@ -252,7 +192,7 @@ def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
             "error": f"McpError: {as_text(error.get('message'))}",
             "result": {"error": error},
         }
-    result = {name: value for name, value in as_object(response.get("result")).items() if name != _META or value}
+    result = {name: value for name, value in as_object(response.get("result")).items() if name != META or value}
     text = "\n".join(_texts(result))
     if result.get("isError") is True:
         return {"status": StepStatus.ERROR, "error": text or "the server reported an error", "result": result}

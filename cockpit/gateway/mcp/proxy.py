@@ -26,6 +26,7 @@ from cockpit.gateway.transport.asgi import JSON, Message, Receive, Scope, Send, 
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
+from forkpoint.mcp_shim import records
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_access import as_integer, as_text
@@ -103,7 +104,7 @@ class Proxy:
         try:
             await self._pass_message(scope, message, send, session, key)
         except Refusal as refusal:
-            if not messages.is_request(message):
+            if not records.is_request(message):
                 raise
             error = messages.refusal(message[messages.MESSAGE_ID], refusal.reason)
             await respond(send, 200, JSON, orjson.dumps(error))
@@ -111,8 +112,8 @@ class Proxy:
     async def _pass_message(
         self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey
     ) -> None:
-        body = orjson.dumps(messages.without_sdk_mark(message))
-        if not messages.is_request(message) or messages.has_sdk_mark(message):
+        body = orjson.dumps(records.without_sdk_mark(message))
+        if not records.is_request(message) or records.has_sdk_mark(message):
             await self._forward(scope, body, send, key[1])
             return
         request = self._conversations.begin(key, message)
@@ -148,7 +149,7 @@ class Proxy:
     async def _serve_rerun(
         self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, key: ClientKey
     ) -> None:
-        if not messages.is_request(message):
+        if not records.is_request(message):
             await self._take(message, session, key)
             await respond(send, 202, [], b"")
             return
@@ -182,8 +183,8 @@ class Proxy:
         """
         call_id, start = uuid4().hex, time.time()
         dialogue = Dialogue(session, call_id, response, ends, self._questions)
-        if messages.has_sdk_mark(request):
-            call = LiveCall(request=messages.without_sdk_mark(request), dialogue=dialogue)
+        if records.has_sdk_mark(request):
+            call = LiveCall(request=records.without_sdk_mark(request), dialogue=dialogue)
             return await self._live_servers.ask(key, call, scope["headers"])
         decide = partial(steps.answer, session, key[1], request, call_id)
 

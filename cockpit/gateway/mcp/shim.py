@@ -13,6 +13,7 @@ from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.transport.asgi import JSON, Receive, Send, read_body, respond
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
+from forkpoint.mcp_shim import records
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_access import as_integer, as_object, as_objects, as_text
@@ -57,7 +58,7 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
         if answer.decision is RerunDecision.ASK:
             return {"asks": True}
         items = [] if client_answers else _messages_for_client(request, answer)
-        if len(client_answers) < sum(messages.is_question(item) for item in answer.messages):
+        if len(client_answers) < sum(records.is_question(item) for item in answer.messages):
             return {"messages": items, "goes_on": True}
         response = await recorded_response(session, server, request, answer, call_id, start)
     except Refusal as refusal:
@@ -69,7 +70,7 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
 
 def _messages_for_client(request: JSONObject, answer: ToolAnswer) -> list[JSONValue]:
     """Return what the server said, as the client of a request gets it: questions are to get an id."""
-    items = [item if messages.is_question(item) else messages.notification(request, item) for item in answer.messages]
+    items = [item if records.is_question(item) else messages.notification(request, item) for item in answer.messages]
     return [item for item in items if item is not None]
 
 

@@ -390,7 +390,8 @@ class Ladder:
         self.divided_atoms.append(DividedAtom(atom=atom, space=space))
         yield from explain(space)
         single = proved_single(space)
-        for part in [part for part in parts if part.id == single]:
+        part = next((part for part in parts if part.id == single), None)
+        if part is not None:
             yield from self._divide(part, base, candidate | (whole[0] - {part.id}), levels - 1)
 
     def _mediators(self) -> Steps[None]:

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun, RerunToolCall
@@ -29,7 +30,9 @@ _LOSS: Final = ToolAnswer(decision=RerunDecision.REFUSAL, reason="the recorded o
 
 def check(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     """Compare the client's last answer with the recorded one. Return the call's own, or another one if they differ."""
-    call = rerun.tool_calls.get(attempt=rerun.attempt, call=question.call)
+    call = rerun.tool_calls.filter(attempt=rerun.attempt, call=question.call).first()
+    if call is None:
+        raise SessionConflict(f"no call of {question.name} with this id is open, so that its client can answer nothing")
     source = _Source.from_call(rerun, call)
     renaming = Renaming.from_pairs(rerun.names)
     result = _compare(rerun, question, source, renaming)
@@ -88,7 +91,10 @@ class _Source:
 
 def _compare(rerun: Rerun, question: ToolQuestion, source: _Source, renaming: Renaming) -> Match | Divergence | None:
     """Return whether an answer is the recorded one; None if the client had not answered when the call ended."""
-    recorded_answer = source.client_answers()[len(question.client_answers) - 1]
+    recorded_answers = source.client_answers()
+    if len(question.client_answers) > len(recorded_answers):
+        raise SessionConflict(f"in the recording, the client answered {len(recorded_answers)} questions of this call")
+    recorded_answer = recorded_answers[len(question.client_answers) - 1]
     if not recorded_answer:
         return None
     new_answer = SessionRedaction(rerun.source_run.app).field(question.type, "attributes", question.client_answers[-1])

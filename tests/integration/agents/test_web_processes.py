@@ -98,6 +98,8 @@ def deployment(gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory)
     env = {
         **environment(home, gemini.base_url, scenarios.own_services().environment),
         **addresses,
+        # A busy machine may give no sign of life for a second, and the agent would be started again.
+        "FORKPOINT_TAKEOVER_S": "5",
         "TEST_SESSIONS": "0",
     }
     token = ask("prepare", env)["token"]
@@ -159,7 +161,7 @@ def test_runner_serves_forks_of_every_web_process(deployment: Deployment, tmp_pa
     with started_runner(deployment, tmp_path, AGENT):
         view = ended_fork(second, deployment.run)
         assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_exact", 0, 0)
-        assert {*printed(second, view["id"])} == {"200"}
+        assert printed(second, view["id"]) == ["200"]
 
 
 def test_agent_has_only_the_rights_of_its_session(deployment: Deployment, tmp_path: Path) -> None:
@@ -169,8 +171,7 @@ def test_agent_has_only_the_rights_of_its_session(deployment: Deployment, tmp_pa
     with started_runner(deployment, tmp_path, CURIOUS_AGENT, "--ask-tool", "send", "--env-allow", "OTHER"):
         view = ended_fork(second, deployment.run, variables={"OTHER": other_id})
         lines = ["200", "own 200 200", "answer 403 401", "resume 403", "others 403 403 403"]
-        # Where a second without a sign of life is enough to start an agent again, a busy machine may do so.
-        assert printed(second, view["id"])[-len(lines) :] == lines
+        assert printed(second, view["id"]) == lines
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from tests.integration.recordings.forks.test_tools import NODE_AGENT, ROOT
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS, HANDBOOK_AGENT, TOOL_AGENT
 from tests.support.gateway_runs import ANSWERED_TOOL, LIVE, fork_of, get, labels, post, record, rerun, run_of
+from tests.support.http import HTTP
 from tests.support.patience import wait_until
 
 OVERRIDE = ("simulated", "simulation_operator_override")
@@ -150,3 +151,8 @@ def test_operator_decides_about_a_call_with_other_arguments(server: Server, tmp_
     assert get(server, f"/reruns/{id}/questions")["questions"] == []
     [tool] = get(server, f"/reruns/{id}")["tools"]
     assert (tool["run"], tool["refusal"]) == (1, 2)
+    # No server asked its client during these calls.
+    for call, reason in (("c1", "the client answered 0 questions"), ("c9", "no call of get_weather with this id")):
+        question = {"type": "tool", "name": "get_weather", "arguments": {}, "call": call, "client_answers": [{}]}
+        response = HTTP.post(f"{server.url}/api/v1/reruns/{id}/tools", json=question)
+        assert (response.status_code, reason in response.json()["detail"]) == (409, True)

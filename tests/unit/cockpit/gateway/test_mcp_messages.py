@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from cockpit.gateway.mcp import messages
+from forkpoint.mcp_shim import records
 from traces.core.json_types import JSONObject
 
 TEXT: Any = {"type": "text", "text": "fine"}
@@ -83,9 +84,9 @@ def test_response_is_found_among_the_events_of_a_stream() -> None:
 def test_mark_of_the_sdk_does_not_reach_the_server() -> None:
     plain = request("tools/call", name="lookup")
     marked = request("tools/call", name="lookup", _meta={"forkpoint_sdk": True})
-    assert messages.has_sdk_mark(marked)
-    assert messages.without_sdk_mark(marked) == plain
-    assert messages.without_sdk_mark(plain) == plain
+    assert records.has_sdk_mark(marked)
+    assert records.without_sdk_mark(marked) == plain
+    assert records.without_sdk_mark(plain) == plain
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
@@ -98,3 +99,11 @@ def test_messages_of_a_server_are_found_wherever_its_stream_is_cut(line_end: str
         stream = messages.MessageStream()
         parts = [data[start : start + size] for start in range(0, len(data), size)]
         assert [message for part in parts for message in stream.add(part)] == [notice, question, question]
+
+
+def test_event_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(messages, "_LONGEST_EVENT", 100)
+    stream = messages.MessageStream()
+    for _ in range(20):
+        assert stream.add(b"data: " + b"x" * 60) == []
+    assert stream.add(b'\n\ndata: {"method": "ping"}\n\n') == [{"method": "ping"}]
