@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import sqlite3
+import tarfile
 import zipfile
 from collections.abc import Callable
 from typing import Any, Final
@@ -28,6 +29,16 @@ def make_zip(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> b
     with zipfile.ZipFile(target, "w", method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
+    return target.getvalue()
+
+
+def make_tar(members: dict[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
     return target.getvalue()
 
 
@@ -201,6 +212,13 @@ FILES: Final[Files] = {
     "lines of {} in gzip": lambda: gzip.compress(chat_line(0) + b"\n" + b"{}\n" * 100_000_000, 9),
     "broken lines": lambda: chat_line(0) + b"\n" + b"{\n" * 980_000,
     "zip of 18,000 entries": lambda: make_zip({f"{n}": b"" for n in range(18_000)}),
+    "tar.gz of empty files": lambda: gzip.compress(make_tar({f"{n}": b"" for n in range(400_000)}))[:LIMIT],
+    "tar.gz of short chats": lambda: gzip.compress(make_tar({f"{n}.json": chat_line(n) for n in range(40_000)}))[
+        :LIMIT
+    ],
+    "gzips in a zip": lambda: make_zip(
+        {f"{n}.json": gzip.compress(b'{"messages":[' + b" " * 30_000_000, 9) for n in range(60)}
+    ),
     ".eval of 8,000 samples": many_samples,
     "short chats": lambda: repeat_part(b"", chat_line, b"", b"\n"),
     "short chats in gzip": lambda: gzip.compress(b"\n".join(chat_line(n) for n in range(400_000)), 9)[:LIMIT],

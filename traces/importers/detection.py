@@ -9,7 +9,6 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import sqlite_file
-from traces.importers.files.archives import MAGIC
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import kind
@@ -27,7 +26,16 @@ from traces.importers.otlp.wire import is_otlp_request
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
-OTHER_ZIP: Final = "a zip file, but not a bundle of Forkpoint: unpack it and import its files"
+NO_BUNDLE: Final = "this is no bundle of Forkpoint"
+_FOREIGN: Final = (
+    (b"\xfd7zXZ\0", "the file is compressed by xz: unpack it, or use gzip or zstd"),
+    (b"BZh", "the file is compressed by bzip2: unpack it, or use gzip or zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it, or use zip or tar"),
+    (b"Rar!", "a RAR archive: unpack it, or use zip or tar"),
+    (b"PAR1", "a Parquet file: write its rows as JSON Lines"),
+    (b"%PDF", "a PDF document, not a recording"),
+    (b"PK", "an empty or damaged zip file"),
+)
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
 # Only the first header counts: the time to try each of them grows with the square of their number.
 _YAML: Final = (
@@ -176,8 +184,8 @@ def explain_rejection(sample: Sample) -> BadFile:
 
 
 def _not_json(sample: Sample) -> BadFile:
-    if sample.head.startswith(MAGIC):
-        return BadFile(OTHER_ZIP, "byte 0")
+    if kind := next((kind for magic, kind in _FOREIGN if sample.head.startswith(magic)), None):
+        return BadFile(kind, "byte 0")
     if b"\0" in sample.head[:1000] and sample.head[:2] not in {b"\xff\xfe", b"\xfe\xff"} and sample.head[1:2] != b"\0":
         return BadFile("the file is binary data in an unknown format", "byte 0")
     try:

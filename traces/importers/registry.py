@@ -53,6 +53,12 @@ def detect(sample: Sample) -> Importer:
     return best
 
 
+def is_accepted(sample: Sample, format: str | None) -> bool:
+    """True if the importer of a format, or any importer, has some confidence in a file."""
+    importers = IMPORTERS if format is None else (get_importer(format),)
+    return any(importer.sniff(sample) > 0 for importer in importers)
+
+
 def get_importer(name: str) -> Importer:
     importer = next((importer for importer in IMPORTERS if importer.name == name), None)
     if importer is None:

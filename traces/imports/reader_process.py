@@ -12,15 +12,14 @@ from tempfile import TemporaryFile
 from typing import IO, Final
 
 from traces.core.gc_pause import without_pauses
-from traces.importers.files import archives, file_opener, sqlite_file
+from traces.importers.files import archive_members, file_opener, sqlite_file
 from traces.reading import file_reader
 from traces.reading.job import NO_MEMORY, Job
 from traces.reading.limits import Budget
 from traces.reading.progress import BundleRead, Event, FilesFinished, NamedFile, PartSkipped, ReadingStarted
 
 _SMALL: Final = 64 * 2**10
-_PACKED_MAGIC: Final = (*file_opener.COMPRESSION_MAGIC, archives.MAGIC, sqlite_file.MAGIC)
-_HEAD: Final = max(len(magic) for magic in _PACKED_MAGIC)
+_PACKED_MAGIC: Final = (*file_opener.COMPRESSION_MAGIC, sqlite_file.MAGIC)
 # Per import: each process may have used up its time.
 _MAX_CRASHES: Final = 3
 _COPY: Final = 2**20
@@ -180,6 +179,6 @@ def _skip_current(
 
 def _is_packed(file: IO[bytes]) -> bool:
     file.seek(0)
-    head = file.read(_HEAD)
+    head = file.read(archive_members.HEAD)
     file.seek(0)
-    return head.startswith(_PACKED_MAGIC)
+    return head.startswith(_PACKED_MAGIC) or archive_members.is_zip(head) or archive_members.is_tar(head)

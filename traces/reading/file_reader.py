@@ -13,8 +13,9 @@ from typing import IO, Final
 from traces.bundles import archive
 from traces.errors import ProblemError
 from traces.importers import detection, registry
-from traces.importers.files import archives, file_opener
-from traces.importers.files.errors import BadFile, Problems
+from traces.importers.files import archive_members, file_opener
+from traces.importers.files.archive_members import Member
+from traces.importers.files.errors import LISTED_PROBLEMS, BadFile, Problems
 from traces.importers.files.sample import SIZE, Sample
 from traces.importers.files.source import Source
 from traces.importers.importer import Importer
@@ -50,6 +51,7 @@ _TOO_LARGE_RUNS: Final = (
 )
 # One of many files that exceeds its memory limit; its memory is free again.
 _TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
+_INNER_ARCHIVE: Final = "an archive inside an archive: unpack it and import its files"
 
 
 @dataclass(kw_only=True)
@@ -117,15 +119,39 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
     """Yield the events of a file, as far as it can be read without other files."""
     stream = file_opener.decompress(file.file)
     head = file_opener.read_head(stream, SIZE)
-    if state.format == registry.BUNDLE:
-        yield _bundle(number, file_opener.read_all(file_opener.prepend(head, stream)))
-        return
-    sample = Sample(name=file.name, head=head, is_complete=len(head) < SIZE)
-    if state.format is None and head.startswith(archives.MAGIC):
-        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), is_complete=True)
-        if archive.is_bundle(io.BytesIO(sample.head)):
-            yield BundleRead(number)
-            return
+    if archive_members.is_tar(head):
+        members = archive_members.tar_members(file_opener.prepend(head, stream))
+        yield from _read_members(state, number, file, members, total)
+    elif archive_members.is_zip(head):
+        data = file_opener.read_all(file_opener.prepend(head, stream))
+        yield from _read_zip(state, number, file, Sample(name=file.name, head=data, is_complete=True), total)
+    elif state.format == registry.BUNDLE:
+        raise BadFile(detection.NO_BUNDLE, "byte 0")
+    else:
+        yield from _read_recording(state, number, file, _sample(file.name, head), stream, total)
+
+
+def _sample(name: str, head: bytes) -> Sample:
+    return Sample(name=name, head=head, is_complete=len(head) < SIZE)
+
+
+def _read_zip(state: _Reading, number: int, file: NamedFile, sample: Sample, total: int) -> Iterator[Event]:
+    """Read a zip file: a bundle, a recording of a format that is a zip file, or an archive of recordings."""
+    if state.format in {None, registry.BUNDLE} and archive.is_bundle(io.BytesIO(sample.head)):
+        yield BundleRead(number)
+    elif state.format == registry.BUNDLE:
+        raise BadFile(detection.NO_BUNDLE, "byte 0")
+    elif registry.is_accepted(sample, state.format):
+        yield from _read_recording(state, number, file, sample, io.BytesIO(), total)
+    else:
+        yield from _read_members(state, number, file, archive_members.zip_members(sample.head), total)
+
+
+def _read_recording(
+    state: _Reading, number: int, file: NamedFile, sample: Sample, stream: IO[bytes], total: int
+) -> Iterator[Event]:
+    """Read a file by its importer; `stream` has what follows the sample."""
+    head = sample.head
     if not head.strip() and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")
     # A long document: its beginning is not enough to detect the format.
@@ -147,6 +173,45 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
     yield from _read_document(importer, source, total)
 
 
+def _read_members(
+    state: _Reading, number: int, file: NamedFile, members: Iterable[Member], total: int
+) -> Iterator[Event]:
+    """Read each file of an archive like a file of a folder: one that is no recording is reported, others are read."""
+    is_empty, refusal_count, position = True, 0, 0
+    for member in members:
+        is_empty = False
+        for event in _member_events(state, number, f"{file.name}/{member.name}", member, total):
+            refusal_count += isinstance(event, PartSkipped)
+            if not isinstance(event, PartSkipped) or refusal_count <= LISTED_PROBLEMS:
+                yield event
+        # Not for each of many small members.
+        if position != (position := file.file.tell()):
+            yield BytesRead(file.name, position, total)
+    if is_empty:
+        raise BadFile("the archive contains no files", "byte 0")
+    if refusal_count > LISTED_PROBLEMS:
+        yield PartSkipped(
+            file.name, f"{refusal_count - LISTED_PROBLEMS} more parts of this archive cannot be read", "byte 0"
+        )
+
+
+def _member_events(state: _Reading, number: int, name: str, member: Member, total: int) -> Iterator[Event]:
+    try:
+        file = NamedFile(name=name, file=io.BytesIO(member.read()))
+        stream = file_opener.decompress(file.file)
+        sample = _sample(name, file_opener.read_head(stream, SIZE))
+        is_archive = archive_members.is_tar(sample.head) or archive_members.is_zip(sample.head)
+        if is_archive and not registry.is_accepted(sample, state.format):
+            raise BadFile(_INNER_ARCHIVE, "byte 0")
+        # Without progress, which is that of the archive.
+        events = _read_recording(state, number, file, sample, stream, total)
+        yield from (event for event in events if not isinstance(event, BytesRead))
+    except ProblemError as problem:
+        yield _skip(name, problem)
+    except MemoryError:
+        yield PartSkipped(name, _TOO_MUCH_MEMORY, "byte 0")
+
+
 def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
     """Yield the events of files of `size` bytes, up to the limits of runs and of their bytes."""
     maximum = max(MAX_RUNS, size * MAX_RUNS_PER_MIB // 2**20)
@@ -164,12 +229,6 @@ def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
                 yield PartSkipped(event.path, reason, f"run {event.run.external_id}")
                 return
         yield event
-
-
-def _bundle(number: int, data: bytes) -> BundleRead:
-    if not archive.is_bundle(io.BytesIO(data)):
-        raise BadFile(detection.OTHER_ZIP, "byte 0")
-    return BundleRead(number)
 
 
 def _read_lines(file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader) -> Iterator[Event]:
