@@ -1,20 +1,23 @@
 """ATIF trajectories (`trajectory.json` of Harbor and Terminal-Bench).
 
 An agent that runs out of context continues in another file, whose session id ends with `-cont-1` and so on: one run.
+Trajectories of subagents that a trajectory contains are nested under the call whose result refers to them.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
 from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
-from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
@@ -22,7 +25,11 @@ from traces.importers.files.source import Source, parse_records
 
 FORMAT = "atif"
 _CONTINUATION: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
-_METADATA: Final = ("schema_version", "final_metrics", "notes", "extra", "continued_trajectory_ref")
+_METADATA: Final = ("schema_version", "trajectory_id", "final_metrics", "notes", "extra", "continued_trajectory_ref")
+_MOST_LEVELS: Final = 20
+_SUBAGENTS: Final = "subagent_trajectories"
+_REFERENCE: Final = "subagent_trajectory_ref"
+_MAPPED_RESULT_FIELDS = frozenset({"source_call_id", "content"})
 _ROLES = {"user": "user", "agent": "assistant", "system": "system"}
 _MAPPED_FIELDS = frozenset(
     {
@@ -75,41 +82,31 @@ def keys(source: Source) -> set[str]:
 def _read_part(value: JSONValue, location: str) -> Iterator[_Part]:
     """Read a trajectory; raise `BadFile` if no run can be built from it."""
     body = require_object(value, location)
-    session_id = as_text(first_member(body, "session_id", "trajectory_id"))
-    if not session_id:
-        raise BadFile("an ATIF trajectory without `session_id`", f"{location}/session_id")
+    # Both ids are optional since version 1.7.
+    session_id = _session_id(body) or f"{FORMAT}-{content_id(body, location)}"
     match = _CONTINUATION.fullmatch(session_id)
-    steps = require_list(body.get("steps"), f"{location}/steps")
-    messages = [message for index, step in enumerate(steps) for message in _messages(step, f"{location}/steps/{index}")]
     part = _Part(
         body=body,
         session=match[1] if match else session_id,
         number=int(match[2]) if match else 0,
-        messages=messages,
+        messages=list(_all_messages(body, location)),
     )
     _run([part])
     yield part
 
 
+def _session_id(body: JSONObject) -> str:
+    return as_text(first_member(body, "session_id", "trajectory_id"))
+
+
 def _run(parts: Sequence[_Part]) -> RecordedRun:
     first_part, *continuations = parts
     agent = as_object(first_part.body.get("agent"))
-    model = as_text(agent.get("model_name"))
-    setting = TranscriptSettings(
-        model=model,
-        provider=normalize_provider(None, model),
-        agent=as_text(agent.get("name")) or "agent",
-        tools=normalize_tools(agent.get("tool_definitions") or []),
-    )
     messages = list(first_part.messages)
     for part in continuations:
         messages += [replace(message, resets_history=index == 0) for index, message in enumerate(part.messages)]
     # A continuation without its first part is a separate run.
-    external_id = (
-        first_part.session
-        if first_part.number == 0
-        else as_text(first_member(first_part.body, "session_id", "trajectory_id"))
-    )
+    external_id = first_part.session if first_part.number == 0 else _session_id(first_part.body)
     return build_run(
         RunFacts(
             external_id=external_id,
@@ -121,17 +118,111 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
                 "continuations": [_metadata(part) for part in continuations],
             },
         ),
-        transcripts.build_steps(messages, setting),
+        _steps([part.body for part in parts], messages, f"session {external_id}", 0),
         location=f"session {external_id}",
     )
+
+
+def _steps(
+    bodies: Sequence[JSONObject], messages: list[TranscriptMessage], location: str, level: int
+) -> list[RecordedStep]:
+    """Return the steps of a trajectory, each call of a subagent before the steps of that subagent."""
+    if level > _MOST_LEVELS:
+        raise BadFile(f"subagents are nested deeper than {_MOST_LEVELS} levels", location)
+    waiting = {_subagent_id(body, index): body for index, body in enumerate(_subagents(bodies))}
+    references, notes = _references(bodies), _call_notes(bodies)
+    steps: list[RecordedStep] = []
+    for step in transcripts.build_steps(messages, _settings(bodies[0])):
+        is_call = step.type is StepType.TOOL and bool(step.call_id)
+        if is_call and step.call_id in notes:
+            step = replace(step, attributes={**step.attributes, "call": notes[step.call_id]})
+        steps.append(step)
+        for id in references.get(step.call_id, ()) if is_call else ():
+            if (body := waiting.pop(id, None)) is not None:
+                steps += _subagent(id, body, step.key, location, level)
+    for id, body in waiting.items():
+        steps += _subagent(id, body, AGENT_KEY, location, level)
+    return steps
+
+
+def _settings(body: JSONObject) -> TranscriptSettings:
+    agent = as_object(body.get("agent"))
+    model = as_text(agent.get("model_name"))
+    return TranscriptSettings(
+        model=model,
+        provider=normalize_provider(None, model),
+        agent=as_text(agent.get("name")) or "agent",
+        tools=normalize_tools(agent.get("tool_definitions") or []),
+    )
+
+
+def _subagents(bodies: Iterable[JSONObject]) -> list[JSONObject]:
+    return [subagent for body in bodies for subagent in as_objects(body.get(_SUBAGENTS))]
+
+
+def _subagent_id(body: JSONObject, index: int) -> str:
+    return as_text(first_member(body, "trajectory_id", "session_id")) or f"subagent-{index}"
+
+
+def _subagent(id: str, body: JSONObject, parent: str, location: str, level: int) -> Iterator[RecordedStep]:
+    """Yield the steps of a subagent with the keys of this run."""
+    place = f"{location}/{id}"
+    facts: JSONObject = {name: body[name] for name in ("agent", *_METADATA) if name in body}
+    for step in _steps([body], list(_all_messages(body, place)), place, level + 1):
+        is_agent = step.key == AGENT_KEY
+        yield replace(
+            step,
+            key=f"{id}/{step.key}",
+            parent=f"{id}/{step.parent}" if step.parent else parent,
+            links=tuple(f"{id}/{link}" for link in step.links),
+            attributes={**step.attributes, **facts} if is_agent else step.attributes,
+        )
+
+
+def _references(bodies: Iterable[JSONObject]) -> dict[str, list[str]]:
+    """Return the subagents whose work the results of calls contain, by call."""
+    references: dict[str, list[str]] = {}
+    for body in bodies:
+        for result in _results(body):
+            ids = [
+                as_text(first_member(as_object(item), "trajectory_id", "session_id"))
+                for item in list_or_single(result.get(_REFERENCE))
+            ]
+            references.setdefault(as_text(result.get("source_call_id")), []).extend(ids)
+    return references
+
+
+def _results(body: JSONObject) -> Iterator[JSONObject]:
+    for step in as_objects(body.get("steps")):
+        yield from as_objects(as_object(step.get("observation")).get("results"))
+
+
+def _call_notes(bodies: Iterable[JSONObject]) -> dict[str, JSONValue]:
+    """Return the custom data of calls, by call."""
+    calls = [
+        call for body in bodies for step in as_objects(body.get("steps")) for call in as_objects(step.get("tool_calls"))
+    ]
+    return {as_text(call.get("tool_call_id")): call["extra"] for call in calls if call.get("extra")}
 
 
 def _metadata(part: _Part) -> JSONObject:
     return {name: part.body[name] for name in _METADATA if name in part.body}
 
 
-def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
-    step = require_object(value, location)
+def _all_messages(body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    call_ids: set[str] = set()
+    for index, value in enumerate(require_list(body.get("steps"), f"{location}/steps")):
+        place = f"{location}/steps/{index}"
+        step = require_object(value, place)
+        ids = {as_text(call.get("tool_call_id")) for call in as_objects(step.get("tool_calls"))} - {""}
+        # Conversions of event logs repeat a call in the step of its result.
+        if not (ids and ids <= call_ids and step.get("observation")):
+            yield _message(step, place)
+        call_ids |= ids
+        yield from _result_messages(step, place)
+
+
+def _message(step: JSONObject, location: str) -> TranscriptMessage:
     # A continuation starts with messages copied from the part before it.
     is_copy = step.get("is_copied_context") is True
     role = _ROLES.get(as_text(step.get("source")))
@@ -151,7 +242,7 @@ def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
     ]
     metrics = as_object(step.get("metrics"))
     other_fields = {key: value for key, value in step.items() if key not in _MAPPED_FIELDS and value is not None}
-    yield TranscriptMessage(
+    return TranscriptMessage(
         location=location,
         is_injected=is_copy,
         value={
@@ -164,15 +255,27 @@ def _messages(value: JSONValue, location: str) -> Iterator[TranscriptMessage]:
             **({"model": step["model_name"]} if step.get("model_name") else {}),
         },
     )
-    for index, result in enumerate(as_list(as_object(step.get("observation")).get("results"))):
-        answer = as_object(result)
-        yield TranscriptMessage(
-            location=f"{location}/observation/results/{index}",
-            is_injected=is_copy,
-            value={
-                "role": "tool",
-                "tool_call_id": as_text(answer.get("source_call_id")),
-                "content": answer.get("content"),
-                "ts": step.get("timestamp"),
-            },
-        )
+
+
+def _result_messages(step: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the results of calls. One without the id of a call belongs to all calls of its step, which it follows."""
+    call_ids = [as_text(call.get("tool_call_id")) for call in as_objects(step.get("tool_calls"))]
+    results = as_objects(as_object(step.get("observation")).get("results"))
+    answered_ids = {as_text(result.get("source_call_id")) for result in results}
+    open_ids = [id for id in call_ids if id not in answered_ids]
+    for index, result in enumerate(results):
+        notes = {name: item for name, item in result.items() if name not in _MAPPED_RESULT_FIELDS and item}
+        id = as_text(result.get("source_call_id"))
+        for call_id in [id] if id else open_ids or [""]:
+            yield TranscriptMessage(
+                location=f"{location}/observation/results/{index}",
+                is_injected=step.get("is_copied_context") is True,
+                value={
+                    "role": "tool",
+                    "tool_call_id": call_id,
+                    "content": result.get("content"),
+                    "ts": step.get("timestamp"),
+                    **notes,
+                },
+            )
+        open_ids = open_ids if id else []

@@ -60,3 +60,41 @@ def test_bad_trajectory_leaves_others_intact() -> None:
         ["“many” is not a token count (/steps/1/usage)"],
         [],
     ]
+
+
+def test_contained_subagents_are_nested() -> None:
+    child = trajectory("s", ("user", "Count the shelves.", False), ("agent", "Seven.", False))
+    parent = trajectory("s", ("user", "Count.", False))
+    parent["steps"].append(
+        {
+            "source": "agent",
+            "message": "",
+            "tool_calls": [
+                {"tool_call_id": "c1", "function_name": "ask", "arguments": {"to": "clerk"}, "extra": {"mode": "sync"}}
+            ],
+            "observation": {
+                "results": [
+                    {"source_call_id": "c1", "content": "Seven.", "subagent_trajectory_ref": [{"trajectory_id": "t-1"}]}
+                ]
+            },
+        }
+    )
+    parent["subagent_trajectories"] = [child | {"trajectory_id": name} for name in ("t-1", "t-2")]
+    (run,) = fixtures.read("atif", [parent])
+    (call,) = fixtures.steps(run, StepType.TOOL)
+    assert call.attributes["call"] == {"mode": "sync"}
+    agents = {step.key: step.parent for step in fixtures.steps(run, StepType.AGENT)}
+    assert agents == {"agent": None, "t-1/agent": call.key, "t-2/agent": "agent"}
+    assert fixtures.answer_contents(run) == [None, "Seven.", "Seven."]
+
+
+def test_trajectory_needs_no_ids() -> None:
+    lone = trajectory("s", ("user", "Count.", False))
+    calls = [{"tool_call_id": id, "function_name": "keys", "arguments": {"text": id}} for id in ("a", "b")]
+    screen = {"observation": {"results": [{"content": "7 shelves"}]}, "tool_calls": calls}
+    lone["steps"] += [{"source": "agent", "message": "", "tool_calls": calls}, {"source": "agent", **screen}]
+    del lone["session_id"]
+    (run,) = fixtures.read("atif", [lone])
+    assert run.external_id.startswith("atif-")
+    results = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
+    assert results == [("a", "7 shelves"), ("b", "7 shelves")], "a repeated call is the same call"
