@@ -54,6 +54,8 @@ _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-res
 # Members of Gemini's parts, in its API and in its client for Python.
 _GEMINI_CALLS: Final = frozenset({"functionCall", "function_call"})
 _GEMINI_RESULTS: Final = frozenset({"functionResponse", "function_response"})
+# The signature is of no use to anyone but the provider.
+_BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
 # How the Vercel AI SDK states what a tool's result is.
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content"})
 
@@ -343,7 +345,10 @@ def _normalize_block(value: JSONValue) -> JSONValue:
     if isinstance(value, str):
         return {"type": "text", "text": value}
     if _type(block) in _TEXT_TYPES or _is_bare_text(block):
-        return {"type": "text", "text": as_text(first_member(block, "text", "content"))}
+        citations: JSONObject = {"citations": block["citations"]} if block.get("citations") else {}
+        return {"type": "text", "text": as_text(first_member(block, "text", "content")), **citations}
+    if block.get("thought") is True and has_string(block, "text"):
+        return {"type": "thinking", "thinking": block["text"]}
     if block.get("type") == "reasoning" and isinstance(first_member(block, "content", "text"), str):
         return {"type": "thinking", "thinking": first_member(block, "content", "text")}
     return value
@@ -351,7 +356,7 @@ def _normalize_block(value: JSONValue) -> JSONValue:
 
 def _is_bare_text(block: JSONObject) -> bool:
     """Return whether a block is a text without a type. Google's logs list all members that a part may have."""
-    return "text" in block and all(item is None for name, item in block.items() if name != "text")
+    return "text" in block and all(not item for name, item in block.items() if name not in _BARE_TEXT_FIELDS)
 
 
 def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:

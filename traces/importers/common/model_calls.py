@@ -241,6 +241,9 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
     tokens_out = parse_token_count(output_count, location)
+    if usage.get("thoughtsTokenCount"):
+        # Gemini counts what the model thought beside its answer.
+        tokens_out = (tokens_out or 0) + (parse_token_count(usage["thoughtsTokenCount"], location) or 0)
     if "input_cached_tokens" in usage or "output_reasoning_tokens" in usage:
         tokens_in, tokens_out, tokens_cached = _langfuse_counts(usage, location)
     cost = first_member(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")

@@ -5,14 +5,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_object
+from traces.core.json_access import as_list, as_object, as_objects, as_text, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.model_calls import normalize_usage, parse_token_count
+from traces.importers.common.model_calls import PROVIDER_RAN, normalize_usage, parse_token_count
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind
 
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
 
 
@@ -86,3 +87,37 @@ def _clean_message(message: TranscriptMessage, problems: list[BadFile]) -> Itera
             bad_fields.add(name)
     fields = {name: value for name, value in message.value.items() if name not in bad_fields}
     yield replace(message, value=fields) if bad_fields else message
+
+
+def server_calls(content: JSONValue) -> Iterator[TextAction]:
+    """Yield the calls of tools that Anthropic ran for an answer: it contains their calls and results as blocks."""
+    blocks = as_objects(content)
+    results = {as_text(block.get("tool_use_id")): block for block in blocks if block.get("tool_use_id")}
+    for block in blocks:
+        if as_text(block.get("type")) in _SERVER_CALLS:
+            yield _server_action(block, results.get(as_text(block.get("id")), {}))
+
+
+def _server_action(call: JSONObject, result: JSONObject) -> TextAction:
+    error = _server_error(result)
+    server: JSONObject = {"server": call["server_name"]} if call.get("server_name") else {}
+    return TextAction(
+        name=as_text(call.get("name")),
+        arguments=call.get("input"),
+        output=result.get("content"),
+        error=error,
+        status=StepStatus.ERROR if error else StepStatus.OK if result else StepStatus.PARTIAL,
+        attributes={PROVIDER_RAN: True, "server_call_id": call.get("id"), **server},
+    )
+
+
+def _server_error(result: JSONObject) -> str:
+    """Return why a call failed, or that its command did; empty if it succeeded."""
+    content = as_object(result.get("content"))
+    if content.get("error_code"):
+        return as_text(content["error_code"])
+    if result.get("is_error") is True:
+        texts = [as_text(block.get("text")) for block in as_objects(as_list(result.get("content")))]
+        return "\n".join(filter(None, texts)) or text_or_json(result.get("content")) or "error"
+    code = as_text(content.get("return_code"))
+    return "" if code in ("", "0") else f"return code {code}"

@@ -12,7 +12,6 @@ from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call, unwrap_block
 from traces.importers.common.model_calls import (
-    Usage,
     model_input,
     normalize_finish_reason,
     normalize_provider,
@@ -27,6 +26,7 @@ from traces.importers.common.transcript_messages import (
     TextAction,
     TranscriptMessage,
     TranscriptSettings,
+    server_calls,
 )
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind
@@ -141,7 +141,7 @@ def _reset_history(state: _Progress) -> None:
 
 def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
     """Open a turn. Tool calls of a simulated user become steps and stay out of the agent's history."""
-    calls = message.pop("tool_calls", None)
+    calls = as_list(message.pop("tool_calls", None))
     if message["content"] is not None:
         state.history.append(message)
         state.has_user_message = True
@@ -157,7 +157,7 @@ def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObje
                 attributes=_extra_fields(entry.value),
             )
         )
-    for call in as_list(calls):
+    for call in calls:
         _add_tool_call(state, as_object(call), time, is_user_call=True)
 
 
@@ -169,7 +169,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
         return
     # Haystack writes the facts of an answer in `meta`.
     source = {**as_object(as_object(entry.value).get("meta")), **as_object(entry.value)}
-    usage = _usage(source, entry.location)
+    usage = normalize_usage(as_object(source.get("usage")), f"{entry.location}/usage")
     model = as_text(source.get("model")) or state.settings.model
     provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
     error = _answer_error(source, message)
@@ -192,7 +192,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
-            cost_usd=usage.cost_usd,
+            cost_usd=parse_cost(source.get("cost")) or usage.cost_usd,
             attributes=_extra_model_fields(source),
         )
     )
@@ -201,7 +201,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     state.unread_context = []
     for call in as_list(message.get("tool_calls")):
         _add_tool_call(state, as_object(call), time, is_user_call=False)
-    for action in entry.actions:
+    for action in (*entry.actions, *server_calls(message["content"])):
         _add_text_action(state, action, time)
 
 
@@ -232,22 +232,23 @@ def _request(state: _Progress, entry: TranscriptMessage) -> JSONObject:
 
 def _add_text_action(state: _Progress, action: TextAction, time: datetime | None) -> None:
     """Add the step of a call in an answer's text; without a call id, it links to the answer's step."""
-    step = RecordedStep(
-        key=_step_key(state, call=True),
-        type=StepType.TOOL,
-        name=action.name or "tool",
-        tool_name=action.name,
-        parent=_parent_key(state),
-        links=(_step_key(state),),
-        started_at=time,
-        ended_at=action.ended_at,
-        input=action.arguments,
-        output=action.output,
-        error=action.error,
-        status=action.status,
-        attributes=action.attributes,
+    state.steps.append(
+        RecordedStep(
+            key=_step_key(state, call=True),
+            type=StepType.TOOL,
+            name=action.name or "tool",
+            tool_name=action.name,
+            parent=_parent_key(state),
+            links=(_step_key(state),),
+            started_at=time,
+            ended_at=action.ended_at,
+            input=action.arguments,
+            output=action.output,
+            error=action.error,
+            status=action.status,
+            attributes=action.attributes,
+        )
     )
-    state.steps.append(step)
 
 
 def _add_tool_call(state: _Progress, raw_call: JSONObject, time: datetime | None, *, is_user_call: bool) -> None:
@@ -315,11 +316,6 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
     if not error:
         return ""
     return error if isinstance(error, str) else message_text(message) or "error"
-
-
-def _usage(source: JSONObject, location: str) -> Usage:
-    usage = normalize_usage(as_object(source.get("usage")), f"{location}/usage")
-    return replace(usage, cost_usd=parse_cost(source.get("cost")) or usage.cost_usd)
 
 
 def _end_containers(state: _Progress) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.model_calls import (
@@ -24,6 +24,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
+from traces.importers.common.transcript_messages import server_calls
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source, parse_records
@@ -139,6 +140,8 @@ def _read_gemini(body: JSONObject, location: str) -> _Call:
     response, request = as_object(body.get("response")), as_object(body.get("request"))
     usage = as_object(response.get("usageMetadata"))
     error = as_text(as_object(body.get("error")).get("message")) or as_text(body.get("status"))
+    candidate = as_object(next(iter(as_list(response.get("candidates"))), None))
+    sources: JSONObject = {name: candidate.get(name) for name in ("groundingMetadata", "citationMetadata")}
     block = as_text(as_object(response.get("promptFeedback")).get("blockReason"))
     return _Call(
         location=location,
@@ -151,7 +154,7 @@ def _read_gemini(body: JSONObject, location: str) -> _Call:
         provider="google",
         at=first_member(body, "processed_time") or response.get("createTime"),
         usage=usage,
-        attributes={"promptFeedback": response.get("promptFeedback"), "usage": usage},
+        attributes={"promptFeedback": response.get("promptFeedback"), "usage": usage, **sources},
         is_request=bool(request) and not response and not error,
     )
 
@@ -251,8 +254,27 @@ def _run(call: _Call) -> RecordedRun:
             format=FORMAT,
             name=key,
             failed=bool(call.error),
+            # The model handled what failed of the tools that the provider ran.
+            has_succeeded=not call.error,
             metadata={"custom_id": call.key},
         ),
-        [step],
+        [step, *_server_steps(step, answer.output)],
         location=call.location,
     )
+
+
+def _server_steps(model: RecordedStep, output: JSONObject | None) -> Iterator[RecordedStep]:
+    """Yield the steps of the tools that the provider ran in an answer."""
+    for number, action in enumerate(server_calls(as_object(as_object(output).get("message")).get("content")), 1):
+        yield RecordedStep(
+            key=f"{model.key}.{number}",
+            type=StepType.TOOL,
+            name=action.name or "tool",
+            tool_name=action.name,
+            links=(model.key,),
+            input=action.arguments,
+            output=action.output,
+            error=action.error,
+            status=action.status,
+            attributes=action.attributes,
+        )

@@ -178,6 +178,8 @@ def _run(calls: list[_Call]) -> RecordedRun:
             format=FORMAT,
             name=last.custom_id or as_text(last.body.get("model")),
             failed=bool(last.error),
+            # The model handled what failed of the tools that the provider ran.
+            has_succeeded=last.body.get("status") == "completed",
             metadata=metadata,
         ),
         _steps(calls),

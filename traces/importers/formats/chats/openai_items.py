@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_message, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -133,6 +133,8 @@ def read_error(body: JSONObject) -> str:
     message = as_text(first_member(error, "message", "code")) or (
         as_text(body.get("error")) if body.get("error") else ""
     )
+    # A tool of an MCP server states its error as contents.
+    message = message or "\n".join(as_text(part.get("text")) for part in as_objects(error.get("content")))
     return message or (as_text(body.get("status")) if body.get("status") in ("failed", "cancelled") else "")
 
 

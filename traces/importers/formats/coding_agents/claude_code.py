@@ -214,7 +214,14 @@ def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], met
     first_record = lines[0].record
     session_facts = {name: first_record[name] for name in _METADATA if name in first_record}
     return build_run(
-        RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata={**session_facts, **metadata}),
+        RunFacts(
+            external_id=external_id,
+            app=FORMAT,
+            format=FORMAT,
+            # What the API refused last was not asked again.
+            failed=lines[-1].record.get("isApiErrorMessage") is True,
+            metadata={**session_facts, **metadata},
+        ),
         steps,
         location=f"session {external_id}",
     )

@@ -57,6 +57,10 @@ def call(row: Any) -> RecordedStep:
     return step
 
 
+def content(output: Any) -> Any:
+    return ModelAnswer(output).message["content"]
+
+
 def bedrock(request: Any, answer: Any, **counts: int) -> RecordedStep:
     return call({**BEDROCK, "requestId": "r", "input": {"inputBodyJson": request, **counts}, "output": answer})
 
@@ -92,6 +96,47 @@ def test_gemini_and_vertex_results_are_calls() -> None:
     assert call({"request": GEMINI_REQUEST, "response": {}, "status": "Bad Request"}).error == "Bad Request"
     blocked = call({"key": "a", "response": {"promptFeedback": {"blockReason": "SAFETY"}}})
     assert (blocked.status, blocked.error) == ("error", "blocked: SAFETY")
+
+
+def test_gemini_thoughts_are_counted_and_separate() -> None:
+    parts = [{"text": "Look it up.", "thought": True}, {"text": "Yes.", "thoughtSignature": "c2ln"}]
+    usage = {"promptTokenCount": 8, "candidatesTokenCount": 2, "thoughtsTokenCount": 5}
+    sources = {"groundingMetadata": {"webSearchQueries": ["Dune"]}}
+    step = call({"candidates": [{"content": {"role": "model", "parts": parts}, **sources}], "usageMetadata": usage})
+    assert content(step.output) == [
+        {"type": "thinking", "thinking": "Look it up."},
+        {"type": "text", "text": "Yes."},
+    ]
+    assert (step.tokens_out, step.attributes["groundingMetadata"]) == (7, sources["groundingMetadata"])
+
+
+def test_tools_of_the_provider_are_steps() -> None:
+    def use(id: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": id}} | fields
+
+    def result(id: str, content: Any, **fields: Any) -> dict[str, Any]:
+        return {"type": "web_search_tool_result", "tool_use_id": id, "content": content} | fields
+
+    pages = [{"type": "web_search_result", "url": "https://shop.example", "title": "Shop"}]
+    text = {"type": "text", "text": "Yes.", "citations": [{"url": "https://shop.example", "cited_text": "Dune"}]}
+    blocks = [
+        *(use("a"), result("a", pages)),
+        *(use("b"), result("b", {"type": "web_search_tool_result_error", "error_code": "max_uses_exceeded"})),
+        *(use("c", name="bash_code_execution"), result("c", {"stdout": "", "return_code": 2})),
+        *(use("d", type="mcp_tool_use", server_name="shop"), result("d", [{"text": "no till"}], is_error=True)),
+        *(use("e"), text),
+    ]
+    ((run,), _) = read([{"type": "message", "role": "assistant", "id": "m", "content": blocks}])
+    model, *tools = run.steps
+    assert run.status == "completed"
+    assert [(step.input, step.status.value, step.error, step.links) for step in tools] == [
+        ({"query": "a"}, "ok", "", (model.key,)),
+        ({"query": "b"}, "error", "max_uses_exceeded", (model.key,)),
+        ({"query": "c"}, "error", "return code 2", (model.key,)),
+        ({"query": "d"}, "error", "no till", (model.key,)),
+        ({"query": "e"}, "partial", "", (model.key,)),
+    ]
+    assert (tools[0].output, content(model.output)[-1]) == (pages, text)
 
 
 def test_bedrock_converse_has_calls_and_tools() -> None:

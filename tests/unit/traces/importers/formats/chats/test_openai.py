@@ -180,13 +180,21 @@ def test_provider_tools_are_steps() -> None:
             "output": "3 copies",
         },
         {"type": "mcp_call", "id": "mcp_2", "name": "open_till", "arguments": "{}", "error": "the till is stuck"},
+        {
+            "type": "mcp_call",
+            "name": "ring_bell",
+            "arguments": "{}",
+            "error": {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no bell"}]},
+        },
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Dune"}},
     ]
-    (run,), _ = read({**FINAL, "output": [*calls, *FINAL["output"]]})
+    (run,), _ = read({**FINAL, "status": "completed", "output": [*calls, *FINAL["output"]]})
+    assert run.status is RunStatus.COMPLETED, "the model handled the errors"
     tools = fixtures.steps(run, StepType.TOOL)
     assert [(step.name, step.status, step.error) for step in tools] == [
         ("find_book", StepStatus.OK, ""),
         ("open_till", StepStatus.ERROR, "the till is stuck"),
+        ("ring_bell", StepStatus.ERROR, "no bell"),
         ("web_search", StepStatus.OK, ""),
     ]
     assert (tools[0].input, tools[0].output) == ({"title": "Dune"}, "3 copies")

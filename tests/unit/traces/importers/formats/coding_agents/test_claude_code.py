@@ -121,7 +121,9 @@ def test_refusal_of_api_is_failed_call() -> None:
     (run,) = fixtures.read(FORMAT, [line("u", None, content="Count them."), refusal, answer])
     failed, step = fixtures.steps(run, StepType.MODEL)
     assert (failed.status, failed.error) == (StepStatus.ERROR, "API Error: overloaded")
-    assert as_object(step.output)["finish_reason"] == "stop"
+    assert (run.status, as_object(step.output)["finish_reason"]) == (RunStatus.COMPLETED, "stop")
+    (refused_run,) = fixtures.read(FORMAT, [line("u", None, content="Count them."), refusal])
+    assert refused_run.status is RunStatus.FAILED
 
 
 def test_number_of_branches_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
