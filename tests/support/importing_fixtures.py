@@ -41,6 +41,7 @@ FORMATS: Final = {
     "codex.jsonl": "codex",
     "codex_calls.jsonl": "codex",
     "continue_session.json": "client-chat",
+    "copilot.jsonl": "copilot",
     "crewai_events.jsonl": "crewai",
     "crewai_log.json": "crewai",
     "crewai_log.txt": "crewai",

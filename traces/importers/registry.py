@@ -20,7 +20,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.coding_sessions import cline, goose, opencode
+from traces.importers.formats.coding_sessions import cline, copilot, goose, opencode
 from traces.importers.formats.evaluations import agentbench, atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
@@ -326,6 +326,13 @@ IMPORTERS: Final = (
         title="opencode sessions",
         sniff=detection.sniff_by_value(opencode.is_export),
         parse_together=opencode.parse,
+    ),
+    Importer(
+        name=copilot.FORMAT,
+        title="GitHub Copilot sessions",
+        sniff=detection.sniff_by_value(copilot.is_event),
+        parse=copilot.parse,
+        has_ends=False,
     ),
     Importer(
         name=cline.FORMAT,
