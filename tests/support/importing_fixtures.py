@@ -42,6 +42,7 @@ FORMATS: Final = {
     "codex_calls.jsonl": "codex",
     "continue_session.json": "client-chat",
     "copilot.jsonl": "copilot",
+    "copilot_chat.json": "copilot-chat",
     "crewai_events.jsonl": "crewai",
     "crewai_log.json": "crewai",
     "crewai_log.txt": "crewai",

@@ -20,7 +20,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.coding_sessions import cline, copilot, goose, opencode
+from traces.importers.formats.coding_sessions import cline, copilot, copilot_chat, goose, opencode
 from traces.importers.formats.evaluations import agentbench, atif, inspect_log, mlflow, promptfoo, tau, who_and_when
 from traces.importers.formats.frameworks import (
     agents_sdk,
@@ -333,6 +333,12 @@ IMPORTERS: Final = (
         sniff=detection.sniff_by_value(copilot.is_event),
         parse=copilot.parse,
         has_ends=False,
+    ),
+    Importer(
+        name=copilot_chat.FORMAT,
+        title="GitHub Copilot chats of VS Code",
+        sniff=detection.sniff_by_value(copilot_chat.is_chat),
+        parse=copilot_chat.parse,
     ),
     Importer(
         name=cline.FORMAT,
