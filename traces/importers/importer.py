@@ -57,3 +57,8 @@ class Importer:
         elif self.parse is not None:
             for source in sources:
                 yield from self.parse(source)
+
+
+def lines_are_runs(sample: Sample) -> bool:
+    """Every line of a JSON Lines file is a run, for formats of which a file is a list of runs."""
+    return sample.is_lines

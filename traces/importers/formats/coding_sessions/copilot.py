@@ -161,8 +161,8 @@ def _read_fact(session: _Session, event: JSONObject, kind: str, data: JSONObject
 
 def _thread_id(event: JSONObject, data: JSONObject) -> str:
     """Return the id of a subagent; the call that started it, in older versions; empty for the session's agent."""
-    started = data.get("toolCallId") if as_text(event.get("type")).startswith("subagent.") else ""
-    return as_text(event.get("agentId") or data.get("parentToolCallId") or started)
+    starting_call = data.get("toolCallId") if as_text(event.get("type")).startswith("subagent.") else ""
+    return as_text(event.get("agentId") or data.get("parentToolCallId") or starting_call)
 
 
 def _read_message(session: _Session, thread: _Thread, event: JSONObject, location: str) -> None:

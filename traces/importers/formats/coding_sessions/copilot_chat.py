@@ -113,12 +113,12 @@ def _entries(request: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     metadata, timings = as_object(result.get("metadata")), as_object(result.get("timings"))
     yield TranscriptMessage(value=_request(request, metadata), location=location)
     rounds = as_objects(metadata.get("toolCallRounds"))
-    shown = list(_shown_answers(as_objects(request.get("response"))))
-    answers = _rounds(rounds, as_object(metadata.get("toolCallResults")), shown) if rounds else shown
+    shown_answers = list(_shown_answers(as_objects(request.get("response"))))
+    answers = _rounds(rounds, as_object(metadata.get("toolCallResults")), shown_answers) if rounds else shown_answers
     if _error(request):
         answers.append(_Answer(facts={"error": _error(request), "error_details": result["errorDetails"]}))
-    elapsed = timings.get("totalElapsed")
-    end = start + elapsed if is_number(start) and is_number(elapsed) else None
+    duration = timings.get("totalElapsed")
+    end = start + duration if is_number(start) and is_number(duration) else None
     usage = _usage(request, result, metadata)
     for index, answer in enumerate(answers):
         is_last = index + 1 == len(answers)
@@ -168,10 +168,10 @@ def _usage(request: JSONObject, result: JSONObject, metadata: JSONObject) -> JSO
     return {name: count for name, count in usage.items() if count}
 
 
-def _rounds(rounds: list[JSONObject], results: JSONObject, shown: list[_Answer]) -> list[_Answer]:
+def _rounds(rounds: list[JSONObject], results: JSONObject, shown_answers: list[_Answer]) -> list[_Answer]:
     """Return the answers of rounds with their calls, of which the nth is the nth that was shown."""
     answers: list[_Answer] = []
-    shown_results = iter([item for answer in shown for item in answer.results])
+    shown_results = iter([item for answer in shown_answers for item in answer.results])
     has_text = False
     for item in rounds:
         answer = _Answer(facts={"modelId": item.get("modelId"), "ts": item.get("timestamp")})
@@ -186,19 +186,19 @@ def _rounds(rounds: list[JSONObject], results: JSONObject, shown: list[_Answer])
             answer.calls.append({"id": id, "name": call.get("name"), "arguments": arguments})
             answer.results += _round_result(id, as_object(results.get(id)), next(shown_results, None))
         answers.append(answer)
-    last = shown[-1] if shown else _Answer()
-    parts = [part for answer in shown for part in answer.other_parts]
+    last = shown_answers[-1] if shown_answers else _Answer()
+    parts = [part for answer in shown_answers for part in answer.other_parts]
     if not has_text and last.content and not last.calls:
         answers.append(_Answer(content=last.content))
     answers[-1].other_parts = parts
     return answers
 
 
-def _round_result(id: str, result: JSONObject, shown: JSONObject | None) -> Iterator[JSONObject]:
+def _round_result(id: str, result: JSONObject, shown_result: JSONObject | None) -> Iterator[JSONObject]:
     texts = [_node_text(as_object(part).get("value")) for part in as_list(result.get("content"))]
-    if texts or shown:
-        content = "\n".join(texts) if texts else as_object(shown).get("content")
-        yield {**(shown or {"role": "tool"}), "tool_call_id": id, "content": content}
+    if texts or shown_result:
+        content = "\n".join(texts) if texts else as_object(shown_result).get("content")
+        yield {**(shown_result or {"role": "tool"}), "tool_call_id": id, "content": content}
 
 
 def _node_text(value: JSONValue, level: int = 0) -> str:
@@ -267,7 +267,7 @@ def _shown_arguments(part: JSONObject) -> JSONValue:
     """Return the arguments of a call as far as they were shown."""
     data, details = as_object(part.get("toolSpecificData")), as_object(part.get("resultDetails"))
     command = as_object(data.get("commandLine"))
-    shown = first_member(
+    arguments = first_member(
         {
             "input": data.get("rawInput"),
             "details": parse_embedded(details.get("input")),
@@ -279,7 +279,7 @@ def _shown_arguments(part: JSONObject) -> JSONValue:
         "command",
         "old_command",
     )
-    return shown if shown is not None else {"message": _label(part.get("invocationMessage"))}
+    return arguments if arguments is not None else {"message": _label(part.get("invocationMessage"))}
 
 
 def _label(value: JSONValue) -> JSONValue:

@@ -1,0 +1,1 @@
+"""All formats that can be imported, by what writes them."""

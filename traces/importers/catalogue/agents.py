@@ -1,0 +1,160 @@
+"""Formats of model APIs, and of agents that write code."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from traces.core.recorded_run import RecordedRun
+from traces.importers import detection
+from traces.importers.files import sqlite_file
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+from traces.importers.formats.chats import call_logs, openai, sharegpt, vercel_ui
+from traces.importers.formats.coding_agents import (
+    claude_code,
+    codex,
+    codex_exec,
+    gemini_cli,
+    mini_swe_agent,
+    openhands,
+    swe_agent,
+)
+from traces.importers.formats.coding_sessions import cline, copilot, copilot_chat, goose, opencode
+from traces.importers.formats.evaluations import atif, who_and_when
+from traces.importers.formats.frameworks import krabs, krabs_db
+from traces.importers.importer import Importer, lines_are_runs
+
+
+def _krabs(sources: Sequence[Source]) -> Iterable[RecordedRun]:
+    """Yield the sessions of databases, each in one file, and those of telemetry files."""
+    telemetry: list[Source] = []
+    for source in sources:
+        if not source.data.startswith(sqlite_file.MAGIC):
+            telemetry.append(source)
+            continue
+        try:
+            yield from krabs_db.parse(source)
+        except BadFile as problem:
+            source.problems.append(problem)
+    yield from krabs.parse(telemetry)
+
+
+AGENTS: Final = (
+    Importer(
+        name=openai.FORMAT,
+        title="OpenAI responses and batches",
+        sniff=detection.sniff_by_value(openai.is_recording),
+        parse_together=openai.parse,
+    ),
+    Importer(
+        name=call_logs.FORMAT,
+        title="logs of model calls",
+        sniff=detection.sniff_by_value(call_logs.is_log),
+        parse_together=call_logs.parse,
+    ),
+    Importer(
+        name="krabs",
+        title="Krabs telemetry and sessions",
+        sniff=detection.sniff_krabs,
+        parse_together=_krabs,
+        keys=krabs.keys,
+    ),
+    Importer(
+        name="claude-code",
+        title="Claude Code sessions",
+        sniff=detection.sniff_claude_code,
+        parse_together=claude_code.parse,
+        keys=claude_code.keys,
+        has_ends=False,
+    ),
+    Importer(
+        name="codex",
+        title="Codex rollouts",
+        sniff=detection.sniff_codex,
+        parse_together=codex.parse,
+        keys=codex.keys,
+        has_ends=False,
+    ),
+    Importer(
+        name=codex_exec.FORMAT,
+        title="Output of codex exec",
+        sniff=detection.sniff_by_value(codex_exec.is_event),
+        parse=codex_exec.parse,
+    ),
+    Importer(
+        name="atif",
+        title="ATIF trajectories",
+        sniff=detection.sniff_atif,
+        parse_together=atif.parse,
+        keys=atif.keys,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name="swe-agent",
+        title="SWE-agent trajectories",
+        sniff=swe_agent.sniff,
+        parse=swe_agent.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name="mini-swe-agent",
+        title="mini-swe-agent trajectories",
+        sniff=mini_swe_agent.sniff,
+        parse=mini_swe_agent.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=opencode.FORMAT,
+        title="opencode sessions",
+        sniff=detection.sniff_by_value(opencode.is_export),
+        parse_together=opencode.parse,
+    ),
+    Importer(
+        name=copilot.FORMAT,
+        title="GitHub Copilot sessions",
+        sniff=detection.sniff_by_value(copilot.is_event),
+        parse=copilot.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=copilot_chat.FORMAT,
+        title="GitHub Copilot chats of VS Code",
+        sniff=detection.sniff_by_value(copilot_chat.is_chat),
+        parse=copilot_chat.parse,
+    ),
+    Importer(
+        name=cline.FORMAT,
+        title="tasks of Cline and Roo Code",
+        sniff=detection.sniff_by_value(cline.is_task),
+        parse_together=cline.parse,
+    ),
+    Importer(
+        name=goose.FORMAT,
+        title="Goose sessions",
+        sniff=detection.sniff_by_value(goose.is_session),
+        parse=goose.parse,
+    ),
+    Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
+    Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),
+    Importer(
+        name="sharegpt",
+        title="ShareGPT conversations",
+        sniff=sharegpt.sniff,
+        parse=sharegpt.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name="who-and-when",
+        title="Who&When conversations",
+        sniff=who_and_when.sniff,
+        parse=who_and_when.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name="openhands",
+        title="OpenHands events",
+        sniff=openhands.sniff,
+        parse_together=openhands.parse,
+        by_line=openhands.lines_are_runs,
+        keys=openhands.keys,
+    ),
+)

@@ -1,0 +1,42 @@
+"""Formats of conversations among agents, and of chats."""
+
+from typing import Final
+
+from traces.importers import detection
+from traces.importers.common.messages import is_message
+from traces.importers.files.sample import Sample
+from traces.importers.formats.chats import chat, chatgpt, client_chats
+from traces.importers.formats.frameworks import autogen, crewai, metagpt, smolagents
+from traces.importers.importer import Importer, lines_are_runs
+
+
+def _lines_are_transcripts(sample: Sample) -> bool:
+    return sample.is_lines and not any(is_message(value) for value in sample.values)
+
+
+CONVERSATIONS: Final = (
+    Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.sniff, parse=autogen.parse),
+    Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.sniff, parse=crewai.parse),
+    Importer(
+        name=smolagents.FORMAT,
+        title="smolagents memories",
+        sniff=smolagents.sniff,
+        parse=smolagents.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(name="metagpt", title="MetaGPT teams and memories", sniff=metagpt.sniff, parse=metagpt.parse),
+    Importer(
+        name=client_chats.FORMAT,
+        title="chats of Claude, Continue and LlamaIndex",
+        sniff=detection.sniff_by_value(client_chats.is_chat),
+        parse=client_chats.parse,
+    ),
+    Importer(name="chatgpt", title="ChatGPT exports", sniff=chatgpt.sniff, parse=chatgpt.parse),
+    Importer(
+        name="chat",
+        title="Chat transcripts",
+        sniff=detection.sniff_chat,
+        parse=chat.parse,
+        by_line=_lines_are_transcripts,
+    ),
+)

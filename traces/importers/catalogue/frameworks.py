@@ -1,0 +1,85 @@
+"""Formats of frameworks and of evaluations."""
+
+from typing import Final
+
+from traces.importers import detection
+from traces.importers.formats.evaluations import agentbench, inspect_log, promptfoo, tau
+from traces.importers.formats.frameworks import langchain, langgraph
+from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
+from traces.importers.importer import Importer, lines_are_runs
+
+FRAMEWORKS: Final = (
+    Importer(
+        name=inspect_log.FORMAT,
+        title="Inspect logs",
+        sniff=lambda sample: detection.SURE if inspect_log.is_inspect_file(sample) else 0.0,
+        parse=inspect_log.parse,
+    ),
+    Importer(
+        name=langgraph.FORMAT,
+        title="LangGraph state and checkpoints",
+        sniff=detection.sniff_by_value(langgraph.is_state),
+        parse_together=langgraph.parse,
+    ),
+    Importer(
+        name=langchain.FORMAT,
+        title="LangChain messages",
+        sniff=detection.sniff_by_value(langchain.is_conversation, detection.LIKELY + 0.1),
+        parse=langchain.parse,
+    ),
+    Importer(
+        name=pydantic_ai.FORMAT,
+        title="Pydantic AI messages",
+        sniff=detection.sniff_by_value(pydantic_ai.is_history),
+        parse=pydantic_ai.parse,
+    ),
+    Importer(
+        name=adk.FORMAT,
+        title="Agent Development Kit sessions",
+        sniff=detection.sniff_by_value(adk.is_session),
+        parse=adk.parse,
+    ),
+    Importer(
+        name=assistants.FORMAT,
+        title="OpenAI Assistants threads",
+        sniff=detection.sniff_by_value(assistants.is_thread),
+        parse_together=assistants.parse,
+    ),
+    Importer(
+        name=letta.FORMAT,
+        title="Letta agents and messages",
+        sniff=detection.sniff_by_value(letta.is_file),
+        parse=letta.parse,
+    ),
+    Importer(
+        name=strands.FORMAT,
+        title="Strands sessions",
+        sniff=detection.sniff_by_value(strands.is_session),
+        parse_together=strands.parse,
+    ),
+    Importer(
+        name=semantic_kernel.FORMAT,
+        title="Semantic Kernel histories",
+        sniff=detection.sniff_by_value(semantic_kernel.is_history, detection.LIKELY + 0.1),
+        parse=semantic_kernel.parse,
+    ),
+    Importer(
+        name=promptfoo.FORMAT,
+        title="promptfoo results",
+        sniff=detection.sniff_by_value(promptfoo.is_output),
+        parse=promptfoo.parse,
+    ),
+    Importer(
+        name=tau.FORMAT,
+        title="tau-bench and tau2-bench results",
+        sniff=detection.sniff_by_value(tau.is_result),
+        parse=tau.parse,
+    ),
+    Importer(
+        name=agentbench.FORMAT,
+        title="AgentBench results",
+        sniff=detection.sniff_by_value(agentbench.is_sample),
+        parse=agentbench.parse,
+        by_line=lines_are_runs,
+    ),
+)
