@@ -5,7 +5,7 @@ from typing import Final
 from traces.importers import detection
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
-from traces.importers.formats.platforms import braintrust, helicone, opik, weave
+from traces.importers.formats.platforms import braintrust, datadog, helicone, litellm, opik, weave
 from traces.importers.formats.replay_tools import kurral, prela
 from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
 from traces.importers.importer import Importer, lines_are_runs
@@ -104,5 +104,18 @@ TRACING: Final = (
         sniff=detection.sniff_by_value(weave.is_export),
         parse_together=weave.parse,
         has_span_ids=True,
+    ),
+    Importer(
+        name=datadog.FORMAT,
+        title="Datadog spans",
+        sniff=detection.sniff_by_value(datadog.is_export),
+        parse_together=datadog.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=litellm.FORMAT,
+        title="LiteLLM calls",
+        sniff=detection.sniff_by_value(litellm.is_log),
+        parse_together=litellm.parse,
     ),
 )
