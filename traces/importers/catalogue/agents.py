@@ -18,7 +18,7 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.coding_sessions import cline, copilot, copilot_chat, goose, opencode
+from traces.importers.formats.coding_sessions import aider, cline, copilot, copilot_chat, goose, opencode
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.importer import Importer, lines_are_runs
@@ -127,6 +127,7 @@ AGENTS: Final = (
         sniff=detection.sniff_by_value(cline.is_task),
         parse_together=cline.parse,
     ),
+    Importer(name=aider.FORMAT, title="Aider's history of chats", sniff=aider.sniff, parse=aider.parse),
     Importer(
         name=goose.FORMAT,
         title="Goose sessions",

@@ -23,7 +23,7 @@ FORMAT: Final = "litellm"
 _HOLDERS: Final = ("data", "logs", "spend_logs")
 _CALL: Final = frozenset({"call_type", "startTime", "endTime"})
 _COUNTS: Final = ("prompt_tokens", "completion_tokens", "total_tokens")
-_MAPPED: Final = frozenset(
+_KNOWN_FIELDS: Final = frozenset(
     {"id", "request_id", "trace_id", "session_id", "messages", "response", "model", "startTime", "endTime", "spend"}
     | {"response_cost", "status", "error_str", "model_parameters", "proxy_server_request", "custom_llm_provider"}
     | {*_COUNTS}
@@ -109,7 +109,7 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
         attributes={
             name: item
             for name, item in row.items()
-            if name not in _MAPPED and name not in _HIDDEN and item not in (None, "", [], {}, "[]", "{}")
+            if name not in _KNOWN_FIELDS and name not in _HIDDEN and item not in (None, "", [], {}, "[]", "{}")
         },
     )
     usage: JSONObject = {name: row[name] for name in _COUNTS if row.get(name)}

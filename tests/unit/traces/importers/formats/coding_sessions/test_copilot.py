@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_list
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 
@@ -40,7 +41,7 @@ def test_answers_have_usage_and_thoughts() -> None:
     run = fixtures.run("copilot.jsonl")
     first, *_, last = fixtures.steps(run, StepType.MODEL)
     assert (first.model, first.tokens_in, first.tokens_out, first.tokens_cached) == ("claude-x", 42, 9, 16)
-    thought, text = fixtures.answer_contents(run)[0]  # type: ignore[misc]
+    thought, text = as_list(fixtures.answer_contents(run)[0])
     assert (thought, text) == (
         {"type": "thinking", "thinking": "Ask first."},
         {"type": "text", "text": "Let me ask."},
