@@ -3,7 +3,7 @@
 from typing import Final
 
 from traces.importers import detection
-from traces.importers.formats.evaluations import agentbench, inspect_log, promptfoo, tau
+from traces.importers.formats.evaluations import agentbench, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
 from traces.importers.importer import Importer, lines_are_runs
@@ -81,5 +81,17 @@ FRAMEWORKS: Final = (
         sniff=detection.sniff_by_value(agentbench.is_sample),
         parse=agentbench.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=openai_evals.FORMAT,
+        title="OpenAI Evals logs",
+        sniff=detection.sniff_by_value(openai_evals.is_line),
+        parse=openai_evals.parse,
+    ),
+    Importer(
+        name=helm.FORMAT,
+        title="HELM scenarios",
+        sniff=detection.sniff_by_value(helm.is_file),
+        parse_together=helm.parse,
     ),
 )
