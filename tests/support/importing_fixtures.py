@@ -32,6 +32,7 @@ FORMATS: Final = {
     "autogen_team.json": "autogen",
     "batch_results.jsonl": "call-log",
     "bedrock_log.jsonl": "call-log",
+    "bfcl_results.jsonl": "bfcl",
     "braintrust.jsonl": "braintrust",
     "chatgpt.json": "chatgpt",
     "claude_chats.json": "client-chat",

@@ -3,7 +3,7 @@
 from typing import Final
 
 from traces.importers import detection
-from traces.importers.formats.evaluations import agentbench, helm, inspect_log, openai_evals, promptfoo, tau
+from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
 from traces.importers.importer import Importer, lines_are_runs
@@ -93,5 +93,11 @@ FRAMEWORKS: Final = (
         title="HELM scenarios",
         sniff=detection.sniff_by_value(helm.is_file),
         parse_together=helm.parse,
+    ),
+    Importer(
+        name=bfcl.FORMAT,
+        title="BFCL results",
+        sniff=detection.sniff_by_value(bfcl.is_result),
+        parse_together=bfcl.parse,
     ),
 )

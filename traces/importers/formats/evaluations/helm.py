@@ -136,12 +136,12 @@ def _answer(completion: JSONObject) -> Answer:
 def _attributes(state: JSONObject, result: JSONObject, completions: list[JSONObject]) -> JSONObject:
     facts = {name: state[name] for name in _FACTS if state.get(name) is not None}
     logprob = completions[0].get("logprob") if completions else None
-    others: JSONObject = {
+    details: JSONObject = {
         "cached": result.get("cached"),
         "logprob": logprob,
         "other_completions": [completion.get("text") for completion in completions[1:]],
     }
-    return {**facts, **{name: item for name, item in others.items() if item not in (None, [])}}
+    return {**facts, **{name: item for name, item in details.items() if item not in (None, [])}}
 
 
 def _judgements(statistics: JSONObject) -> Iterator[RecordedJudgement]:

@@ -1,0 +1,209 @@
+"""Berkeley Function Calling Leaderboard (BFCL): results of models, and scores of those that failed.
+
+In a result with several turns, the log of each step has the answer, how it was decoded, and what the tools returned. A
+result of one turn has only the answer, and the request if the log was kept.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import orjson
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, is_number, list_or_single
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedJudgement, RecordedRun
+from traces.core.vocabulary import JudgementKind, StepStatus
+from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
+from traces.importers.common.messages import normalize_messages, normalize_tools, result_text
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.source import Source, parse_records
+
+FORMAT: Final = "bfcl"
+_COUNTS: Final = frozenset({"input_token_count", "output_token_count", "latency", "inference_log"})
+_STEP: Final = re.compile(r"step_(\d+)")
+_QUERY: Final = "begin_of_turn_query"
+_ERROR: Final = re.compile(r"\W{0,3}error\b", re.I)
+_LONGEST_CALL: Final = 20_000
+_SCORE_FACTS: Final = ("error", "error_type", "possible_answer", "model_result_decoded", "test_category")
+
+
+def is_result(value: JSONValue) -> bool:
+    """Return True if `value` is a result, or the score of one that failed."""
+    body = as_object(first_item(value))
+    is_score = {"id", "valid"} <= body.keys() and not body.keys().isdisjoint({"model_result_raw", "test_category"})
+    return is_score or ({"id", "result"} <= body.keys() and not body.keys().isdisjoint(_COUNTS))
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield one run per result, with its score if that is in the same import."""
+    records = list(parse_records(sources, _read))
+    scores = {as_text(body["id"]): body for body, _ in records if "valid" in body}
+    results = [(body, location) for body, location in records if "result" in body]
+    # A score of a single turn repeats what it is about.
+    ids = {as_text(body["id"]) for body, _ in results}
+    alone = [(body, location) for body, location in records if "valid" in body and as_text(body["id"]) not in ids]
+    for body, location in [*results, *alone]:
+        try:
+            yield _run(body, scores.get(as_text(body["id"]), {}), location)
+        except BadFile as problem:
+            sources[-1].problems.append(problem)
+
+
+def _read(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:
+    for item in list_or_single(value):
+        body = as_object(item)
+        if is_result(body):
+            yield body, location
+        elif "accuracy" not in body:
+            raise BadFile("not a result or a score of BFCL", location)
+
+
+def _run(body: JSONObject, score: JSONObject, location: str) -> RecordedRun:
+    id, model = as_text(body["id"]), as_text(score.get("model_name"))
+    log = as_list(body.get("inference_log"))
+    turns = [item for item in as_objects(log) if _QUERY in item]
+    entries = list(_turns(turns, body, location)) if turns else list(_single(body, log, location))
+    settings = TranscriptSettings(model=model, tools=_tools(log))
+    states: list[JSONValue] = [item for item in log if isinstance(item, list)]
+    return build_run(
+        RunFacts(
+            external_id=f"{id}-{content_id(body, location)}",
+            app=FORMAT,
+            format=FORMAT,
+            tags=[f"sample:{id}"],
+            metadata={
+                "latency": body.get("latency"),
+                "states": states,
+                **{name: score.get(name) for name in _SCORE_FACTS},
+            },
+            judgements=list(_judgements(score)),
+        ),
+        transcripts.build_steps(entries, settings),
+        location=location,
+    )
+
+
+def _judgements(score: JSONObject) -> Iterator[RecordedJudgement]:
+    if isinstance(score.get("valid"), bool):
+        kind = JudgementKind.PASS if score["valid"] else JudgementKind.FAIL
+        yield RecordedJudgement(name="valid", kind=kind, text=as_text(score.get("error_type")))
+
+
+def _request(log: Sequence[JSONValue]) -> JSONObject:
+    """Return the request that the log of a result of one turn has."""
+    inputs = [item for item in as_objects(log) if item.get("role") == "inference_input"]
+    return as_object(inputs[0].get("content")) if inputs else {}
+
+
+def _tools(log: Sequence[JSONValue]) -> list[JSONValue]:
+    return normalize_tools(parse_embedded(_request(log).get("tools")) or [])
+
+
+def _single(body: JSONObject, log: Sequence[JSONValue], location: str) -> Iterator[TranscriptMessage]:
+    request = _request(log)
+    question = as_object(body.get("prompt")).get("question")
+    asked = request.get("message") if request else next(iter(as_list(question)), question)
+    messages = normalize_messages(parse_embedded(asked))
+    for message in messages:
+        yield TranscriptMessage(value=message, location=location)
+    counts = {"input_tokens": body.get("input_token_count"), "output_tokens": body.get("output_token_count")}
+    usage: JSONObject = {name: int(count) for name, count in counts.items() if is_number(count) and count}
+    answer = _answer(body.get("result", body.get("model_result_raw")), "call", [])
+    thought = as_text(body.get("reasoning_content"))
+    if thought:
+        answer["content"] = [
+            {"type": "thinking", "thinking": thought},
+            *([{"type": "text", "text": answer["content"]}] if answer["content"] else []),
+        ]
+    yield TranscriptMessage(
+        value={**answer, "usage": usage}, location=location, request_messages=None if messages else []
+    )
+
+
+def _turns(turns: list[JSONObject], body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    for index, turn in enumerate(turns):
+        for message in as_list(turn[_QUERY]):
+            yield TranscriptMessage(value=message, location=f"{location}/inference_log/{index}")
+        steps = sorted((int(match[1]), name) for name in turn if (match := _STEP.fullmatch(name)))
+        for number, (_, name) in enumerate(steps):
+            events = as_objects(turn[name])
+            usage: JSONObject = {
+                "input_tokens": _count(body.get("input_token_count"), index, number),
+                "output_tokens": _count(body.get("output_token_count"), index, number),
+            }
+            yield from _step(events, f"{index}-{number}", usage, f"{location}/inference_log/{index}/{name}")
+
+
+def _count(counts: JSONValue, turn: int, step: int) -> JSONValue:
+    for index in (turn, step):
+        items = as_list(counts)
+        counts = items[index] if index < len(items) else None
+    return int(counts) if is_number(counts) and counts else None
+
+
+def _step(events: list[JSONObject], key: str, usage: JSONObject, location: str) -> Iterator[TranscriptMessage]:
+    """Yield the answer of a step, and the results of its calls, which are in their order."""
+    answers = [event for event in events if event.get("role") == "assistant"]
+    decoded = [item for event in events for item in as_list(event.get("model_response_decoded"))]
+    results = [event.get("content") for event in events if event.get("role") == "tool"]
+    notes: list[JSONValue] = [event.get("content") for event in events if event.get("role") == "handler_log"]
+    answer = _answer(answers[0].get("content") if answers else None, key, decoded)
+    calls = as_objects(answer.get("tool_calls"))
+    actions = () if calls else tuple(_actions(decoded, results))
+    value: JSONObject = {**answer, "usage": usage, "handler_log": notes}
+    yield TranscriptMessage(value=value, location=location, actions=actions)
+    for call, result in zip(calls, results, strict=False):
+        text = result_text(result)
+        failure: JSONObject = {"error": text} if _ERROR.match(text) else {}
+        yield TranscriptMessage(
+            value={"role": "tool", "tool_call_id": call["id"], "content": text, **failure}, location=location
+        )
+
+
+def _answer(content: JSONValue, key: str, decoded: Sequence[JSONValue]) -> JSONObject:
+    """Return an answer: a text, or calls, each an object with the arguments under the name of its tool."""
+    calls: list[JSONValue] = [
+        {"id": f"{key}-{index}-{number}", "name": name, "arguments": parse_embedded(arguments)}
+        for index, item in enumerate(as_list(content))
+        for number, (name, arguments) in enumerate(as_object(item).items())
+    ]
+    if calls:
+        return {"role": "assistant", "content": None, "tool_calls": calls}
+    return {"role": "assistant", "content": "" if content is None else result_text(content)}
+
+
+def _actions(decoded: Sequence[JSONValue], results: Sequence[JSONValue]) -> Iterator[TextAction]:
+    """Yield the calls in the text of an answer, as they were decoded."""
+    for index, item in enumerate(decoded):
+        name, arguments = _read_call(as_text(item))
+        output = results[index] if index < len(results) else None
+        text = result_text(output) if output is not None else ""
+        is_failed = _ERROR.match(text) is not None
+        status = StepStatus.ERROR if is_failed else StepStatus.PARTIAL if output is None else StepStatus.OK
+        yield TextAction(name=name, arguments=arguments, output=output, error=text if is_failed else "", status=status)
+
+
+def _read_call(text: str) -> tuple[str, JSONValue]:
+    """Return the name and the arguments of a call in the syntax of Python."""
+    name = text.partition("(")[0]
+    try:
+        call = ast.parse(text[:_LONGEST_CALL], mode="eval").body
+        if isinstance(call, ast.Call):
+            positional = {str(index): _literal(item) for index, item in enumerate(call.args)}
+            return name, {**positional, **{item.arg or "**": _literal(item.value) for item in call.keywords}}
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        pass
+    return name, {"call": text}
+
+
+def _literal(node: ast.expr) -> JSONValue:
+    """Return a literal of Python as JSON; a value that JSON lacks as its text."""
+    value: JSONValue = orjson.loads(orjson.dumps(ast.literal_eval(node), default=str))
+    return value
