@@ -40,6 +40,7 @@ class TranscriptMessage:
     `parameters` apply to this message's model call, in addition to those of the settings.
     `actions` are the tool calls in an answer's text.
     `request_messages` are the messages of the answer's request, if they were recorded.
+    `started_at` is when the answer's call began, if it was recorded.
     """
 
     value: JSONValue
@@ -49,6 +50,7 @@ class TranscriptMessage:
     parameters: JSONObject = field(default_factory=dict)
     actions: tuple[TextAction, ...] = ()
     request_messages: JSONValue = None
+    started_at: datetime | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -183,7 +183,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             parent=_parent_key(state),
             model=model,
             provider=provider,
-            started_at=state.previous_time if time else None,
+            started_at=entry.started_at or (state.previous_time if time else None),
             ended_at=time,
             input=_request(state, entry),
             output=_answer(source, message) if is_answered else None,

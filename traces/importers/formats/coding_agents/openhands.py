@@ -156,7 +156,7 @@ def _run(recording: _Recording) -> RecordedRun:
     if not recording.events or reason:
         steps[0] = replace(steps[0], status=StepStatus.ERROR, error=reason)
     if not session.has_costs:
-        cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost"))
+        cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost") or session.cost)
         steps[0] = replace(steps[0], cost_usd=cost)
     return build_run(
         RunFacts(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_string, is_number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_tools, result_text
 from traces.importers.common.transcript_messages import TranscriptMessage
@@ -42,7 +42,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
                     session, event, {"role": "system", "content": _words(event.get("system_prompt"))}, event_location
                 )
             case "MessageEvent":
-                _message(session, event, event_location)
+                _message(session, event, answers, event_location)
             case "ActionEvent":
                 call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
                 _action(session, event, answers, event_location)
@@ -61,6 +61,7 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
                 _state(session, event)
             case _ if kind in _RESULTS:
                 _append(session, event, _result(event, call_ids), event_location)
+    _add_usage(session, answers)
     return session
 
 
@@ -68,12 +69,21 @@ def _append(session: Session, event: JSONObject, value: JSONObject, location: st
     session.append(TranscriptMessage(value={**value, "ts": event.get("timestamp")}, location=location), event.get("id"))
 
 
-def _message(session: Session, event: JSONObject, location: str) -> None:
+def _message(session: Session, event: JSONObject, answers: dict[str, JSONObject], location: str) -> None:
     message = as_object(event.get("llm_message"))
-    content = [*_thoughts(message), *_blocks(message.get("content"))]
-    tool_calls = {"tool_calls": message["tool_calls"]} if as_list(message.get("tool_calls")) else {}
-    role = "assistant" if event.get("source") == "agent" else as_text(message.get("role")) or "user"
-    _append(session, event, {"role": role, "content": content, **tool_calls}, location)
+    # The model received what skills added to a request as a part of it.
+    content = [*_thoughts(message), *_blocks(message.get("content")), *_blocks(event.get("extended_content"))]
+    is_agent = event.get("source") == "agent"
+    value: JSONObject = {
+        "role": "assistant" if is_agent else as_text(message.get("role")) or "user",
+        "content": content,
+        "ts": event.get("timestamp"),
+        **({"tool_calls": message["tool_calls"]} if as_list(message.get("tool_calls")) else {}),
+        **({"activated_skills": event["activated_skills"]} if event.get("activated_skills") else {}),
+    }
+    if is_agent and event.get("llm_response_id"):
+        answers[as_text(event["llm_response_id"])] = value
+    session.append(TranscriptMessage(value=value, location=location), event.get("id"))
 
 
 def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject], location: str) -> None:
@@ -141,12 +151,30 @@ def _error(observation: JSONObject) -> str:
 
 
 def _state(session: Session, event: JSONObject) -> None:
-    value = event.get("value")
+    value, key = event.get("value"), event.get("key")
     model = as_object(as_object(as_object(value).get("agent")).get("llm")).get("model")
     session.model = as_text(model) or session.model
-    if event.get("key") == "execution_status":
+    if key == "execution_status":
         session.metadata["execution_status"] = value
         session.failed = value in ("error", "stuck")
+    # A later event has the sums of all earlier ones.
+    statistics = value if key == "stats" else as_object(value).get("stats")
+    if isinstance(statistics, dict):
+        session.metadata["stats"] = statistics
+
+
+def _add_usage(session: Session, answers: dict[str, JSONObject]) -> None:
+    """Add the tokens of each answer, which the statistics of the session have by response, and the cost of all."""
+    statistics = as_object(session.metadata.get("stats"))
+    metrics = [as_object(item) for item in as_object(statistics.get("usage_to_metrics")).values()]
+    for usage in (usage for item in metrics for usage in as_objects(item.get("token_usages"))):
+        answer = answers.get(as_text(usage.get("response_id")))
+        if answer is not None:
+            counts = {name: count for name, count in usage.items() if name not in ("model", "response_id") and count}
+            answer["usage"] = {**counts, "cached_tokens": usage.get("cache_read_tokens") or None}
+            answer["model"] = usage.get("model")
+    costs = [cost for item in metrics if is_number(cost := item.get("accumulated_cost"))]
+    session.cost = sum(costs) if costs else None
 
 
 def _thoughts(source: JSONObject) -> list[JSONValue]:

@@ -19,6 +19,8 @@ class Session:
     output: str = ""
     failed: bool = False
     has_costs: bool = False
+    # Of the whole session, if those of its calls are unknown.
+    cost: JSONValue = None
     metadata: JSONObject = field(default_factory=dict)
 
     def append(self, message: TranscriptMessage, event_id: JSONValue) -> None:

@@ -109,13 +109,13 @@ def _tools(log: Sequence[JSONValue]) -> list[JSONValue]:
 def _single(body: JSONObject, log: Sequence[JSONValue], location: str) -> Iterator[TranscriptMessage]:
     request = _request(log)
     question = as_object(body.get("prompt")).get("question")
-    asked = request.get("message") if request else next(iter(as_list(question)), question)
-    messages = normalize_messages(parse_embedded(asked))
+    prompt = request.get("message") if request else next(iter(as_list(question)), question)
+    messages = normalize_messages(parse_embedded(prompt))
     for message in messages:
         yield TranscriptMessage(value=message, location=location)
     counts = {"input_tokens": body.get("input_token_count"), "output_tokens": body.get("output_token_count")}
     usage: JSONObject = {name: int(count) for name, count in counts.items() if is_number(count) and count}
-    answer = _answer(body.get("result", body.get("model_result_raw")), "call", [])
+    answer = _answer(body.get("result", body.get("model_result_raw")), "call")
     thought = as_text(body.get("reasoning_content"))
     if thought:
         answer["content"] = [
@@ -151,12 +151,12 @@ def _count(counts: JSONValue, turn: int, step: int) -> JSONValue:
 def _step(events: list[JSONObject], key: str, usage: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the answer of a step, and the results of its calls, which are in their order."""
     answers = [event for event in events if event.get("role") == "assistant"]
-    decoded = [item for event in events for item in as_list(event.get("model_response_decoded"))]
+    call_texts = [item for event in events for item in as_list(event.get("model_response_decoded"))]
     results = [event.get("content") for event in events if event.get("role") == "tool"]
     notes: list[JSONValue] = [event.get("content") for event in events if event.get("role") == "handler_log"]
-    answer = _answer(answers[0].get("content") if answers else None, key, decoded)
+    answer = _answer(answers[0].get("content") if answers else None, key)
     calls = as_objects(answer.get("tool_calls"))
-    actions = () if calls else tuple(_actions(decoded, results))
+    actions = () if calls else tuple(_actions(call_texts, results))
     value: JSONObject = {**answer, "usage": usage, "handler_log": notes}
     yield TranscriptMessage(value=value, location=location, actions=actions)
     for call, result in zip(calls, results, strict=False):
@@ -167,7 +167,7 @@ def _step(events: list[JSONObject], key: str, usage: JSONObject, location: str) 
         )
 
 
-def _answer(content: JSONValue, key: str, decoded: Sequence[JSONValue]) -> JSONObject:
+def _answer(content: JSONValue, key: str) -> JSONObject:
     """Return an answer: a text, or calls, each an object with the arguments under the name of its tool."""
     calls: list[JSONValue] = [
         {"id": f"{key}-{index}-{number}", "name": name, "arguments": parse_embedded(arguments)}
@@ -179,9 +179,9 @@ def _answer(content: JSONValue, key: str, decoded: Sequence[JSONValue]) -> JSONO
     return {"role": "assistant", "content": "" if content is None else result_text(content)}
 
 
-def _actions(decoded: Sequence[JSONValue], results: Sequence[JSONValue]) -> Iterator[TextAction]:
+def _actions(call_texts: Sequence[JSONValue], results: Sequence[JSONValue]) -> Iterator[TextAction]:
     """Yield the calls in the text of an answer, as they were decoded."""
-    for index, item in enumerate(decoded):
+    for index, item in enumerate(call_texts):
         name, arguments = _read_call(as_text(item))
         output = results[index] if index < len(results) else None
         text = result_text(output) if output is not None else ""

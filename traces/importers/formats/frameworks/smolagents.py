@@ -16,6 +16,7 @@ from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import is_message, message_text, normalize_messages, result_text
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
@@ -130,6 +131,7 @@ def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
         location=location,
         actions=(_action(item, calls, message),) if is_code else (),
         request_messages=[*requests] or None,
+        started_at=parse_time(first_member(times, "start_time") or item.get("start_time"), location),
     )
     if calls and not is_code:
         yield from _results(calls, item.get("observations"), message, location)

@@ -222,6 +222,29 @@ def test_sdk_result_with_only_its_action_answers_the_call() -> None:
     assert (tool.status, tool.output) == (StepStatus.OK, "shelf")
 
 
+def test_sdk_statistics_have_tokens_of_answers() -> None:
+    def event(kind: str, source: str, **fields: Any) -> dict[str, Any]:
+        return {"kind": kind, "id": f"{kind}-{source}", "source": source, **fields}
+
+    def message(text: str) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": text}]}
+
+    usage = {"model": "openai/gpt-4o", "prompt_tokens": 42, "completion_tokens": 9, "cache_read_tokens": 16}
+    metrics = {"accumulated_cost": 0.5, "token_usages": [{**usage, "response_id": "r-1"}]}
+    events = [
+        event("MessageEvent", "user", llm_message=message("go"), extended_content=[{"text": "Use the shop skill."}]),
+        event("MessageEvent", "agent", llm_message={**message("done"), "role": "assistant"}, llm_response_id="r-1"),
+        event("ConversationStateUpdateEvent", "environment", key="stats", value={"usage_to_metrics": {"a": metrics}}),
+    ]
+    (run,) = read(("events.json", events))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in, model.tokens_out, model.tokens_cached) == ("openai/gpt-4o", 42, 9, 16)
+    assert run.steps[0].cost_usd == Decimal("0.5")
+    assert request_contents(model) == [
+        [{"type": "text", "text": "go"}, {"type": "text", "text": "Use the shop skill."}]
+    ], "a skill adds to the request"
+
+
 def test_error_at_end_fails_session() -> None:
     error = {"id": 90, "source": "environment", "observation": "error", "content": "too many steps", "extras": {}}
     (failed,) = read(("events.json", [*EVENTS, error]))
