@@ -116,12 +116,18 @@ def _session(body: JSONObject, location: str) -> RecordedRun:
             external_id=session_id,
             app=FORMAT,
             format=FORMAT,
-            failed=bool(messages) and messages[-1].get("type") == "error",
+            failed=_last_type(messages) == "error",
             metadata={**metadata, "notices": [*notices]},
         ),
         transcripts.build_steps(recorded_messages, _SETTING),
         location=f"session {session_id}",
     )
+
+
+def _last_type(messages: list[JSONObject]) -> str:
+    """Return the type of the last message that is more than a hint of the program."""
+    types = (as_text(message.get("type")) for message in reversed(messages))
+    return next((type for type in types if type not in ("info", "warning")), "")
 
 
 def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:

@@ -160,7 +160,10 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
     key = _span_id(ids.get("span_id"))
     if not key:
         raise BadFile("a span without an id", f"{location}/spans")
-    attributes = {name: parse_embedded(item) for name, item in as_object(span.get("attributes")).items()}
+    attributes: JSONObject = {
+        name: None if item == "null" else parse_embedded(item)
+        for name, item in as_object(span.get("attributes")).items()
+    }
     name = as_text(span.get("name"))
     status = as_object(span.get("status"))
     code = as_text(first_member(span, "status_code") or first_member(status, "code"))

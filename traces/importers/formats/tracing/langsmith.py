@@ -9,6 +9,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import normalize_messages
@@ -20,6 +21,7 @@ from traces.importers.common.model_calls import (
     normalize_provider,
     normalize_request,
     normalize_usage,
+    parse_cost,
     usage_details,
 )
 from traces.importers.common.run_builder import (
@@ -284,12 +286,10 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
         request["parameters"] = parameters
     if tools := as_list(invocation.get("tools")):
         request.setdefault("tools", normalize_request({"tools": tools}).get("tools", []))
-    usage = as_object(
-        first_member(outputs, "usage_metadata", "usage")
-        or metadata.get("usage_metadata")
-        or as_object(as_object(outputs.get("llm_output")).get("token_usage"))
-    )
+    usage = _usage(run, outputs, metadata)
     tokens: Usage = normalize_usage(usage, f"{location}/usage_metadata")
+    if tokens.cost_usd is None:
+        tokens = replace(tokens, cost_usd=parse_cost(run.get("total_cost")))
     return replace(
         facts,
         attributes={**facts.attributes, **usage_details(usage)},
@@ -299,6 +299,20 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
         usage=tokens,
+    )
+
+
+def _usage(run: JSONObject, outputs: JSONObject, metadata: JSONObject) -> JSONObject:
+    """Return the most detailed usage: that of a message has cached tokens. Exported runs have the counts themselves."""
+    generations = as_list(outputs.get("generations"))
+    generation = as_object(first_item(generations[0])) if generations else {}
+    message = as_object(generation.get("message"))
+    return as_object(
+        first_member(outputs, "usage_metadata", "usage")
+        or metadata.get("usage_metadata")
+        or first_member({**message, **as_object(message.get("kwargs"))}, "usage_metadata")
+        or as_object(outputs.get("llm_output")).get("token_usage")
+        or {name: run[name] for name in ("prompt_tokens", "completion_tokens") if run.get(name)}
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
@@ -124,7 +124,9 @@ def _averages(stats: JSONObject, known_keys: AbstractSet[str], step: str | None)
     for name, figures in stats.items():
         average = as_object(figures).get("avg")
         if name not in known_keys and average is not None:
-            yield judgement(name, average, text=f"average of {as_text(as_object(figures).get('n'))}", step=step)
+            comments = [as_text(comment) for comment in as_list(as_object(figures).get("comments"))]
+            text = "; ".join([f"average of {as_text(as_object(figures).get('n'))}", *filter(None, comments)])
+            yield judgement(name, average, text=text, step=step)
 
 
 def _time(record: JSONObject) -> datetime | None:

@@ -51,6 +51,15 @@ def test_gemini_results_are_in_their_calls() -> None:
     assert isinstance(run.metadata["notices"], list)
 
 
+def test_gemini_session_ends_with_its_last_error() -> None:
+    value: Any = fixtures.source("gemini_cli.json").value
+    notices = [{"id": type, "type": type, "timestamp": None, "content": "Stopped."} for type in ("error", "info")]
+    ((run,), _) = fixtures.detect_and_read(
+        "gemini-cli", orjson.dumps({**value, "messages": [*value["messages"], *notices]})
+    )
+    assert run.status == "failed", "the hint after the error is none"
+
+
 def test_gemini_lines_update_earlier_ones() -> None:
     run = fixtures.run("gemini_cli.jsonl")
     assert [answer_message(step)["content"] for step in models(run)] == [None, "Yes, three copies."]

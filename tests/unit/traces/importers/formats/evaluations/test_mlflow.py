@@ -102,6 +102,20 @@ def test_failed_trace_is_failed_run() -> None:
     assert running.status is RunStatus.PARTIAL
 
 
+def test_output_of_null_is_none() -> None:
+    (run,) = read(
+        {
+            "info": {"trace_id": "tr-1"},
+            "data": {
+                "spans": [
+                    span(1, None, "desk", attributes={"mlflow.spanType": '"AGENT"', "mlflow.spanOutputs": "null"})
+                ]
+            },
+        }
+    )
+    assert run.steps[0].output is None
+
+
 def test_version_two_nests_ids() -> None:
     old: dict[str, Any] = {
         "name": "chat",

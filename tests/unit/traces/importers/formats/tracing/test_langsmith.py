@@ -1,3 +1,5 @@
+from decimal import Decimal
+
 import orjson
 import pytest
 
@@ -25,3 +27,20 @@ def test_nested_run_is_below_its_holder() -> None:
     outer = {"id": "r1", "name": "agent", "run_type": "chain", "child_runs": [middle]}
     [trace] = parse([Source(name="run.json", data=orjson.dumps(outer))])
     assert [(step.key, step.parent) for step in trace.steps] == [("r1", None), ("r2", "r1"), ("r3", "r2")]
+
+
+def test_exported_run_has_costs_and_cached_tokens() -> None:
+    usage = {"input_tokens": 42, "output_tokens": 9, "input_token_details": {"cache_read": 16}}
+    answer = {"id": ["AIMessage"], "lc": 1, "kwargs": {"content": "Yes.", "usage_metadata": usage}}
+    counts = {"prompt_tokens": 42, "completion_tokens": 9, "total_cost": 0.004}
+    outputs = {"generations": [[{"message": answer}]], "llm_output": {"token_usage": {"prompt_tokens": 42}}}
+    run = {"id": "r1", "name": "chat", "run_type": "llm", "inputs": {"messages": ["Hi"]}, **counts}
+    stats = {"feedback_stats": {"helpful": {"n": 2, "avg": 0.5, "comments": ["too short"]}}}
+    for fields, cached in (({"outputs": outputs, **stats}, 16), ({"outputs": {"output": "Yes."}}, None)):
+        [trace] = parse([Source(name="run.json", data=orjson.dumps({**run, **fields}))])
+        (step,) = trace.steps
+        assert (step.tokens_in, step.tokens_out, step.tokens_cached) == (42, 9, cached)
+        assert step.cost_usd == Decimal("0.004")
+        assert [item.text for item in trace.judgements] == (
+            ["average of 2; too short"] if "feedback_stats" in fields else []
+        )
