@@ -31,6 +31,7 @@ FORMATS: Final = {
     "autogen_chat.json": "autogen",
     "autogen_team.json": "autogen",
     "batch_results.jsonl": "call-log",
+    "bedrock_agent.json": "bedrock-agents",
     "bedrock_log.jsonl": "call-log",
     "bfcl_results.jsonl": "bfcl",
     "braintrust.jsonl": "braintrust",

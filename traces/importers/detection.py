@@ -212,6 +212,7 @@ def _describe(value: JSONValue) -> str:
         (_is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_response, "these are HTTP responses, not a recording"),
+        (_is_trial_result, "results of trials without their steps: import the trajectories of the trials"),
     )
     for test, reason in checks:
         if body and test(body):
@@ -245,6 +246,12 @@ def _is_headers(body: JSONObject) -> bool:
 def _is_response(body: JSONObject) -> bool:
     groups = [body, *(as_object(value) for value in body.values())]
     return any(isinstance(group.get("status", group.get("response_status")), int) for group in groups)
+
+
+def _is_trial_result(body: JSONObject) -> bool:
+    """Return whether an object is what Harbor or Terminal-Bench write about a trial, or about many."""
+    trials = [body, *(as_object(item) for item in as_list(body.get("results"))[:1])]
+    return any("trial_name" in trial and not trial.keys().isdisjoint({"task_name", "task_id"}) for trial in trials)
 
 
 def _is_otlp_value(value: JSONValue) -> bool:

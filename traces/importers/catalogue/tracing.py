@@ -5,7 +5,7 @@ from typing import Final
 from traces.importers import detection
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
-from traces.importers.formats.platforms import braintrust, datadog, helicone, litellm, opik, weave
+from traces.importers.formats.platforms import bedrock_agents, braintrust, datadog, helicone, litellm, opik, weave
 from traces.importers.formats.replay_tools import kurral, prela
 from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
 from traces.importers.importer import Importer, lines_are_runs
@@ -117,5 +117,11 @@ TRACING: Final = (
         title="LiteLLM calls",
         sniff=detection.sniff_by_value(litellm.is_log),
         parse_together=litellm.parse,
+    ),
+    Importer(
+        name=bedrock_agents.FORMAT,
+        title="traces of Bedrock agents",
+        sniff=detection.sniff_by_value(bedrock_agents.is_trace),
+        parse_together=bedrock_agents.parse,
     ),
 )

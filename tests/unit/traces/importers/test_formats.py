@@ -56,6 +56,8 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"Host": "x", "User-Agent": "y", "Content-Type": "z"}', "headers of an HTTP request", "/"),
         (b'{"$defs": {}, "type": "array"}', "JSON Schema", "/"),
         (b'{"ok": {"status": 200}}', "HTTP responses", "/"),
+        (b'{"results": [{"trial_name": "t", "task_id": "shop"}]}', "import the trajectories of the trials", "/"),
+        (b'{"trial_name": "t", "task_name": "shop", "verifier_result": {}}', "results of trials without", "/"),
         (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),

@@ -118,10 +118,8 @@ def _single(body: JSONObject, log: Sequence[JSONValue], location: str) -> Iterat
     answer = _answer(body.get("result", body.get("model_result_raw")), "call")
     thought = as_text(body.get("reasoning_content"))
     if thought:
-        answer["content"] = [
-            {"type": "thinking", "thinking": thought},
-            *([{"type": "text", "text": answer["content"]}] if answer["content"] else []),
-        ]
+        text: list[JSONValue] = [{"type": "text", "text": answer["content"]}] if answer["content"] else []
+        answer["content"] = [{"type": "thinking", "thinking": thought}, *text]
     yield TranscriptMessage(
         value={**answer, "usage": usage}, location=location, request_messages=None if messages else []
     )
