@@ -274,7 +274,8 @@ def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int 
     them.
     """
     counts = {name: parse_token_count(value, location) for name, value in usage.items()}
-    tokens_in, tokens_out, cache_reads = (counts.get(name) for name in ("input", "output", "input_cached_tokens"))
+    tokens_in, tokens_out = counts.get("input"), counts.get("output")
+    cache_reads = counts.get("input_cached_tokens", counts.get("input_cache_read"))
     if counts.get("total") != (tokens_in or 0) + (tokens_out or 0):
         tokens_in = sum(count for name, count in counts.items() if count and name.startswith("input"))
         tokens_out = sum(count for name, count in counts.items() if count and name.startswith("output"))

@@ -188,10 +188,16 @@ def _step(span: JSONObject, location: str, *, is_outer: bool = False) -> Recorde
             settings={key: item for key, item in metadata.items() if key in SETTINGS},
             model=as_text(span.get("model")),
             provider=span.get("provider"),
-            usage=as_object(span.get("usage")),
+            usage=_usage(as_object(span.get("usage"))),
         )
         facts = add_cost(facts, span.get("total_estimated_cost"))
     return build_step(facts)
+
+
+def _usage(usage: JSONObject) -> JSONObject:
+    """Return the counts with the cached tokens, which Opik has among those of the original answer."""
+    cached = usage.get("original_usage.prompt_tokens_details.cached_tokens")
+    return {**usage, "cached_tokens": cached} if cached else usage
 
 
 def _output(value: JSONValue) -> JSONValue:

@@ -148,7 +148,9 @@ def _step(
     )
     if facts.type is StepType.MODEL:
         usage = as_object(next(iter(_usage(call).values()), None))
-        counts = {key: item for key, item in usage.items() if key != "requests"}
+        # Only the answer itself tells how many tokens were cached.
+        answer_usage = as_object(as_object(call.get("output")).get("usage"))
+        counts = {**answer_usage, **{key: item for key, item in usage.items() if key != "requests"}}
         facts = add_call(facts, settings={}, model="", provider=None, usage=counts)
         facts = add_cost(facts, _cost(call))
     return build_step(facts)

@@ -169,7 +169,8 @@ def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
 def _usage(observation: JSONObject) -> JSONObject:
     """Return token counts, or nothing if all are zero, which Langfuse writes for unknown counts."""
     counts = {**as_object(observation.get("usage")), **as_object(observation.get("usageDetails"))}
-    counts = {_CACHE_NAMES.get(key, key): value for key, value in counts.items()}
+    if not counts.get("output_reasoning_tokens"):
+        counts = {_CACHE_NAMES.get(key, key): value for key, value in counts.items()}
     for name, names in (("input", ("promptTokens", "inputUsage")), ("output", ("completionTokens", "outputUsage"))):
         if counts.get(name) is None:
             counts[name] = first_member(observation, *names)

@@ -24,7 +24,7 @@ def test_parts_form_steps() -> None:
         ("safety", "guardrail", "agent"),
         ("output", "output", "agent"),
     ]
-    assert (run.external_id, run.status, run.name) == ("s-1", RunStatus.COMPLETED, "Is Dune in stock?")
+    assert (run.external_id, run.status, run.name) == ("bedrock-1", RunStatus.COMPLETED, "Is Dune in stock?")
     first, second = fixtures.steps(run, StepType.MODEL)
     assert (first.model, first.tokens_in, first.tokens_out) == ("anthropic.claude-x", 42, 9)
     assert first.attributes["rationale"] == "Look on the shelf."

@@ -59,6 +59,31 @@ def test_called_operations_are_tools() -> None:
     assert [str(step.cost_usd) for step in fixtures.steps(run, StepType.MODEL)] == ["0.00200000", "None"]
 
 
+def test_cached_tokens_are_in_original_answers() -> None:
+    times = {"started_at": "2026-03-01T10:00:00Z", "ended_at": "2026-03-01T10:00:01Z"}
+    answer = {
+        "usage": {"prompt_tokens": 42, "prompt_tokens_details": {"cached_tokens": 16}},
+        "choices": [{"message": {"role": "assistant", "content": "Hi."}}],
+    }
+    summary = {"usage": {"gpt-x": {"prompt_tokens": 42, "requests": 1}}}
+    call = {"id": "w", "trace_id": "t", "project_id": "p", "op_name": "op", "summary": summary, "output": answer}
+    request = {"model": "gpt-x", "messages": [{"role": "user", "content": "Hi"}]}
+    details = {"original_usage.prompt_tokens_details.cached_tokens": 16, "prompt_tokens": 42}
+    span = {
+        "id": "s",
+        "trace_id": "t",
+        "type": "llm",
+        "name": "chat",
+        "usage": details,
+        "parent_span_id": None,
+        "start_time": times["started_at"],
+    }
+    for format, value in (("weave", {**call, **times, "inputs": request}), ("opik", span)):
+        (run,) = fixtures.read(format, [value])
+        (step,) = fixtures.steps(run, StepType.MODEL)
+        assert (step.tokens_in, step.tokens_cached) == (42, 16)
+
+
 def test_requests_of_a_session_are_one_run() -> None:
     run = fixtures.run("helicone_requests.json")
     assert [(step.key, step.error) for step in run.steps] == [("h-2", ""), ("h-3", "too many requests")]

@@ -46,6 +46,15 @@ def test_usage_adds_cached_tokens() -> None:
     assert tool.tokens_in is None, "Langfuse writes zero for unknown counts"
 
 
+def test_reasoning_leaves_cached_tokens_counted() -> None:
+    counts = {"input": 42, "output": 9, "input_cached_tokens": 16, "output_reasoning_tokens": 5, "total": 72}
+    times = {"startTime": "2026-03-01T10:00:00Z", "endTime": "2026-03-01T10:00:01Z"}
+    call = {"id": "g", "traceId": "w", "type": "GENERATION", "name": "chat", "usageDetails": counts, **times}
+    ((run,), _) = import_values({"id": "w", "observations": [call]})
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.tokens_in, model.tokens_out, model.tokens_cached) == (58, 14, 16)
+
+
 @pytest.mark.parametrize("name", ["langfuse_table.csv", "langfuse_blob.jsonl"])
 def test_tables_have_the_same_steps(name: str) -> None:
     steps = {step.key: step for step in fixtures.run("langfuse_trace.json").steps}
