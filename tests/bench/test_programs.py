@@ -42,6 +42,7 @@ CONTROLS: Final = {
     "studios": 52,
     "harbours": 16,
     "mills": 44,
+    "depots": 32,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -57,6 +58,7 @@ STRICT_SETS: Final = {
     "studios",
     "harbours",
     "mills",
+    "depots",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

@@ -77,6 +77,7 @@ noise only.
 | studios | ten in shapes that teams build, two also with noise | the method's, after all rules | afterwards |
 | harbours | four kinds with little code each | the method's, after the rules about code of 2026-11-29 | afterwards |
 | mills | eight kinds, two also with noise | the method's, before its rules about footprints | afterwards |
+| depots | seven kinds, one also reworded | had read the method and failures of other sets | afterwards |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.

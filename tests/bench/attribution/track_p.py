@@ -11,6 +11,7 @@ from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
 from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.bureaus import BUREAUS
+from tests.bench.attribution.programs.depots import DEPOTS
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
@@ -55,6 +56,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "studios": STUDIOS,
     "harbours": HARBOURS,
     "mills": MILLS,
+    "depots": DEPOTS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
@@ -71,6 +73,7 @@ _VERSIONED_SETS: Final = frozenset(
         "studios",
         "harbours",
         "mills",
+        "depots",
     }
 )
 _MODES: Final = (
