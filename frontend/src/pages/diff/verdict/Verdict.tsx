@@ -27,6 +27,7 @@ function Card({ proofs, hasControl = false }: { proofs: ProofState; hasControl?:
   const { attribution, summary, brief } = useReport().report;
   const [isOpen, setOpen] = useState(false);
   const { cause, effect } = headlineOf(attribution, summary);
+  const hasDifference = attribution.verdict !== "no_difference";
   const hasResult = proofs.running !== null || proofs.evidence.length > 0;
   return (
     <section className={`panel ${classes.verdict}`} aria-label="Verdict">
@@ -40,7 +41,7 @@ function Card({ proofs, hasControl = false }: { proofs: ProofState; hasControl?:
           ) : (
             brief && <span className={classes.certainty}>{brief.confidence}</span>
           )}
-          {hasControl && <ProofControl proofs={proofs} />}
+          {hasControl && (hasDifference || hasResult) && <ProofControl proofs={proofs} />}
         </div>
       </div>
       {proofs.failure && !proofs.running && (
