@@ -11,6 +11,7 @@ from replay.models import Proof
 from replay.proofs import driver
 from replay.proofs.core.schemas import AtomPlan, ProofPlan, ProofRefusal, ProofRequest
 from replay.proofs.core.types import Atom, ProbeResult, ProbeSpec
+from replay.proofs.ladder import footprints, relays
 from replay.proofs.ladder.ladder import Ladder
 from replay.proofs.ladder.statistics import FIRST
 from replay.proofs.probes.probe_runner import ProbeRunner
@@ -36,7 +37,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     # If new answers show the cause, as many repeats of both sides with and without it have to confirm them.
     repeated_sides = 4 if live_replays else 2
     repeats = repeated_sides * request.budget.repeats if case.is_sampled and case.differs else 0
-    replays = live_replays + repeats
+    replays = live_replays + repeats + (_message_probes(ladder) if atoms else 0)
     probes = driver.expected(ladder) if case.differs else 0
     # A probe that needs a live call is tried without one first.
     starts = probes + live_replays + repeats + _controls(ladder) if case.runs_agent else 0
@@ -99,6 +100,12 @@ def _try_both_ways(ladder: Ladder, prober: ProbeRunner, atom: Atom) -> tuple[Pro
         prober.dry_run(ProbeSpec(atoms=space.with_required(alone), side="base")),
         prober.dry_run(ProbeSpec(atoms=space.all - space.with_dependents(alone), side="candidate")),
     )
+
+
+def _message_probes(ladder: Ladder) -> int:
+    """The most replays that hold messages composed by code to a recording; the results of other probes decide."""
+    relay_atoms, divide = [atom for atom in ladder.case.atoms if atom.is_relay], ladder.prober.parts
+    return footprints.most_probes(ladder.space, relay_atoms, divide) + relays.most_probes(relay_atoms, divide)
 
 
 def _controls(ladder: Ladder) -> int:

@@ -80,6 +80,12 @@ def find_bypassed(
     return frozenset(suspects)
 
 
+def most_probes(space: Space, relays: Sequence[Atom], divide: Callable[[Atom], Sequence[Atom]]) -> int:
+    """The most replays that a search for bypassed changes takes."""
+    footprints = _footprints(space, [frozenset({atom.id}) for atom in space.atoms], relays, divide)
+    return 2 * min(_MAX_PROBED, len(list(footprints)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Footprint:
     """The parts of a message in which a change recurs, those in which it does not, and the rest of its set."""

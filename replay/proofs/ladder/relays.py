@@ -58,6 +58,13 @@ def hold(space: Space, relays: Sequence[Atom], divide: Divide) -> Steps[dict[str
     return parts
 
 
+def most_probes(relays: Sequence[Atom], divide: Divide) -> int:
+    """The most replays that holding these relays takes, with the parts of one of them."""
+    open_relays = [relay for relay in relays if relay.certificate is None][:_MAX_PROBED]
+    counts = [len(divide(relay)) for relay in open_relays]
+    return len(open_relays) + max((count for count in counts if count <= _MAX_PARTS), default=0)
+
+
 def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     """Return whether the base with this relay held has the candidate's outcome; None: unknown."""
     result = facts.result(_spec(relay))

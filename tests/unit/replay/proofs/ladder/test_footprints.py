@@ -9,6 +9,8 @@ import pytest
 from diffing.schemas.evidence import Findings, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Budget, Case, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
+from replay.proofs.ladder import footprints, relays
+from replay.proofs.ladder.facts import Facts, Space
 from tests.support.ladder_truths import QUESTION
 from tests.unit.replay.proofs.ladder.test_relays import DERIVED, Replays, change, result
 
@@ -65,3 +67,15 @@ def test_change_that_recurs_where_it_does_not_matter_is_no_cause(order: ProbeOut
 )
 def test_change_that_may_act_without_a_trace_stays_a_cause(own: Atom) -> None:
     assert prove_ward(own, order=CANDIDATE, fridge=BASE).primary == [["own"]]
+
+
+@pytest.mark.parametrize("order", [CANDIDATE, BASE])
+def test_most_probes_bound_those_that_hold_messages(order: ProbeOutcome) -> None:
+    """A proof may hold the message, its two lines, and what a result left in it."""
+    own = result("own", ("west", "north"))
+    lab = Ward({"note": CANDIDATE, "note/0": order, "note/1": BASE})
+    prove(Case(question=QUESTION, atoms=[MESSAGE, own]), lab, Budget())
+    held = [spec for spec in lab.requests if any(name.startswith("note") for name in spec.atoms)]
+    space = Space(facts=Facts(), atoms=[own])
+    most = footprints.most_probes(space, [MESSAGE], lab.parts) + relays.most_probes([MESSAGE], lab.parts)
+    assert (most, 0 < len(held) <= most) == (5, True)
