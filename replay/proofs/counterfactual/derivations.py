@@ -200,6 +200,25 @@ class State:
         self.assumes_code = True
         return True
 
+    def open_assumptions(self, assumed_steps: int) -> int:
+        """The steps assumed to be unaffected, none if code got the recorded answers, if need be in other words."""
+        return 0 if assumed_steps and self._keeps_meaning() else assumed_steps
+
+    def _keeps_meaning(self) -> bool:
+        """Return whether every answer says what the side's recording says at that step."""
+        derivations = self.derivations
+        known_outputs = {
+            number: output
+            for output in (*derivations.unused_outputs, *derivations.rounds, *derivations.outputs)
+            if (number := output.numbers[self.side]) is not None
+        }
+        read = {number: answer for number, answer in self.answers.items() if number in known_outputs}
+        return (
+            not self.added
+            and self.new_answers.keys() <= read.keys()
+            and all(self._is_answer(answer, known_outputs[number], self.side) for number, answer in read.items())
+        )
+
     def strays(self, load: Callable[[str], JSONValue]) -> list[Stray]:
         """The latest new outputs at steps where the two runs differ; `load` reads a stored payload."""
         strays: list[Stray] = []

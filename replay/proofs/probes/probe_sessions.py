@@ -206,8 +206,11 @@ class ProbeSessions:
             result = ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing=str(unknown), strays=strays, **spending)
             return self.rows.store(row, result)
         result = self._session_result(session, session.run_id, setup.fork, cost)
+        assumed_steps = state.open_assumptions(result.assumed_steps)
         derived = state.assumes_code or setup.side != row.ask["side"]
-        return self.rows.store(row, replace(result, derived=derived, replay_side=setup.side))
+        return self.rows.store(
+            row, replace(result, assumed_steps=assumed_steps, derived=derived, replay_side=setup.side)
+        )
 
     def _session_result(self, session: ReplaySession, run: UUID, fork: int, cost: float | None) -> ProbeResult:
         result = self.replays.probe_result(

@@ -208,10 +208,11 @@ class RecordedReplays:
                 borrowed_answers=monitor.borrowed_answers,
             )
             self._external_calls = monitor.external_calls
+            assumed_steps = state.open_assumptions(monitor.assumed_steps)
             models = recorded_answers.other_models_of(environment.answered_by)
             return replace(
                 result,
-                assumed_steps=monitor.assumed_steps,
+                assumed_steps=assumed_steps,
                 derived=state.assumes_code,
                 other_models=models,
             )

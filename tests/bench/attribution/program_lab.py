@@ -164,6 +164,7 @@ class ProgramLab(UnaidedLab):
         except OtherState as error:
             raise OtherState(is_traced=error.is_traced, strays=state.strays(self._payloads.__getitem__)) from error
         self._external_calls = monitor.external_calls
+        assumed_steps = state.open_assumptions(monitor.assumed_steps)
         return ProbeResult(
             outcome=self._outcome(answer),
             value=self._value(answer),
@@ -172,7 +173,7 @@ class ProgramLab(UnaidedLab):
             executed_steps=monitor.executed_steps,
             cached_calls=monitor.cached_answers,
             borrowed_answers=monitor.borrowed_answers,
-            assumed_steps=monitor.assumed_steps,
+            assumed_steps=assumed_steps,
             derived=state.assumes_code,
             live_calls=engine.live_models,
         )
