@@ -28,8 +28,9 @@ _MOST: Final = 4
 _TOLERANCE: Final = 0.01
 # Smaller differences, as of list numbers, agree by chance.
 _LEAST_DIFFERENCE: Final = 2.0
-# The numbers of one digit change by the same difference by chance.
+# Numbers of one digit, or of two with a point, change alike by chance.
 _TWO_DIGITS: Final = 10.0
+_THREE_DIGITS: Final = re.compile(r"\d(?:\.?\d){2}")
 # The number of differing fields of a text to look for.
 _MAX_FIELDS: Final = 20
 # A text of the base and one of the candidate.
@@ -48,7 +49,7 @@ def recurs(own: Texts, other: Texts) -> bool:
         return True
     if any(names_field(*own, *sides) for sides in ((hunk.base, hunk.candidate) for hunk in differences)):
         return True
-    own_moves = [move for move in number_moves(*own) if max(move) >= _TWO_DIGITS]
+    own_moves = [move for move in number_moves(*own) if _is_distinctive(move)]
     return any(moves_alike(move, theirs) for move in own_moves for theirs in number_moves(*other))
 
 
@@ -102,6 +103,11 @@ def _numbers(text: str) -> Sequence[float]:
 def is_number(text: str) -> bool:
     """True if a text is nothing but a number."""
     return _NUMBER.fullmatch(text.strip().lstrip("+-")) is not None
+
+
+def _is_distinctive(move: Move) -> bool:
+    """Return whether numbers have so many digits that others hardly move like them by chance."""
+    return max(move) >= _TWO_DIGITS or any(_THREE_DIGITS.search(f"{number:g}") for number in move)
 
 
 def moves_alike(move: Move, other: Move) -> bool:

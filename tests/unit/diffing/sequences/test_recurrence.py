@@ -11,6 +11,8 @@ from diffing.sequences.recurrence import Texts, number_moves, recurs
         (('{"snow": 20}', '{"snow": 50}'), ("pass: 20 cm", "pass: 50 cm")),
         (('{"quota": 7}', '{"quota": 3}'), ("", "error: above the quota of 3")),
         (('{"climb_ft": 4100}', '{"climb_ft": 2300}'), ("a climb of 1,250 m", "a climb of 701 m")),
+        # Three digits are distinctive wherever the point is.
+        (('{"rate": "1.16"}', '{"rate": "1.19"}'), ("Hartley | 742 EUR", "Hartley | 762 EUR")),
         (('{"days": 14}', '{"days": 30}'), ("due 2026-03-17", "due 2026-04-02")),
         (("Save all.", "Save nothing about the allergy."), ("", "allergy: unknown")),
     ],
@@ -25,6 +27,7 @@ def test_change_recurs_in_what_code_made(own: Texts, other: Texts) -> None:
         (('{"beds": 0}', '{"beds": 6}'), ("pass: 20 cm", "pass: 50 cm")),
         (('{"quota": 7}', '{"quota": 3}'), ("", "3 tries")),
         # Small numbers move by the same difference by chance.
+        (('{"step": 0.5}', '{"step": 1}'), ("page 3", "page 6")),
         (('{"keep": 7}', '{"keep": 9}'), ("busy until 4", "busy until 6")),
     ],
 )
