@@ -39,3 +39,15 @@ def history_ends(pair: Pair, flow: Flow) -> tuple[int, int]:
         if link.kind is EdgeKind.HISTORY and index.isdecimal():
             last_indexes[link.side] = max(last_indexes[link.side], int(index))
     return last_indexes["base"], last_indexes["candidate"]
+
+
+def continues_answer(pair: Pair, flow: Flow) -> bool:
+    """True if a step continues a conversation after an answer, with messages that repeat no earlier output."""
+    end = max(history_ends(pair, flow))
+    return end >= 0 and all(_message_index(link) <= end for link in flow.incoming(pair.place))
+
+
+def _message_index(link: FlowLink) -> int:
+    """The index of the message that a link leads to; -1 for another place."""
+    index = link.path.removeprefix("/messages/").split("/")[0]
+    return int(index) if index.isdecimal() else -1

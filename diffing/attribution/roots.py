@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Literal
 
-from diffing.attribution.consumed_places import head, heads, history_ends, input_paths
+from diffing.attribution.consumed_places import continues_answer, head, heads, history_ends, input_paths
 from diffing.attribution.difference_origins import (
     ChangedOutputs,
     FirstCalls,
@@ -88,6 +88,7 @@ def roots(
                 continues=first_calls.precede(pair),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
+                opens_turn=not comparison.derived and pair.place in inputs.turns and continues_answer(pair, flow),
                 is_left_to_code=not comparison.derived and outputs.leave_to_code(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
@@ -127,7 +128,9 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
-        if not context.is_tainted or context.is_left_to_code:
+        if context.opens_turn and context.follows_output:
+            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=Origin.OPEN)
+        elif context.opens_turn or not context.is_tainted or context.is_left_to_code:
             yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_order_origin(context))
         return
     input_facets = [facet for facet in facets if facet.part != "output"]

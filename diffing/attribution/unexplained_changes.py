@@ -155,7 +155,8 @@ def is_agent_setting(atom: Atom) -> bool:
 def with_agent_places(comparison: Comparison, outputs: ChangedOutputs, atoms: list[Atom]) -> list[Atom]:
     """Add the agent's unpaired calls to the places of standing changes, in place of atoms of their own.
 
-    A setting acts through outputs: while all of them are equal, it is not what made code call once more or less.
+    A setting acts through outputs: while all of them are equal, it is not what made code call once more or less. Nor
+    does it make somebody speak again, which is an open change of its own.
     """
     unpaired_models = [
         pair
@@ -168,7 +169,9 @@ def with_agent_places(comparison: Comparison, outputs: ChangedOutputs, atoms: li
     for pair in unpaired_models:
         places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
     behind = {place for atom in atoms if is_agent_setting(atom) for place in _agent_places(atom.pair, places_by_agent)}
-    other_atoms = [atom for atom in atoms if atom.facet is not None or atom.pair.place not in behind]
+    other_atoms = [
+        atom for atom in atoms if atom.facet is not None or atom.origin is Origin.OPEN or atom.pair.place not in behind
+    ]
     return [
         replace(atom, places=tuple(sorted({*atom.places, *_agent_places(atom.pair, places_by_agent)})))
         if is_agent_setting(atom)

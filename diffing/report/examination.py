@@ -61,11 +61,12 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     rough = compare(base, candidate)
     pairs = pairs_to_load(rough)
     probe = _first_model_pair(rough)
-    containers = _containers_to_load(rough)
+    containers, further = _containers_to_load(rough), _further_models(rough)
     payloads = load(
         _refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS])
         | answers.refs(rough)
         | {step.input_ref for pair in containers for step in pair.sides or ()} - {""}
+        | {pair.step.input_ref for pair in further} - {""}
     )
     loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)
     comparison = rough.with_changes(
@@ -80,7 +81,11 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
             comparison,
             loaded_pairs.facets,
             flow,
-            replace(_run_inputs(comparison, containers, payloads), labels=_labels(comparison, probe, payloads)),
+            replace(
+                _run_inputs(comparison, containers, payloads),
+                labels=_labels(comparison, probe, payloads),
+                turns=frozenset(pair.place for pair in further if _ends_with_user(pair, payloads)),
+            ),
         ),
         payloads=payloads,
         probe=probe,
@@ -112,6 +117,20 @@ def _labels(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> f
     requests = [as_object(payloads.get(step.input_ref)) for step in (probe.sides or () if probe else ())]
     messages = [message for request in requests for message in as_objects(request.get("messages"))]
     return labels_of_inputs(map(message_text, messages), comparison.run_inputs)
+
+
+def _further_models(comparison: Comparison) -> list[Pair]:
+    """The first model step of each run after all that both runs did."""
+    shared = [pair for pair in comparison.acting if pair.sides and pair.step.type != StepType.OUTPUT]
+    last = max((pair.place for pair in shared), default=-1)
+    further = [pair for pair in comparison.of_type(StepType.MODEL) if pair.sides is None and pair.place > last]
+    firsts = [next((pair for pair in further if (pair.base is None) == is_candidate), None) for is_candidate in (0, 1)]
+    return [pair for pair in firsts if pair is not None]
+
+
+def _ends_with_user(pair: Pair, payloads: Payloads) -> bool:
+    messages = as_objects(as_object(payloads.get(pair.step.input_ref)).get("messages"))
+    return bool(messages) and messages[-1].get("role") == "user"
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

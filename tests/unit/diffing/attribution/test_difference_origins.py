@@ -111,6 +111,19 @@ def test_later_user_message_after_equal_answers_is_exogenous() -> None:
     assert [atom.origin for atom in open_atoms(reason_about(base, candidate))] == [Origin.EXOGENOUS]
 
 
+@pytest.mark.parametrize(
+    ("last", "origins"), [("Thank you.", [Origin.EXOGENOUS, Origin.OPEN]), ("", [Origin.EXOGENOUS])]
+)
+def test_further_turn_of_one_run_is_an_open_change(last: str, origins: list[Origin]) -> None:
+    """A model's setting, which every call of the agent has, does not make somebody speak again."""
+    base = talk(first="Hello", second="Refund A-1", answers=("Hi there", "Done with A-1"))
+    candidate = talk(first="Hello", second="Refund A-1", answers=("Hi there", "It is done"), temperature=0.7)
+    earlier = [system("Be kind."), user("Hello"), reply("Hi there"), user("Refund A-1"), reply("It is done")]
+    further_turn = [model([*earlier, user(last)], reply("Gladly"), temperature=0.7), output("Gladly")]
+    candidate = [*candidate[:3], *further_turn] if last else candidate
+    assert [atom.origin for atom in reason_about(base, candidate).atoms] == origins
+
+
 def search_run(prompt: str, note: str, content: str, answer: str, *, query: str = "fees") -> list[Spec]:
     """A note, a search with an independent query, and an answer from its documents."""
     document: JSONObject = {"id": "d1", "content": content}
