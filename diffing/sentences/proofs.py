@@ -50,8 +50,8 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     "may have been different.",
     RuleKind.OUTPUT_ONLY: f"{_BOTH_WAYS} only the output of an unpaired step was replayed, not its other effects.",
     RuleKind.POSSIBLE_RESPONSE: f"{_BOTH_WAYS} it comes after another changed output and may be a response to it.",
-    RuleKind.COMMON_ORIGIN: f"{_BOTH_WAYS} the agent's own code composed it, and may have derived it from an earlier "
-    "change.",
+    RuleKind.COMMON_ORIGIN: f"{_BOTH_WAYS} the agent's own code composed it or asked another agent, and may have "
+    "derived that from an earlier change.",
     RuleKind.ASSUMPTION: f"{_BOTH_WAYS} a step on the path is assumed to be unaffected, although the recordings do not "
     "explain all of its input.",
     RuleKind.AGENT_CODE: f"{_BOTH_WAYS} the agent's own code ran in between; it is assumed to derive the same from "

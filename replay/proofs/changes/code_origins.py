@@ -5,6 +5,8 @@
 
 No recorded output explains either difference, so code made both, and a replay can apply each without the other. But the
 runs do not show that they are two changes: what changed in the code may have made one of the other.
+
+Nor do they show that a prompt was edited if another agent answers at that step: code may have asked another one.
 """
 
 from collections.abc import Iterable
@@ -14,6 +16,7 @@ from typing import Final
 from diffing.attribution import declared_code
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
+from diffing.attribution.unexplained_changes import is_agent_setting
 from diffing.content.facet import SYSTEM_ROLES
 from diffing.report.examination import Examination
 from replay.proofs.changes.atoms import Change
@@ -23,12 +26,15 @@ _ARGUMENTS: Final = frozenset({"arguments", "query"})
 
 
 def with_common_origins(changes: Iterable[tuple[Root, Change]], run_inputs: frozenset[str]) -> list[Change]:
-    """Mark the differences made by code that come after another one; `run_inputs`: the texts that began the runs."""
+    """Mark the differences made by code that come after another one, and those of another agent at a step.
+
+    `run_inputs`: the texts that began the runs.
+    """
     rows = list(changes)
     places = [root.places[0] for root, _ in rows if _is_made_by_code(root, run_inputs)]
     return [
         replace(change, atom=replace(change.atom, has_common_origin=True))
-        if _is_made_by_code(root, run_inputs) and min(places) < root.places[0]
+        if _asks_another_agent(root) or (_is_made_by_code(root, run_inputs) and min(places) < root.places[0])
         else change
         for root, change in rows
     ]
@@ -37,6 +43,12 @@ def with_common_origins(changes: Iterable[tuple[Root, Change]], run_inputs: froz
 def is_code_different(examination: Examination) -> bool:
     """Return whether the runs declare that different code made them."""
     return declared_code.is_code_different(examination.comparison, examination.reasoning.atoms)
+
+
+def _asks_another_agent(root: Root) -> bool:
+    """Return whether the prompt, the model or the tools differ because two agents stand at one place of the runs."""
+    roles = {step.role for step in root.pair.sides or ()}
+    return is_agent_setting(root) and len(roles) > 1 and "" not in roles
 
 
 def _is_made_by_code(root: Root, run_inputs: frozenset[str]) -> bool:

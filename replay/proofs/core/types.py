@@ -26,10 +26,10 @@ class Atom:
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
     `is_shown`: it is in the request of a model that answers differently.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
-    `has_common_origin`: code made it, and may have made it of another such difference. `is_relay`: code composed it
-    after an output differed, so it is no change of its own, but a probe can hold it to the candidate's recording.
-    `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it alone. `subject`: the
-    words that name what it is about, as the arguments of a call whose result differs.
+    `has_common_origin`: code made it, and may have made it of another such difference, or asked another agent.
+    `is_relay`: code composed it after an output differed, so it is no change of its own, but a probe can hold it to the
+    candidate's recording. `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it
+    alone. `subject`: the words that name what it is about, as the arguments of a call whose result differs.
     """
 
     id: str

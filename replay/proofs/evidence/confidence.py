@@ -21,7 +21,7 @@ class Grounds:
     derived_code         the agent's code is assumed to do what it did in the other run
     assumed_unaffected   a step is assumed to be unaffected
     follows              the cause comes after a changed output and may be a response to it
-    common_origin        code made the cause, and may have made it of another difference
+    common_origin        code made the cause, and may have made it of another difference or asked another agent
     other_form           a decisive probe has a recorded answer but for its case or spacing
     is_only              every other change was tried alone and is not enough
     repeat_p             the larger adjusted p value of repeats of the decisive probes; None without repeats

@@ -1,5 +1,7 @@
 """Two differences that code made may be one change of it, so the later one is not certain to be a cause of its own."""
 
+from dataclasses import replace
+
 import pytest
 
 from diffing.report.examination import examine
@@ -42,6 +44,19 @@ def test_a_later_difference_made_by_code_may_follow_from_an_earlier_one() -> Non
         ("Changing “6.3” to “7.9” in the user's message", True, False),
         ("Changing “18.45” to “20.85” in the user's message", True, True),
     ]
+
+
+def test_code_may_have_asked_another_agent() -> None:
+    def run(*agents: str) -> list[Spec]:
+        lines = ["The opera opens.", "The trams run late.", "The ports are full."]
+        steps = [
+            replace(model([system(f"You are the {name} reporter."), user(text)], reply(f"{text} {name}")), name=name)
+            for name, text in zip(agents, lines, strict=True)
+        ]
+        return [Spec(type=StepType.AGENT, name="agent"), *steps, output("The page is done.")]
+
+    [change] = atoms(run("first", "second", "first"), run("first", "first", "first"))
+    assert (change.category, change.testable, change.has_common_origin) == ("prompt", True, True)
 
 
 def test_the_input_of_the_run_is_not_made_by_code() -> None:
