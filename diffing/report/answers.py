@@ -22,13 +22,13 @@ _EXCERPT: Final = 400
 def refs(comparison: Comparison) -> set[str]:
     """The payloads of the final answers, and of those that the final pair has, as digests."""
     final = comparison.final
-    steps = [*_own_steps(comparison), *((final.base, final.candidate) if final else ())]
+    steps = [*own_steps(comparison), *((final.base, final.candidate) if final else ())]
     return {step.output_ref for step in steps if step is not None} - {""}
 
 
 def final_answers(comparison: Comparison, payloads: Payloads) -> FinalAnswers:
     """Both final answers, shortened: each run's own, though the steps that pair last may come before it."""
-    base, candidate = (_answer(step, payloads) for step in _own_steps(comparison))
+    base, candidate = (_answer(step, payloads) for step in own_steps(comparison))
     return FinalAnswers(base=base, candidate=candidate)
 
 
@@ -48,10 +48,11 @@ def _is_final(pair: Pair, final: Pair | None) -> bool:
     return final is not None and pair.place == final.place and not pair.is_container
 
 
-def _own_steps(comparison: Comparison) -> list[SideStep | None]:
-    own_steps = [_own_step(side.steps) for side in (comparison.base, comparison.candidate)]
-    if any(own_steps) or (final := comparison.final) is None:
-        return own_steps
+def own_steps(comparison: Comparison) -> list[SideStep | None]:
+    """The steps that give each run its own final answer."""
+    steps = [_own_step(side.steps) for side in (comparison.base, comparison.candidate)]
+    if any(steps) or (final := comparison.final) is None:
+        return steps
     return [final.base, final.candidate]
 
 

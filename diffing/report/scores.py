@@ -17,6 +17,7 @@ from diffing.content.determinism import score as likeness_of
 from diffing.content.facets import Payloads
 from diffing.content.payload_texts import answer_text
 from diffing.content.similarity import Likeness, Measure
+from diffing.report.answers import own_steps
 from diffing.schemas.report import Deltas, Scores, ToolAccuracy
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
@@ -102,7 +103,13 @@ def interactions(comparison: Comparison) -> list[Interaction]:
     final = comparison.final
     answers = _answers(comparison, [*turns, *([final] if final else [])])
     answered_turns = [turn for pair in turns if (turn := answers[pair.place]).base or turn.candidate]
-    return answered_turns or ([answers[final.place]] if final else [])
+    return answered_turns or ([_final_answers(comparison, answers[final.place])] if final else [])
+
+
+def _final_answers(comparison: Comparison, paired: Interaction) -> Interaction:
+    """Each run's own final answer, though the steps that pair last may come before it."""
+    base, candidate = (step.output_ref if step is not None else "" for step in own_steps(comparison))
+    return Interaction(base=base, candidate=candidate, is_paired=True) if base and candidate else paired
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:

@@ -10,6 +10,7 @@ from diffing.compare.placeholders import untested_side
 from diffing.compare.run_side import RunFacts, Side
 from diffing.content.facet import Facet
 from diffing.content.similarity import Likeness, reading
+from diffing.report.answers import own_steps
 from diffing.report.scores import IMPORTED_SCORES, token_difference
 from diffing.schemas.sections import SectionItem, SectionName, ValueChange
 from diffing.sentences import changes as phrases
@@ -172,7 +173,8 @@ def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> s
         return summaries.section_state(SectionState.NO_STEPS)
     if final.sides is None:
         return summaries.only_answer("base" if final.base else "candidate")
-    differ = final.answers_differently
+    own = [step.output_ref for step in own_steps(comparison) if step is not None]
+    differ = final.answers_differently or len(set(own)) > 1
     return summaries.section_state(SectionState.ANSWERS_DIFFER if differ else SectionState.SAME_ANSWERS)
 
 

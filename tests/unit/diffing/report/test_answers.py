@@ -72,6 +72,15 @@ def test_answer_of_a_longer_run_is_its_own_last() -> None:
     assert report.answers == FinalAnswers(base="Maroon 5 sang it.", candidate="I don't know.")
 
 
+def test_similarity_is_that_of_each_runs_last_answer() -> None:
+    """The last model step of the base is paired; the candidate goes on after that."""
+    base = [agent(), model([user(QUESTION)], reply("Maroon 5 sang it."))]
+    further = model([user(QUESTION), reply("Maroon 5 sang it."), user("Thanks.")], reply("You are welcome."))
+    report = diff_of(base, [*base, further])
+    assert report.scores.output_similarity < 1
+    assert "differ" in report.sections.output.summary
+
+
 def test_answer_of_one_run_is_in_the_output_section() -> None:
     report = diff_of([agent()], session(reply("Maroon 5 sang it.")))
     assert report.sections.output.summary == "Only the candidate has a final answer."
