@@ -61,12 +61,12 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
     rough = compare(base, candidate)
     pairs = pairs_to_load(rough)
     probe = _first_model_pair(rough)
-    containers, further = _containers_to_load(rough), _further_models(rough)
+    containers, later_models = _containers_to_load(rough), _further_models(rough)
     payloads = load(
         _refs(pairs, probe, scores.interactions(rough)[: scores.INTERACTIONS])
         | answers.refs(rough)
         | {step.input_ref for pair in containers for step in pair.sides or ()} - {""}
-        | {pair.step.input_ref for pair in further} - {""}
+        | {pair.step.input_ref for pair in later_models} - {""}
     )
     loaded_pairs = _load_facets(rough, pairs, payloads, base.ignoring)
     comparison = rough.with_changes(
@@ -84,7 +84,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
             replace(
                 _run_inputs(comparison, containers, payloads),
                 labels=_labels(comparison, probe, payloads),
-                turns=frozenset(pair.place for pair in further if _ends_with_user(pair, payloads)),
+                turns=frozenset(pair.place for pair in later_models if _ends_with_user(pair, payloads)),
             ),
         ),
         payloads=payloads,
@@ -121,10 +121,12 @@ def _labels(comparison: Comparison, probe: Pair | None, payloads: Payloads) -> f
 
 def _further_models(comparison: Comparison) -> list[Pair]:
     """The first model step of each run after all that both runs did."""
-    shared = [pair for pair in comparison.acting if pair.sides and pair.step.type != StepType.OUTPUT]
-    last = max((pair.place for pair in shared), default=-1)
-    further = [pair for pair in comparison.of_type(StepType.MODEL) if pair.sides is None and pair.place > last]
-    firsts = [next((pair for pair in further if (pair.base is None) == is_candidate), None) for is_candidate in (0, 1)]
+    common_pairs = [pair for pair in comparison.acting if pair.sides and pair.step.type != StepType.OUTPUT]
+    last = max((pair.place for pair in common_pairs), default=-1)
+    later_models = [pair for pair in comparison.of_type(StepType.MODEL) if pair.sides is None and pair.place > last]
+    firsts = [
+        next((pair for pair in later_models if (pair.base is None) == is_candidate), None) for is_candidate in (0, 1)
+    ]
     return [pair for pair in firsts if pair is not None]
 
 

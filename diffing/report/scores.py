@@ -106,10 +106,10 @@ def interactions(comparison: Comparison) -> list[Interaction]:
     return answered_turns or ([_final_answers(comparison, answers[final.place])] if final else [])
 
 
-def _final_answers(comparison: Comparison, paired: Interaction) -> Interaction:
+def _final_answers(comparison: Comparison, pair_answers: Interaction) -> Interaction:
     """Each run's own final answer, though the steps that pair last may come before it."""
     base, candidate = (step.output_ref if step is not None else "" for step in own_steps(comparison))
-    return Interaction(base=base, candidate=candidate, is_paired=True) if base and candidate else paired
+    return Interaction(base=base, candidate=candidate, is_paired=True) if base and candidate else pair_answers
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:

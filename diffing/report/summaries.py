@@ -173,8 +173,8 @@ def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> s
         return summaries.section_state(SectionState.NO_STEPS)
     if final.sides is None:
         return summaries.only_answer("base" if final.base else "candidate")
-    own = [step.output_ref for step in own_steps(comparison) if step is not None]
-    differ = final.answers_differently or len(set(own)) > 1
+    own_refs = [step.output_ref for step in own_steps(comparison) if step is not None]
+    differ = final.answers_differently or len(set(own_refs)) > 1
     return summaries.section_state(SectionState.ANSWERS_DIFFER if differ else SectionState.SAME_ANSWERS)
 
 

@@ -212,11 +212,13 @@ class State:
             for output in (*derivations.unused_outputs, *derivations.rounds, *derivations.outputs)
             if (number := output.numbers[self.side]) is not None
         }
-        read = {number: answer for number, answer in self.answers.items() if number in known_outputs}
+        known_answers = {number: answer for number, answer in self.answers.items() if number in known_outputs}
         return (
             not self.added
-            and self.new_answers.keys() <= read.keys()
-            and all(self._is_answer(answer, known_outputs[number], self.side) for number, answer in read.items())
+            and self.new_answers.keys() <= known_answers.keys()
+            and all(
+                self._is_answer(answer, known_outputs[number], self.side) for number, answer in known_answers.items()
+            )
         )
 
     def strays(self, load: Callable[[str], JSONValue]) -> list[Stray]:

@@ -141,12 +141,12 @@ _HOTEL_TOOLS: Final[tuple[JSONValue, ...]] = (
 )
 
 
-def _kept(conversation: Sequence[JSONValue], most: int) -> list[JSONValue]:
+def _window(conversation: Sequence[JSONValue], most: int) -> list[JSONValue]:
     """The last messages, from one of the user's on."""
-    kept = list(conversation[-most:]) if most else []
-    while kept and fields(kept[0]).get("role") != "user":
-        kept.pop(0)
-    return kept
+    recent = list(conversation[-most:]) if most else []
+    while recent and fields(recent[0]).get("role") != "user":
+        recent.pop(0)
+    return recent
 
 
 def _hotel(runtime: Runtime) -> str:
@@ -154,9 +154,9 @@ def _hotel(runtime: Runtime) -> str:
     conversation: list[JSONValue] = []
     for turn in range(4):
         if words := str(settings.get(f"turn.{turn}") or ""):
-            kept = _kept(conversation, int(real(settings["code.concierge.window"], 20)))
-            talk = converse(runtime, "concierge", [*kept, user_message(words)], _HOTEL_TOOLS)
-            conversation = [*conversation, *talk[len(kept) :]]
+            recent = _window(conversation, int(real(settings["code.concierge.window"], 20)))
+            talk = converse(runtime, "concierge", [*recent, user_message(words)], _HOTEL_TOOLS)
+            conversation = [*conversation, *talk[len(recent) :]]
     return text_of(conversation[-1]) if conversation else ""
 
 

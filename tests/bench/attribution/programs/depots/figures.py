@@ -148,8 +148,8 @@ def _watch(runtime: Runtime) -> str:
     changes.sort(key=lambda row: rank(row[0]), reverse=True)
     share, article, after = changes[int(real(settings["code.analyst.place"]))] if len(changes) > 1 else (0.0, "none", 0)
     digits = int(real(settings["code.analyst.digits"], 1))
-    said = say(runtime, "analyst", f"Article: {article}\nChange: {share:.{digits}f} %")
-    subject = said[: int(real(settings["code.mailer.cut"], 40))].strip()
+    judgement = say(runtime, "analyst", f"Article: {article}\nChange: {share:.{digits}f} %")
+    subject = judgement[: int(real(settings["code.mailer.cut"], 40))].strip()
     if settings["code.mailer.mark"] == "off":
         subject = subject.partition(" ")[2]
     return say(runtime, "mailer", f"Subject: {subject}\nPrice: {after}")

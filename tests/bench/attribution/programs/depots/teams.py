@@ -42,9 +42,9 @@ def _newsroom(runtime: Runtime) -> str:
     city = find(r"for (\w+)", user(settings), "Oslo")
     topics = items(fields(runtime.tool("list_topics", {"city": city})).get("topics"))
     listing = "\n".join(f"- {topic.get('name')} ({topic.get('readers')})" for topic in topics)
-    chosen = find(r"TOPICS (.+)", say(runtime, "scout", listing), "none").split(", ")
+    topic_names = find(r"TOPICS (.+)", say(runtime, "scout", listing), "none").split(", ")
     pieces: list[str] = []
-    for place, topic in enumerate(chosen[: int(real(settings["code.reporter.most"], 4))]):
+    for place, topic in enumerate(topic_names[: int(real(settings["code.reporter.most"], 4))]):
         fact = fields(runtime.tool("get_fact", {"topic": topic})).get("fact", "is quiet")
         node = "second" if place % 2 and settings["code.second.shares"] == "yes" else "first"
         pieces.append(say(runtime, node, f"Topic: {topic}\nFact: {fact}"))
@@ -151,8 +151,8 @@ def _grading(runtime: Runtime) -> str:
     for entry in items(sheet.get("answers")):
         text = str(entry.get("answer"))
         text = text.strip() if settings["code.judge.trim"] == "yes" else text[:4]
-        said = say(runtime, "judge", f"Question: {entry.get('topic')}\nAnswer: {text}\nKey: {entry.get('key')}")
-        marks.append((decimal(r"MARK (\d+)", said), str(entry.get("topic"))))
+        mark_text = say(runtime, "judge", f"Question: {entry.get('topic')}\nAnswer: {text}\nKey: {entry.get('key')}")
+        marks.append((decimal(r"MARK (\d+)", mark_text), str(entry.get("topic"))))
     marks = marks[int(real(settings["code.coach.skips"])) :]
     values = [mark for mark, _ in marks]
     mean = min(values, default=0.0) if settings["code.coach.rule"] == "least" else sum(values) / max(1, len(values))

@@ -75,7 +75,7 @@ def test_most_probes_bound_those_that_hold_messages(order: ProbeOutcome) -> None
     own = result("own", ("west", "north"))
     lab = Ward({"note": CANDIDATE, "note/0": order, "note/1": BASE})
     prove(Case(question=QUESTION, atoms=[MESSAGE, own]), lab, Budget())
-    held = [spec for spec in lab.requests if any(name.startswith("note") for name in spec.atoms)]
+    message_specs = [spec for spec in lab.requests if any(name.startswith("note") for name in spec.atoms)]
     space = Space(facts=Facts(), atoms=[own])
     most = footprints.most_probes(space, [MESSAGE], lab.parts) + relays.most_probes([MESSAGE], lab.parts)
-    assert (most, 0 < len(held) <= most) == (5, True)
+    assert (most, 0 < len(message_specs) <= most) == (5, True)
