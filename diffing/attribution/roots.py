@@ -128,10 +128,14 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
-        if context.opens_turn and context.follows_output:
-            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=Origin.OPEN)
-        elif context.opens_turn or not context.is_tainted or context.is_left_to_code:
-            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=_order_origin(context))
+        if context.opens_turn or not context.is_tainted or context.is_left_to_code:
+            yield Atom(
+                category="structure",
+                places=(pair.place,),
+                pair=pair,
+                origin=Origin.OPEN if context.opens_turn and context.follows_output else _order_origin(context),
+                user_message=context.inputs.turns[pair.place] if context.opens_turn else "",
+            )
         return
     input_facets = [facet for facet in facets if facet.part != "output"]
     # Template and variables of one prompt are one change: only the rendered text is used.

@@ -25,12 +25,12 @@ class RunInputs:
     """The inputs of paired agents and turns that differ: the text of the base and of the candidate, by place.
 
     `labels` introduce an input of the run in its first request, so they may introduce other texts from outside later.
-    `turns`: model steps with which one run goes on after all that both runs did, by place; a user's message is last.
+    `turns`: the user's messages with which one run goes on after all that both runs did, by the model step's place.
     """
 
     texts: Mapping[int, tuple[str, str]] = field(default_factory=dict)
     labels: frozenset[str] = frozenset()
-    turns: frozenset[int] = frozenset()
+    turns: Mapping[int, str] = field(default_factory=dict)
 
     def source_of(self, item: MessagePair) -> int | None:
         """The place of the input whose change is all that differs in a user's message; None if there is none."""

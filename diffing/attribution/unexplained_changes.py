@@ -24,7 +24,7 @@ class Atom:
 
     `facet` is None for an unpaired step. `is_sampled`: a model answered the same request differently, without an
     override. `origin`: whether the change may follow from an earlier changed output. `input_place`: the agent or turn
-    whose changed input the messages pass on.
+    whose changed input the messages pass on. `user_message`: with which only one run goes on, at an unpaired step.
     """
 
     category: Category
@@ -35,6 +35,7 @@ class Atom:
     overridden: bool = False
     origin: Origin = Origin.EXOGENOUS
     input_place: int | None = None
+    user_message: str = ""
 
 
 @dataclass

@@ -360,14 +360,19 @@ def atom_phrase(atom: Atom) -> str:
     """The change as an action, as the beginning of a sentence."""
     if atom.is_sampled:
         return changes.resampling_phrase(atom.pair)
-    return changes.unpaired_phrase(atom.pair) if atom.facet is None else changes.facet_phrase(atom.facet)
+    return _unpaired_phrase(atom) if atom.facet is None else changes.facet_phrase(atom.facet)
 
 
 def atom_name(atom: Atom) -> str:
     """The change by name, for a headline."""
     if atom.is_sampled:
         return headlines.sample_name(_number(atom))
-    return changes.unpaired_phrase(atom.pair) if atom.facet is None else headlines.change_name(atom.facet)
+    return _unpaired_phrase(atom) if atom.facet is None else headlines.change_name(atom.facet)
+
+
+def _unpaired_phrase(atom: Atom) -> str:
+    text = atom.user_message
+    return changes.turn_phrase(atom.pair, text) if text else changes.unpaired_phrase(atom.pair)
 
 
 def _changes(atoms: Sequence[Atom]) -> Changes:

@@ -84,7 +84,7 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
             replace(
                 _run_inputs(comparison, containers, payloads),
                 labels=_labels(comparison, probe, payloads),
-                turns=frozenset(pair.place for pair in later_models if _ends_with_user(pair, payloads)),
+                turns={pair.place: text for pair in later_models if (text := _last_user_text(pair, payloads))},
             ),
         ),
         payloads=payloads,
@@ -130,9 +130,10 @@ def _further_models(comparison: Comparison) -> list[Pair]:
     return [pair for pair in firsts if pair is not None]
 
 
-def _ends_with_user(pair: Pair, payloads: Payloads) -> bool:
+def _last_user_text(pair: Pair, payloads: Payloads) -> str:
+    """The text of the user's message that ends a model's request; empty if another message does."""
     messages = as_objects(as_object(payloads.get(pair.step.input_ref)).get("messages"))
-    return bool(messages) and messages[-1].get("role") == "user"
+    return message_text(messages[-1]) or "…" if messages and messages[-1].get("role") == "user" else ""
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

@@ -79,6 +79,11 @@ def unpaired_phrase(pair: Pair) -> str:
     return f"{'The missing' if pair.base else 'An additional'} {pair.step.type} step {number} of the {side}{summary}"
 
 
+def turn_phrase(pair: Pair, message: str) -> str:
+    """A user's message with which only one run goes on."""
+    return f"{'Removing' if pair.base else 'Adding'} a further message of the user (“{shorten(message, QUOTE)}”)"
+
+
 def edit_phrase(base: str, candidate: str, location: str) -> str:
     """An edit of a text, by the deleted and inserted words."""
     spans = edit_spans(base, candidate)

@@ -310,6 +310,7 @@ def change_lines() -> Iterator[str]:
     for alone in steps:
         for single in (pair(alone, None), pair(None, alone)):
             yield changes.unpaired_phrase(single)
+            yield changes.turn_phrase(single, "And Emma?")
             yield notes.plain_text(notes.unpaired_note(single))
     yield from changes.METHODS.values()
     cause, *effects = map(notes.plain_note, ("amount 1 → 2", "", "requests pay", "“a” → “b”"))
