@@ -14,6 +14,7 @@ import pytest
 from tests.clients.environments import ROOT, environment
 from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
+from tests.services.warm_client import mcp_python
 from tests.support.gateway_runs import GatewaySession, Python, get, post, record, run_of
 from tests.support.mcp_agents import HTTP_AGENT
 from tests.support.patience import wait_until
@@ -90,7 +91,10 @@ def open_rerun(server: Server, run: str, **changes: Any) -> Any:
     return post(server, "/api/v1/reruns", {"run": run, "live": True, "ask_tools": ["lookup"], **changes})
 
 
-def python(generation: str, *, has_sdk: bool) -> Python:
+def python(generation: str, *, has_sdk: bool, transport: str = "http") -> Python:
     """Return an interpreter with a client of this generation. Without the SDK it stands for any other language."""
+    # One that starts its server itself is a process of its own.
+    if (generation, has_sdk, transport) == ("mcp-2", False, "http"):
+        return mcp_python()
     path = sys.executable if generation == "mcp-2" else str(environment(generation))
     return [path] if has_sdk else [path, "-I"]

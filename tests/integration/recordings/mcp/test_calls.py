@@ -82,7 +82,7 @@ def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(serv
     started = tmp_path / "started"
     note = f"import pathlib; pathlib.Path({str(started)!r}).open('a').write('1'); "
     agent = stdio_agent(shim_command(desk.log, before=note))
-    interpreter = python("mcp-2", has_sdk=False)
+    interpreter = python("mcp-2", has_sdk=False, transport="stdio")
     first = record(server, agent, "7", "none", python=interpreter)
     assert (first.returncode, desk.calls(), started.read_text()) == (0, 2, "1"), first.stderr
     run = run_of(first)

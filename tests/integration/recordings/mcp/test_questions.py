@@ -105,7 +105,7 @@ def test_server_on_standard_streams_waits_for_the_operator(server: Server, run: 
     log = tmp_path / "log"
     command = [sys.executable, "-m", "tests.support.servers.mcp_server", "0", str(log)]
     shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", "env", f"PYTHONPATH={ROOT}", *command]
-    session, interpreter = open_rerun(server, run), python("mcp-2", has_sdk=False)
+    session, interpreter = open_rerun(server, run), python("mcp-2", has_sdk=False, transport="stdio")
     with running_agent(server, session, stdio_agent(shim), "8", "9", interpreter=interpreter) as agent:
         answer(server, session, asked(server, session), "answer", output=LOST)
         assert not log.exists()
@@ -188,7 +188,7 @@ def test_server_gets_the_arguments_of_an_override(
     if kind == "stdio":
         command = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.support.servers.mcp_server", "0"]
         agent = stdio_agent([*COMMAND, "mcp-shim", "--name", "desk", "--", *command, str(tmp_path / "log")])
-    interpreter = python("mcp-2", has_sdk=False)
+    interpreter = python("mcp-2", has_sdk=False, transport=kind)
     run = run_of(record(server, agent, "7", python=interpreter))
     overrides = tmp_path / "overrides.json"
     entry = {"match": {"type": "tool", "name": "lookup"}, "arguments": {"order_id": f"from {kind}"}}

@@ -39,7 +39,7 @@ def test_client_is_asked_as_in_the_recording(
 ) -> None:
     desk = desk if transport == "http" else Desk("", tmp_path / "log")
     agent = talking(HTTP_AGENT if transport == "http" else stdio_agent(shim_command(desk.log)))
-    interpreter = python(generation, has_sdk=has_sdk)
+    interpreter = python(generation, has_sdk=has_sdk, transport=transport)
     first = record(server, agent, "7", "talk", python=interpreter)
     *lines, results = first.stdout.splitlines()
     assert (first.returncode, lines) == (0, LINES), first.stderr
