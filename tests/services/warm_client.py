@@ -41,7 +41,7 @@ def mcp_python() -> list[str]:
     launcher.write_text(_LAUNCHER)
     # It ends with its standard input, whose other end this process keeps open.
     standard_input, _ = os.pipe()
-    command = [sys.executable, "-m", "tests.services.warm_client", address]
+    command = [sys.executable, "-m", "tests.services.warm_client", str(address)]
     start(command, is_ready=address.exists, stop_signal=signal.SIGTERM, log=folder / "log", stdin=standard_input)
     return [sys.executable, "-I", "-S", str(launcher), str(address)]
 
