@@ -94,33 +94,39 @@ def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None
 def finish(session_id: UUID, owner: str, *, exit_code: int, error: str = "") -> None:
     """End a session whose agent has ended, unless another process has taken it over.
 
-    If an answer did not reach the agent, because it calls a tool without consent, the session waits for a runner that
-    allows the tool: the answer may be paid for. A probe does not wait for anybody.
+    If a tool without consent was refused, or an answer that calls one did not reach the agent, the session waits for a
+    runner that allows the tool: the answers until then may be paid for. A probe does not wait for anybody.
     """
     questions.withdraw(session_id)
     try:
         write_steps(session_id, owner, is_final=True)
         session = _load(session_id)
-        tools = [] if session.is_probe else consents.held_back_tools(_rerun(session))
-        if tools:
-            _await_consent(session, owner, tools, exit_code)
+        if not session.is_probe and (reasons := _reasons_to_wait(_rerun(session))):
+            _await_consent(session, owner, reasons, exit_code)
             return
         problem = error or _problem(session, exit_code)
         status = SessionStatus.FAILED_EXECUTION if problem else final_status.session_status(session, _counts(session))
         columns: dict[str, Any] = {}
         if problem:
             refused_tools = consents.refused_tools(_rerun(session))
-            columns = {"error_code": "agent_failed", "error": problem, "held_back_tools": refused_tools}
+            columns = {"error_code": "agent_failed", "error": problem, "held_back_tools": [*refused_tools]}
         _end(session, owner, status, exit_code=exit_code, **columns)
     except LostOwnership:
         return
 
 
-def _await_consent(session: ReplaySession, owner: str, tools: Sequence[str], exit_code: int) -> None:
+def _reasons_to_wait(rerun: Rerun) -> dict[str, str]:
+    """Return the tools without consent at which an agent ended, and what that was about."""
+    held_back = consents.held_back_tools(rerun)
+    text = f"The model's answer calls {', '.join(held_back)}, and the agent gets it when a runner allows that"
+    return {**consents.refused_tools(rerun), **dict.fromkeys(held_back, text)}
+
+
+def _await_consent(session: ReplaySession, owner: str, reasons: Mapping[str, str], exit_code: int) -> None:
     """Let a session wait for a runner that allows these tools."""
-    text = f"The model's answer calls {', '.join(tools)}, and the agent gets it when a runner allows that"
+    text = next(iter(reasons.values()))
     with transaction.atomic():
-        columns = {"held_back_tools": [*tools], "current": text[:_LONGEST_NOTE]}
+        columns = {"held_back_tools": [*reasons], "current": text[:1].upper() + text[1:_LONGEST_NOTE]}
         SessionRow(session, owner).leave(SessionStatus.AWAITING_OPERATOR, **columns)
         Rerun.objects.filter(id=_rerun(session).id).update(ended_at=datetime.now(UTC), exit_code=exit_code)
         event_log.append(session.id, "session")

@@ -1,6 +1,7 @@
 """Answer the tool calls and searches that a running agent asks about before it makes them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -153,7 +154,8 @@ def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, 
         return waiting
     if may_run:
         answer = answer.model_copy(update={"arguments": arguments})
-    return Resolution(answer=answer, detail=detail)
+    resolution = _without_operator(rerun, question, answer)
+    return replace(resolution, detail={**resolution.detail, **detail})
 
 
 def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnswer:

@@ -10,6 +10,7 @@ from typing import Final
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.runners import recorded_tools
 from replay.tool_review.queries import safety
+from traces.core.json_access import as_text
 from traces.core.vocabulary import Reason
 
 # In the detail of a call: why its answer did not reach the agent, and the tools in it that lack consent.
@@ -40,10 +41,10 @@ def held_back_tools(rerun: Rerun) -> list[str]:
     return [*dict.fromkeys(name for names in tools for name in names)]
 
 
-def refused_tools(rerun: Rerun) -> list[str]:
-    """Return the tools whose calls were refused in the last start of an agent, and would run with consent."""
+def refused_tools(rerun: Rerun) -> dict[str, str]:
+    """Return the tools whose calls were refused in the last start of an agent, and would run with consent: and why."""
     calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key=HELD_BACK).order_by("id")
-    return [*dict.fromkeys(calls.values_list("name", flat=True))]
+    return {name: as_text(detail.get(REFUSAL)) for name, detail in calls.values_list("name", "detail")}
 
 
 def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:

@@ -181,10 +181,17 @@ def test_held_back_answer_waits_for_consent(client: Client, body: dict[str, Any]
     assert consents.refuse_tools(call.id, ["wipe"]) == ""
     question = {"type": "tool", "name": "send_letter", "arguments": {}}
     assert post(client, f"/reruns/{claim.rerun.id}/tools", question).json()["decision"] == "refusal"
+    # A refused call of a tool waits, too.
     progress.finish(session.id, "here", exit_code=5)
     view = client.get(f"/api/v1/replays/{id}").json()
-    assert (view["status"], view["tools_to_allow"]) == ("failed_execution", [*TOOLS, "send_letter"])
-    assert "review the tool as safe, or allow it with --allow-tool send_letter" in view["error"]
+    assert (view["status"], view["tools_to_allow"]) == ("awaiting_operator", [*TOOLS, "send_letter"])
+    assert view["current"].startswith("This call of send_letter is not in the recording")
+    assert dispatch.claim(other_desk) is None
+    third_desk = add_runner(app, "desk-3", tools_to_run=[*TOOLS, "send_letter"])
+    assert dispatch.claim(third_desk) is not None
+    assert post(client, f"/reruns/{claim.rerun.id}/tools", question).json()["decision"] == "run"
+    progress.finish(session.id, "here", exit_code=0)
+    assert client.get(f"/api/v1/replays/{id}").json()["status"] != "awaiting_operator"
 
 
 def test_worker_leaves_the_agent_to_a_runner(client: Client, body: dict[str, Any]) -> None:
