@@ -27,6 +27,11 @@ def may_be_same(old: Server, new: Server) -> bool:
     return all(old[name] == new[name] for name in old.keys() & new.keys())
 
 
+def has_any(run_id: UUID) -> bool:
+    """Return whether a sealed run has tools of MCP servers."""
+    return any(_servers(run_id).values())
+
+
 def may_answer(run_id: UUID, tool: str, attributes_ref: str) -> bool:
     """Return whether a recorded call of a tool may be of the server from which a run has the tool.
 

@@ -30,6 +30,9 @@ class RecordedAnswer:
     step: int
     output_ref: str
     status: StepStatus
+    # Of a tool: its name, and the attributes of its call.
+    tool: str = ""
+    attributes_ref: str = ""
 
 
 # By signature, in order.

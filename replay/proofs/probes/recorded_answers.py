@@ -16,6 +16,7 @@ from replay.proofs.counterfactual.derivations import StepAnswer
 from replay.proofs.counterfactual.model_substitutes import ServedModel, substitution
 from replay.proofs.counterfactual.outcomes import Result, SignedCall
 from replay.proofs.counterfactual.replay_monitor import FAILED
+from replay.store import mcp_servers
 from traces.call_index import ignore_lists
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
@@ -27,6 +28,7 @@ _OPERATOR_QUESTION: Final = "asked"
 # Of steps that really ran: in a live call, or in the agent.
 _REAL_REASONS: Final = LIVE_REASONS | {Reason.AGENT_RAN}
 _COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "label", "reason", "detail")
+_TOOL_COLUMNS: Final = ("tool_name", "name", "attributes_ref")
 Payload = Callable[[str], JSONValue]
 
 
@@ -70,7 +72,7 @@ def coupling(
     counterparts: Mapping[tuple[UUID, int], RecordedAnswer],
 ) -> Coupling:
     """The recordings in the order in which they answer; the source's calls before the fork count as made."""
-    recordings = [load(run) for run in dict.fromkeys(runs)]
+    recordings = [load(run) if run == source else _of_same_servers(load(run), source) for run in dict.fromkeys(runs)]
     before = Step.objects.filter(run_id=source, sequence_no__lt=fork).exclude(signature="")
     call_counts = Counter(map(load.signatures, before.values_list("signature", flat=True)))
     return Coupling(recordings=recordings, counterparts=counterparts, call_counts=call_counts, reduce=load.signatures)
@@ -80,11 +82,25 @@ def _recording(run_id: UUID, reduce: Reduce) -> Recording:
     """The real answers of a run: no placeholders, blocked calls or made-up outputs."""
     answers: dict[str, list[RecordedAnswer]] = {}
     rows = Step.objects.filter(run_id=run_id).exclude(signature="").order_by("sequence_no")
-    for no, type, signature, output_ref, status, label, reason, detail in rows.values_list(*_COLUMNS).iterator(2000):
+    columns = rows.values_list(*_COLUMNS, *_TOOL_COLUMNS).iterator(2000)
+    for no, type, signature, output_ref, status, label, reason, detail, tool, name, attributes_ref in columns:
         if _is_real(type, output_ref, status, label, reason, detail):
-            answer = RecordedAnswer(run=run_id, step=no, output_ref=output_ref, status=StepStatus(status))
+            call = {"tool": tool or name, "attributes_ref": attributes_ref} if type == StepType.TOOL else {}
+            answer = RecordedAnswer(run=run_id, step=no, output_ref=output_ref, status=StepStatus(status), **call)
             answers.setdefault(reduce(signature), []).append(answer)
     return answers
+
+
+def _of_same_servers(recording: Recording, source: UUID) -> Recording:
+    """Leave out what other MCP servers answered than those from which a run has its tools."""
+    if not mcp_servers.has_any(source):
+        return recording
+    return {
+        signature: [
+            answer for answer in answers if mcp_servers.may_answer(source, answer.tool, answer.attributes_ref)
+        ]
+        for signature, answers in recording.items()
+    }
 
 
 def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, reduce: Reduce = identity) -> Result:

@@ -7,6 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from forkpoint.vocabulary import MCP_SERVER
+from replay.proofs.probes import recorded_answers
+from replay.proofs.probes.recorded_answers import Recordings, Signatures
 from replay.store import call_cache
 from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
 from traces.ingest.step_rows import StepRow
@@ -74,6 +76,14 @@ def test_tool_of_another_mcp_server_gives_no_answer() -> None:
     of_server = call_cache.lookup("desk", CALL, server={MCP_SERVER: "desk"})
     newest = call_cache.lookup("desk", CALL)
     assert [hit and hit.output for hit in (of_source, of_server, newest)] == ["of the desk"] * 2 + ["of the branch"]
+
+
+def test_proof_takes_no_answer_of_another_mcp_server() -> None:
+    source, other = record_answer(server="desk").run.id, record_answer(server="branch").run.id
+    same = record_answer(server="desk").run.id
+    recordings = Recordings(signatures=Signatures("desk", 0))
+    coupling = recorded_answers.coupling([source, other, same], source=source, fork=1, load=recordings, counterparts={})
+    assert [bool(recording[CALL]) for recording in coupling.recordings] == [True, False, True]
 
 
 @pytest.mark.parametrize(
