@@ -206,7 +206,7 @@ class _Resolver:
     def _recorded_answer(self, request: AgentRequest, match: Match) -> _Answer:
         response = self._response(self._rerun.source_run_id, match.call.no, request)
         if response is None:
-            return _Answer(refusal=request.form_refusal(f"step {match.call.no}"))
+            return _Answer(refusal=request.form_refusal(recordings.step_name(self._recording.run_id, match.call.no)))
         if match.is_exact:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
         names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
@@ -338,7 +338,7 @@ class _Resolver:
 
     def _strict_fields(self, request: AgentRequest, *, has_headers: bool) -> JSONObject:
         headers = request.headers if has_headers else {}
-        return strict_fields(request.provider, request.model, request.api, headers)
+        return strict_fields(request.provider, request.model, request.api, headers, request.input)
 
     def _explanation(self, result: Match | Divergence) -> str:
         run = self._rerun.source_run_id

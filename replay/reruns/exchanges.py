@@ -128,8 +128,8 @@ class Exchange:
     def request(self) -> RecordedRequest:
         payload = as_object(self._request_event.get("payload"))
         facts = as_text(payload.get("provider")), as_text(payload.get("model_id")), as_text(payload.get("api"))
-        strict = strict_fields(*facts, as_object(payload.get(REQUEST_HEADERS)))
-        return RecordedRequest(no=self.call.id, request=as_object(model_request(payload)), strict=strict)
+        headers, input = as_object(payload.get(REQUEST_HEADERS)), as_object(model_request(payload))
+        return RecordedRequest(no=self.call.id, request=input, strict=strict_fields(*facts, headers, input))
 
     @property
     def is_complete(self) -> bool:

@@ -22,6 +22,7 @@ from traces.core.json_access import as_list, as_object, as_objects, as_text, is_
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import message_text
+from traces.importers.common.model_calls import STORED_CONTENT
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT, SDK_REPORT
 from traces.models import Step
@@ -114,10 +115,11 @@ def load(run_id: UUID) -> Recording:
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
                 start_s, end_s = _span(*times)
+                headers, input = as_object(fields.get(REQUEST_HEADERS)), as_object(inputs[input_ref])
                 request = RecordedRequest(
                     no=no,
-                    request=as_object(inputs[input_ref]),
-                    strict=strict_fields(provider, model, api, as_object(fields.get(REQUEST_HEADERS))),
+                    request=input,
+                    strict=strict_fields(provider, model, api, headers, input),
                     start_s=start_s,
                     end_s=end_s,
                     ref=input_ref,
@@ -161,9 +163,20 @@ def _calls(run_id: UUID) -> QuerySet[Step]:
     return Step.objects.filter(is_call, run_id=run_id).order_by("sequence_no")
 
 
-def strict_fields(provider: str, model: str, api: str, headers: JSONObject) -> JSONObject:
-    """Return the fields of a request that must be equal: a model's answer may come through another API."""
-    return {"provider": provider, "model": model, **({"api": api} if api in TOOL_APIS else {}), **headers}
+def strict_fields(provider: str, model: str, api: str, headers: JSONObject, request: JSONObject) -> JSONObject:
+    """Return the fields of a request that must be equal: a model's answer may come through another API.
+
+    Content that the provider stores is among them: a new id may stand for other content.
+    """
+    parameters = as_object(request.get("parameters"))
+    stored = {name: parameters[name] for name in STORED_CONTENT & parameters.keys()}
+    return {"provider": provider, "model": model, **({"api": api} if api in TOOL_APIS else {}), **stored, **headers}
+
+
+def step_name(run_id: UUID, no: int) -> str:
+    """Return a step as the reason of a refusal names it."""
+    is_open = Step.objects.filter(run=run_id, sequence_no=no, status=StepStatus.PARTIAL).exists()
+    return f"step {no}, which had not arrived when the recording ended," if is_open else f"step {no}"
 
 
 def _span(started_at: datetime | None, duration_ms: float | None) -> tuple[float, float]:

@@ -48,7 +48,7 @@ def start(
     intercepts run in any case, so each of them has to be among these or `tools_with_hook`, or reviewed as safe.
     A comparison becomes a run of its own if it differs from the recording.
     """
-    run = runs.find_run(ref)
+    run = runs.newest_revision(runs.find_run(ref))
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
     # Another run of the app may answer where the recording does not, but not in a comparison.
@@ -80,7 +80,7 @@ def start_fork(
     caller: str,
 ) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot, or a tool lacks consent."""
-    source = Source(request.run, request.fork_step)
+    source = Source(_recording_of_fork(request.run), request.fork_step)
     if refusal := source_refusal(source.run):
         raise ReplayRefusal(refusal)
     forks.check(source.run.id, source.fork, request.overrides)
@@ -99,6 +99,13 @@ def start_fork(
         is_live=is_live,
         **_limits(budget),
     )
+
+
+def _recording_of_fork(ref: str) -> str:
+    """Return the newest revision of a run, unless its steps may have other numbers than the request means."""
+    run = runs.find_run(ref)
+    newest = runs.newest_revision(run)
+    return str(newest.id if newest.step_count == run.step_count else run.id)
 
 
 def real_tools(rerun: Rerun) -> list[str]:

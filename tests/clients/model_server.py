@@ -2,12 +2,13 @@
 
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
 second turn, one that contains "please erase" another tool, `erase`, in the first ("please erase and shred": two), and
-one that contains "please fail" an error. Ids depend on the turn only. CrewAI's prompt for models without tool calls
-gets the same tools in words, one at a time.
+one that contains "please fail" an error. Ids depend on the turn only, but that of a response on the request. CrewAI's
+prompt for models without tool calls gets the same tools in words, one at a time.
 """
 
 import json
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -168,7 +169,8 @@ def _responses(exchange: Exchange) -> None:
         output = [{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}]
     usage: dict[str, Any] = {"input_tokens": 30, "output_tokens": 9, "total_tokens": 39}
     usage |= {"input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}}
-    response = {"id": f"resp_{result_count}", "object": "response", "created_at": 1, "status": "completed"}
+    id = f"resp_{zlib.crc32(json.dumps(body).encode())}"
+    response = {"id": id, "object": "response", "created_at": 1, "status": "completed"}
     response |= {"error": None, "incomplete_details": None, "instructions": body.get("instructions")}
     response |= {"model": body["model"], "output": output, "parallel_tool_calls": True, "tool_choice": "auto"}
     response |= {"tools": body.get("tools") or [], "usage": usage, "metadata": {}, "temperature": 1.0, "top_p": 1.0}

@@ -77,6 +77,12 @@ def find_run(ref: str) -> Run:
     return matches[0]
 
 
+def newest_revision(run: Run) -> Run:
+    """Return the newest complete revision that continues a run: what was late is in it. The run itself if none does."""
+    successor = visible_runs().filter(supersedes=run, sealed_at__isnull=False).first()
+    return run if successor is None else newest_revision(successor)
+
+
 def _by_external_id(external_id: str) -> list[Run]:
     """Return the newest revisions with an external id."""
     runs = visible_runs().filter(external_id=external_id, superseded_by__isnull=True)

@@ -96,9 +96,7 @@ def _of_same_servers(recording: Recording, source: UUID) -> Recording:
     if not mcp_servers.has_any(source):
         return recording
     return {
-        signature: [
-            answer for answer in answers if mcp_servers.may_answer(source, answer.tool, answer.attributes_ref)
-        ]
+        signature: [answer for answer in answers if mcp_servers.may_answer(source, answer.tool, answer.attributes_ref)]
         for signature, answers in recording.items()
     }
 

@@ -46,6 +46,10 @@ REQUEST_ATTRIBUTES: Final = frozenset(
     | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
     | {"safetySettings", "cachedContent", "labels"}
 )
+# Names of content that the provider stores, and that the request therefore does not have.
+STORED_CONTENT: Final = frozenset({"previous_response_id", "conversation", "cachedContent", "container"})
+# Of the attributes, those on which the answer depends. They are parameters of the input, too.
+ANSWER_SETTINGS: Final = STORED_CONTENT | {"truncation", "safetySettings"}
 RESPONSE_ATTRIBUTES: Final = (
     "id",
     "responseId",

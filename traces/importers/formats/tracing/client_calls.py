@@ -6,6 +6,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
+    ANSWER_SETTINGS,
     REQUEST_ATTRIBUTES,
     RESPONSE_ATTRIBUTES,
     Answer,
@@ -40,7 +41,8 @@ def model_request(payload: JSONObject) -> JSONValue:
         return request
     body = as_object(request)
     if api:
-        return _client_request(api, {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES})
+        own_fields = {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES}
+        return _with_settings(_client_request(api, own_fields), body)
     if "messages" not in body:
         return request
     parameters = normalize_parameters(as_object(body.get("parameters")))
@@ -75,6 +77,12 @@ def client_attributes(payload: JSONObject) -> JSONObject:
         "usage": first_member(response, *_USAGE_FIELDS),
     }
     return {key: value for key, value in fields.items() if value}
+
+
+def _with_settings(input: JSONObject, body: JSONObject) -> JSONObject:
+    """Add to the parameters what a request states beside them and the answer depends on."""
+    settings = {name: body[name] for name in sorted(ANSWER_SETTINGS & body.keys()) if body[name] not in (None, "")}
+    return {**input, "parameters": {**as_object(input.get("parameters")), **settings}} if settings else input
 
 
 def _client_request(api: str, body: JSONObject) -> JSONObject:

@@ -23,6 +23,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request, tool_fields
 from traces.importers.formats.tracing.event_lines import FORMAT, RUN_ENDS, RUN_EVENTS, STEP_TYPES, Event, read_event
 from traces.importers.formats.tracing.reported_tools import find_inferred, replace_inferred
+from traces.importers.formats.tracing.stored_conversations import link_conversations
 
 _BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
 _ENDINGS: Final = {"model_result": "model_called", "tool_result": "tool_called", "step_finished": "step_started"}
@@ -212,7 +213,8 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         started_at=next((event.at for event in starts if event.at), None if starts else events[0].at),
         ended_at=end_event.at if end_event else events[-1].at,
     )
-    steps = replace_inferred([_build_step(step, problems) for step in _steps(events)], inferred_keys)
+    steps = [_build_step(step, problems) for step in _steps(events)]
+    steps = link_conversations(replace_inferred(steps, inferred_keys))
     if not steps and problems is not None:
         return _run_without_steps(facts, end_event)
     return build_run(facts, steps, location=events[0].location)

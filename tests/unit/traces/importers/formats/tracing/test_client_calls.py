@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from traces.core.json_access import as_object
+from traces.core.recorded_run import RecordedStep
+from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request
+from traces.importers.formats.tracing.stored_conversations import link_conversations
 
 TOOL: dict[str, Any] = {"name": "get_order", "description": "Find an order.", "parameters": {"type": "object"}}
 USER = {"role": "user", "content": "Where is order 7?"}
@@ -95,3 +99,20 @@ def test_steps_recorded_by_hand_keep_their_form() -> None:
     assert model_request({"request": request}) == request
     assert model_request({"request": "Where is order 7?"}) == "Where is order 7?"
     assert client_attributes({"request": request}) == {}
+
+
+def test_content_that_the_provider_stores() -> None:
+    """The answer depends on it, so requests that name other content are not the same call."""
+    stored = {"previous_response_id": "resp_1", "truncation": "auto", "store": True}
+    request = model_request(payload("openai.responses", {"model": "m1", "input": "And now?", **stored}))
+    assert as_object(request)["parameters"] == {"previous_response_id": "resp_1", "truncation": "auto"}
+    gemini = {"contents": [{"parts": [{"text": "Hi"}]}], "cachedContent": "c1", "generationConfig": {"seed": 7}}
+    request = model_request(payload("google.generate_content", gemini))
+    assert as_object(request)["parameters"] == {"seed": 7, "cachedContent": "c1"}
+
+
+def test_stored_conversation_is_linked() -> None:
+    first = RecordedStep(key="1", type=StepType.MODEL, name="m1", attributes={"response": {"id": "resp_1"}})
+    request = {"messages": [USER], "parameters": {"previous_response_id": "resp_1"}}
+    steps = link_conversations([first, RecordedStep(key="2", type=StepType.MODEL, name="m1", input=request)])
+    assert [step.links for step in steps] == [(), ("1",)]
