@@ -98,9 +98,10 @@ class Gateway:
                 await respond(send, 200, JSON, b"")
             elif scope["method"] == "GET" and route.lists_models and route.operation is not None:
                 await self._serve_models(_Request(scope, route, session, route.operation), send)
-            elif scope["method"] == "POST" and route.operation is not None and not route.lists_models:
+            elif route.operation is not None and scope["method"] == ("GET" if route.operation.is_read else "POST"):
                 request = _Request(scope, route, session, route.operation)
-                call = request.call(await read_body(receive), time.time())
+                body = request.question if route.operation.is_read else await read_body(receive)
+                call = request.call(body, time.time())
                 await (self._play if session.is_rerun else self._forward)(request, call, send)
             else:
                 raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
@@ -125,10 +126,7 @@ class Gateway:
     async def _serve_models(self, request: "_Request", send: Send) -> None:
         """List models: those of the configuration or of the provider, and in a rerun what the recording has."""
         route, session = request.route, request.session
-        # Gemini's clients may have their key there.
-        parts = request.scope["query_string"].decode("latin-1").split("&")
-        query = "&".join(part for part in parts if not part.startswith("key="))
-        call = request.call(orjson.dumps({"path": route.path, "query": query}), time.time())
+        call = request.call(request.question, time.time())
         if session.is_rerun and await asyncio.to_thread(playback.is_recorded, call):
             await self._play(request, call, send)
         elif session.is_rerun:
@@ -187,9 +185,9 @@ class Gateway:
             raise RuntimeError("a live call without a row")
 
         async def check(events: bytes) -> bytes:
-            names = [*answers.event_tool_names(call.operation.api, events)]
+            names = [*answers.event_tool_names(call.operation.answer_api, events)]
             refusal = await asyncio.to_thread(playback.check_tools, call_id, names) if names else None
-            return b"" if refusal is None else refusal.event(call.operation.api, call.protocol)
+            return b"" if refusal is None else refusal.event(call.operation.answer_api, call.protocol)
 
         delivery = Delivery(send, functools.partial(self._turns.wait, call, resolution.earlier_answers), check)
         task = asyncio.create_task(self._ask(request, call, call_id, delivery))
@@ -243,7 +241,7 @@ class Gateway:
             headers = upstreams.request_headers(request.scope["headers"], upstream.key)
         else:
             headers = upstreams.headers_for_other(request.scope["headers"], call.protocol, upstream.key)
-        method, body = ("GET", b"") if call.is_read else ("POST", call.body)
+        method, body = ("GET", b"") if call.operation.is_read else ("POST", call.body)
         return await self._client.exchange(method, call.url(upstream.base_url), headers, body, answer)
 
     def _foreign_protocol(self, call: events.Call, route: Route) -> Protocol | None:
@@ -300,6 +298,14 @@ class _Request:
         self.route = route
         self.session = session
         self._operation = operation
+
+    @property
+    def question(self) -> bytes:
+        """What a request without a body asks, as its body."""
+        # Gemini's clients may have their key there.
+        parts = self.scope["query_string"].decode("latin-1").split("&")
+        query = "&".join(part for part in parts if not part.startswith("key="))
+        return orjson.dumps({"path": self.route.path, "query": query})
 
     def call(self, body: bytes, start: float) -> events.Call:
         headers = dict(self.scope["headers"])

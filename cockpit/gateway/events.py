@@ -82,11 +82,6 @@ class Call:
         head = orjson.dumps([*address, self.encoding, self.headers])
         return hmac.digest(self.digest_key, head + b"\n" + self.body, "sha256").hex()
 
-    @property
-    def is_read(self) -> bool:
-        """Whether the provider is asked by GET: the body then only states what is asked."""
-        return self.operation.api.endswith(".models")
-
     def url(self, base_url: str) -> str:
         return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
 
@@ -192,13 +187,14 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
 
 def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
     """Return the tools that an answer asks the agent to run."""
-    if call.operation.api in TOOL_APIS:
+    api = call.operation.answer_api
+    if api in TOOL_APIS:
         return []
     payload = _result(call, outcome, limit)
     if "response" not in payload and outcome.status < _ERRORS and (body := _content(outcome, limit)) is not None:
         # A stream that its headers do not call one.
-        payload = {"response": read_stream(call.operation.api, body).answer}
-    return [*tool_names(call.operation.api, payload.get("response"))]
+        payload = {"response": read_stream(api, body).answer}
+    return [*tool_names(api, payload.get("response"))]
 
 
 def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
@@ -218,10 +214,10 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
         if outcome.status >= _ERRORS:
             return _refusal(outcome, body)
         if not outcome.is_stream:
-            return {"response": read_answer(call.operation.api, body), **_status(outcome.error)}
+            return {"response": read_answer(call.operation.answer_api, body), **_status(outcome.error)}
     except UnreadableBody as problem:
         return _failure(outcome.error or f"the answer cannot be read: {problem}")
-    return _stream_result(outcome, read_stream(call.operation.api, body))
+    return _stream_result(outcome, read_stream(call.operation.answer_api, body))
 
 
 def _content(outcome: Outcome, limit: int) -> bytes | None:

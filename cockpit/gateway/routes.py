@@ -12,6 +12,8 @@ _MCP_ADDRESS: Final = re.compile(r"/gateway/[^/]+/mcp/(?P<server>[\w.-]{1,100})(
 _TOOLS_ADDRESS: Final = re.compile(r"/gateway/[^/]+/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
+_STORED_RESPONSE: Final = "openai.stored_response"
+_RESPONSE: Final = re.compile(r"/responses/resp_\w+")
 _MODELS: Final = re.compile(r"/models(?:/(?P<model>[^/]+))?")
 
 
@@ -23,6 +25,13 @@ class Operation:
     api: str
     # For providers that name the model in the path.
     model: str = ""
+    # Whether the provider is asked by GET.
+    is_read: bool = False
+
+    @property
+    def answer_api(self) -> str:
+        """The API whose form the answer has."""
+        return "openai.responses" if self.api == _STORED_RESPONSE else self.api
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +62,10 @@ _OPERATIONS: Final[dict[str, dict[str, Operation]]] = {
         "/chat/completions": Operation(path="/chat/completions", api="openai.chat"),
         "/responses": Operation(path="/responses", api="openai.responses"),
         "/embeddings": Operation(path="/embeddings", api="openai.embeddings"),
+        "/images/generations": Operation(path="/images/generations", api="openai.images"),
+        "/moderations": Operation(path="/moderations", api="openai.moderations"),
+        # Of servers that speak OpenAI's protocol.
+        "/rerank": Operation(path="/rerank", api="openai.rerank"),
     },
     "anthropic": {
         "/messages": Operation(path="/v1/messages", api="anthropic.messages"),
@@ -94,6 +107,8 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     version, rest = _split_version(match["path"])
     rest = rest.rstrip("/") or "/"
     operation = _gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest)
+    if protocol == "openai" and _RESPONSE.fullmatch(rest):
+        operation = Operation(path=rest, api=_STORED_RESPONSE, is_read=True)
     # Gemini has its operations below its models.
     models = None if operation else _MODELS.fullmatch(rest)
     if models is not None:
@@ -128,7 +143,7 @@ def _models_operation(protocol: str, version: str, path: str) -> Operation:
     """Return the operation that lists models, or describes one."""
     family = "google" if protocol == "gemini" else protocol
     prefix = {"openai": "", "anthropic": "/v1"}.get(protocol, f"/{version or 'v1beta'}")
-    return Operation(path=prefix + path, api=f"{family}.models")
+    return Operation(path=prefix + path, api=f"{family}.models", is_read=True)
 
 
 def _gemini_operation(version: str, path: str) -> Operation | None:

@@ -170,7 +170,8 @@ def strict_fields(provider: str, model: str, api: str, headers: JSONObject, requ
     """
     parameters = as_object(request.get("parameters"))
     stored = {name: parameters[name] for name in STORED_CONTENT & parameters.keys()}
-    return {"provider": provider, "model": model, **({"api": api} if api in TOOL_APIS else {}), **stored, **headers}
+    tool = {"api": api, "path": request.get("path")} if api in TOOL_APIS else {}
+    return {"provider": provider, "model": model, **tool, **stored, **headers}
 
 
 def step_name(run_id: UUID, no: int) -> str:

@@ -277,3 +277,8 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
         assert called_tools(make_call({}), outcome, limit=10_000) == ["erase"]
     embeddings = make_call({}, operation=Operation(path="/embeddings", api="openai.embeddings"))
     assert called_tools(embeddings, Outcome(end=2.0, status=200, body=b"data: {}\n\n"), limit=10_000) == []
+    # A response in the background calls its tools where it is read.
+    read = make_call({}, operation=Operation(path="/responses/resp_1", api="openai.stored_response", is_read=True))
+    response = {"output": [{"type": "function_call", "call_id": "c1", "name": "erase", "arguments": "{}"}]}
+    outcome = Outcome(end=2.0, status=200, body=json.dumps(response).encode())
+    assert called_tools(read, outcome, limit=10_000) == ["erase"]

@@ -16,6 +16,8 @@ def _protocol(provider: str) -> str:
         ("openai/chat/completions", "/chat/completions", "openai.chat"),
         ("openai/v1/responses", "/responses", "openai.responses"),
         ("openai/v1/embeddings", "/embeddings", "openai.embeddings"),
+        ("openai/v1/moderations", "/moderations", "openai.moderations"),
+        ("openai/v1/responses/resp_1a", "/responses/resp_1a", "openai.stored_response"),
         ("anthropic/v1/messages", "/v1/messages", "anthropic.messages"),
         ("my-models/v1/messages", "/v1/messages", "anthropic.messages"),
         ("anthropic/messages", "/v1/messages", "anthropic.messages"),
@@ -41,7 +43,13 @@ def test_operation_of_an_address(address: str, path: str, api: str) -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["openai/v1/files", "openai/v1/../admin", "anthropic/v1/complete", "gemini/v1beta/models/a/b:generateContent"],
+    [
+        "openai/v1/files",
+        "openai/v1/responses/resp_1/cancel",
+        "openai/v1/../admin",
+        "anthropic/v1/complete",
+        "gemini/v1beta/models/a/b:generateContent",
+    ],
 )
 def test_other_operations_are_not_served(address: str) -> None:
     route = find_route(f"/gateway/s/{address}", _protocol)

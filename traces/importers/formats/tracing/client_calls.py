@@ -27,7 +27,11 @@ TOOL_APIS: Final = frozenset(
         "google.embed_content",
         "google.models",
         "openai.embeddings",
+        "openai.images",
         "openai.models",
+        "openai.moderations",
+        "openai.rerank",
+        "openai.stored_response",
     }
 )
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
