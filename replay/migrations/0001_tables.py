@@ -368,6 +368,20 @@ class Migration(migrations.Migration):
                     },
                 ),
                 migrations.CreateModel(
+                    name='RerunMcpSession',
+                    fields=[
+                        ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                        ('server', models.CharField(max_length=100)),
+                        ('client', models.CharField(help_text='the session that the client has; empty: none', max_length=200)),
+                        ('parameters', models.JSONField(default=dict, help_text='what the client said of itself in its handshake')),
+                        ('session', models.CharField(blank=True, help_text='the id that the server gave; empty: none is open', max_length=500)),
+                        ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mcp_sessions', to='replay.rerun')),
+                    ],
+                    options={
+                        'constraints': [models.UniqueConstraint(fields=('rerun', 'server', 'client'), name='rerun_mcp_session_once')],
+                    },
+                ),
+                migrations.CreateModel(
                     name='RerunQuestion',
                     fields=[
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -1,7 +1,7 @@
 """Database tables of replays."""
 
 from replay.models.live_access import HookOutcome, LangfuseExport, TelemetryCount, ToolDecision, Trial
-from replay.models.reruns import Rerun, RerunCall, RerunQuestion, RerunReport, RerunToolCall
+from replay.models.reruns import Rerun, RerunCall, RerunMcpSession, RerunQuestion, RerunReport, RerunToolCall
 from replay.models.runners import Runner, RunnerOutput
 from replay.models.saved_profiles import DocumentName, OverrideProfile, ReplayPolicy
 from replay.models.searches import (
@@ -35,6 +35,7 @@ __all__ = [
     "ReplaySession",
     "Rerun",
     "RerunCall",
+    "RerunMcpSession",
     "RerunQuestion",
     "RerunReport",
     "RerunToolCall",

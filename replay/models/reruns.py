@@ -131,3 +131,19 @@ class RerunQuestion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.no} {self.name}"
+
+
+class RerunMcpSession(models.Model):
+    """A session with an MCP server, for one that a client of the agent has: any web process may pass its calls on."""
+
+    rerun = models.ForeignKey(Rerun, models.CASCADE, related_name="mcp_sessions")
+    server = models.CharField(max_length=100)
+    client = models.CharField(max_length=200, help_text="the session that the client has; empty: none")
+    parameters = models.JSONField(default=dict, help_text="what the client said of itself in its handshake")
+    session = models.CharField(max_length=500, blank=True, help_text="the id that the server gave; empty: none is open")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["rerun", "server", "client"], name="rerun_mcp_session_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.server} {self.client}"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 from weakref import WeakValueDictionary
 
 import orjson
@@ -23,6 +24,7 @@ from cockpit.gateway.transport.answer import Answer, discard
 from cockpit.gateway.transport.asgi import Message
 from cockpit.gateway.transport.client import Client
 from forkpoint.mcp_shim import records
+from replay.reruns.tools import mcp_sessions
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
 
@@ -30,12 +32,17 @@ _SESSION: Final = "mcp-session-id"
 _VERSION: Final = "mcp-protocol-version"
 _DEFAULT_VERSION: Final = "2025-06-18"
 _MOST_SESSIONS: Final = 100
+# Characters of a client's session in the database.
+_LONGEST_ID: Final = 200
 _BEGIN_S: Final = 2.0
 # How often sessions are compared with the reruns that have ended.
 _WATCH_S: Final = 2.0
 _NOT_FOUND: Final = 404
 _ERRORS: Final = 400
 _UNREACHABLE: Final = 502
+
+# Of whom no handshake is known.
+_UNKNOWN_CLIENT: Final[JSONObject] = {"capabilities": {}, "clientInfo": {"name": "forkpoint", "version": "1"}}
 
 Headers = list[tuple[str, str]]
 
@@ -78,15 +85,11 @@ class Servers:
         self._sessions: OrderedDict[ClientKey, _Session] = OrderedDict()
         # Each as long as somebody waits for it.
         self._locks: WeakValueDictionary[ClientKey, asyncio.Lock] = WeakValueDictionary()
-        # What clients said of themselves, which decides what their servers ask them.
-        self._handshakes: OrderedDict[ClientKey, JSONObject] = OrderedDict()
         self._watch: asyncio.Task[None] | None = None
 
-    def note_handshake(self, key: ClientKey, parameters: JSONObject) -> None:
+    async def note_handshake(self, key: ClientKey, parameters: JSONObject) -> None:
         """Note what a client says of itself: its handshake may be answered from the recording."""
-        self._handshakes[key] = parameters
-        if len(self._handshakes) > _MOST_SESSIONS:
-            self._handshakes.popitem(last=False)
+        await asyncio.to_thread(steps.note_handshake, _client(key), parameters)
 
     async def ask(self, key: ClientKey, call: LiveCall, headers: Iterable[tuple[bytes, bytes]]) -> JSONObject:
         """Return the response of a server to a request; raise `TransportFailure` or `Refusal`."""
@@ -96,8 +99,9 @@ class Servers:
             answer = await self._make(key[1], session, call)
             if answer.status == _NOT_FOUND and session.id:
                 # The server has ended the session, as it may at any time. Another call may have opened a new one since.
+                await asyncio.to_thread(steps.forget_server_session, _client(key), session.id)
                 if self._sessions.get(key) is session:
-                    await self.close(key)
+                    self._drop(key)
                 session = await self._session(key, own_headers)
                 answer = await self._make(key[1], session, call)
         finally:
@@ -105,40 +109,59 @@ class Servers:
                 task.cancel()
         return _response(answer, call.request)
 
-    async def tell(self, key: ClientKey, message: JSONObject) -> None:
+    async def tell(self, key: ClientKey, message: JSONObject, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Pass on what a client says about its open call, such as that it wants no response any more."""
-        if (session := self._sessions.get(key)) is not None and session.calls:
+        if (session := await self._find(key, _without_session(upstreams.request_headers(headers, "")))) is not None:
             await self._send(key[1], message, session)
 
-    async def close(self, key: ClientKey) -> None:
+    async def close(self, key: ClientKey, headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
         """End the session of a client with a server."""
-        session = self._sessions.pop(key, None)
+        session = await self._find(key, _without_session(upstreams.request_headers(headers, "")))
         if session is None:
             return
-        if session.events is not None:
-            session.events.cancel()
+        self._drop(key)
         if session.id:
-            answer = Answer(discard, time.time(), is_kept=False)
-            await self._client.exchange("DELETE", servers.address(key[1]), _headers(session), b"", answer)
+            await asyncio.to_thread(steps.forget_server_session, _client(key), session.id)
+            await self._end(key[1], session)
 
-    async def close_all(self) -> None:
-        """End all sessions."""
+    def _drop(self, key: ClientKey) -> None:
+        """Stop to use a session."""
+        session = self._sessions.pop(key, None)
+        if session is not None and session.events is not None:
+            session.events.cancel()
+
+    async def _end(self, server: str, session: _Session) -> None:
+        answer = Answer(discard, time.time(), is_kept=False)
+        await self._client.exchange("DELETE", servers.address(server), _headers(session), b"", answer)
+
+    async def stop(self) -> None:
+        """Stop to use all sessions. Another process may go on with those of reruns that have not ended."""
         if self._watch is not None:
             self._watch.cancel()
+        await self._close_ended()
         for key in [*self._sessions]:
-            await self.close(key)
+            self._drop(key)
 
     async def _session(self, key: ClientKey, headers: Headers) -> _Session:
         async with self._locks.setdefault(key, asyncio.Lock()):
-            if key not in self._sessions:
-                await self._open(key, headers)
-            return self._sessions[key]
+            session = await self._find(key, headers) or await self._open(key, headers)
+            self._sessions[key] = session
+            if self._watch is None or self._watch.done():
+                self._watch = asyncio.create_task(self._watch_reruns())
+            return session
 
-    async def _open(self, key: ClientKey, headers: Headers) -> None:
+    async def _find(self, key: ClientKey, headers: Headers) -> _Session | None:
+        """Return the open session of a client, which another process may have opened; None if there is none."""
+        if key in self._sessions:
+            return self._sessions[key]
+        id, _ = await asyncio.to_thread(steps.find_server_session, _client(key))
+        return _Session(id=id, headers=headers) if id else None
+
+    async def _open(self, key: ClientKey, headers: Headers) -> _Session:
         """Make a handshake with a server."""
         version = next((value for name, value in headers if name == _VERSION), _DEFAULT_VERSION)
-        default: JSONObject = {"capabilities": {}, "clientInfo": {"name": "forkpoint", "version": "1"}}
-        parameters = {**self._handshakes.get(key, default), "protocolVersion": version}
+        _, handshake = await asyncio.to_thread(steps.find_server_session, _client(key))
+        parameters = {**(handshake or _UNKNOWN_CLIENT), "protocolVersion": version}
         request: JSONObject = {
             "jsonrpc": "2.0",
             messages.MESSAGE_ID: 0,
@@ -153,14 +176,24 @@ class Servers:
                 status=502, reason=f"the MCP server refused: {as_text(as_object(response['error']).get('message'))}"
             )
         session.id = next((value for name, value in answer.headers if name.lower() == _SESSION), "")
-        self._sessions[key] = session
         await self._listen(key[1], session)
         await self._send(key[1], {"jsonrpc": "2.0", "method": "notifications/initialized"}, session)
-        if self._watch is None or self._watch.done():
-            self._watch = asyncio.create_task(self._close_ended())
         idle = [other for other, item in self._sessions.items() if not item.calls and other != key]
-        if idle and len(self._sessions) > _MOST_SESSIONS:
+        if idle and len(self._sessions) >= _MOST_SESSIONS:
             await self.close(idle[0])
+        return await self._share(key, session)
+
+    async def _share(self, key: ClientKey, session: _Session) -> _Session:
+        """Let other processes use a session; return theirs if one was faster."""
+        if not session.id:
+            return session
+        id = await asyncio.to_thread(steps.keep_server_session, _client(key), session.id)
+        if id == session.id:
+            return session
+        if session.events is not None:
+            session.events.cancel()
+        await self._end(key[1], session)
+        return _Session(id=id, headers=session.headers)
 
     async def _listen(self, server: str, session: _Session) -> None:
         """Read what a server sends outside of its answers, as long as its session lasts."""
@@ -190,7 +223,10 @@ class Servers:
         if call is not None:
             await self._pass_on(server, session, call, message)
         elif records.is_request(message):
-            refusal = messages.refusal(message[messages.MESSAGE_ID], "the agent has no call open")
+            reason = (
+                "the agent has no call open here: of several web processes, one has to get all requests of a session"
+            )
+            refusal = messages.refusal(message[messages.MESSAGE_ID], reason)
             await self._send(server, refusal, session)
 
     async def _make(self, server: str, session: _Session, call: LiveCall) -> Answer:
@@ -243,13 +279,21 @@ class Servers:
             raise TransportFailure(refusal.status, refusal.body(""), refusal.reason)
         return answer
 
-    async def _close_ended(self) -> None:
-        """Close the sessions of reruns that have ended."""
+    async def _watch_reruns(self) -> None:
         while self._sessions:
             await asyncio.sleep(_WATCH_S)
-            ended_ids = await asyncio.to_thread(steps.ended_reruns, {run for run, _, _ in self._sessions})
-            for key in [key for key in self._sessions if key[0] in ended_ids]:
-                await self.close(key)
+            await self._close_ended()
+
+    async def _close_ended(self) -> None:
+        """Close the sessions of reruns that have ended."""
+        ended_ids = await asyncio.to_thread(steps.ended_reruns, {run for run, _, _ in self._sessions})
+        for key in [key for key in self._sessions if key[0] in ended_ids]:
+            await self.close(key)
+
+
+def _client(key: ClientKey) -> mcp_sessions.Client:
+    run, server, session = key
+    return mcp_sessions.Client(rerun_id=UUID(run), server=server, id=session.decode("latin-1")[:_LONGEST_ID])
 
 
 def _headers(session: _Session) -> Headers:

@@ -49,7 +49,7 @@ class Proxy:
         self._shim = Shim(journal)
 
     async def close(self) -> None:
-        await self._live_servers.close_all()
+        await self._live_servers.stop()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
         """Answer one request for a server."""
@@ -59,7 +59,7 @@ class Proxy:
             await self._shim.serve(receive, send, session, route)
         elif scope["method"] == "DELETE" and session.is_rerun:
             await respond(send, 200, [], b"")
-            await self._live_servers.close(key)
+            await self._live_servers.close(key, scope["headers"])
         elif scope["method"] == "DELETE":
             await self._forward(scope, b"", send, server)
         elif scope["method"] == "GET" and not session.is_rerun:
@@ -150,12 +150,13 @@ class Proxy:
         self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, key: ClientKey
     ) -> None:
         if not records.is_request(message):
-            await self._take(message, session, key)
+            await self._take(message, scope, session, key)
             await respond(send, 202, [], b"")
             return
         response = Response(receive, send, message, reads_events=_reads_events(scope))
         if response.new_session:
-            self._live_servers.note_handshake((*key[:2], response.new_session), messages.parameters_of(message))
+            new_key = (*key[:2], response.new_session)
+            await self._live_servers.note_handshake(new_key, messages.parameters_of(message))
         request_key = (*key, orjson.dumps(message[messages.MESSAGE_ID]))
         async with self._waits.watch(request_key, response) as ends:
             try:
@@ -166,13 +167,13 @@ class Proxy:
             except Refusal as refusal:
                 await response.finish(messages.refusal(message[messages.MESSAGE_ID], refusal.reason))
 
-    async def _take(self, message: JSONObject, session: Session, key: ClientKey) -> None:
+    async def _take(self, message: JSONObject, scope: Scope, session: Session, key: ClientKey) -> None:
         """Take what a client says besides its requests."""
         if messages.is_response(message):
             await self._questions.take(session, message)
         elif (id := messages.cancelled_id(message)) is not None:
             self._waits.cancel((*key, orjson.dumps(id)))
-            await self._live_servers.tell(key, message)
+            await self._live_servers.tell(key, message, scope["headers"])
 
     async def _play(
         self, scope: Scope, request: JSONObject, response: Response, ends: Ends, session: Session, key: ClientKey

@@ -16,7 +16,7 @@ from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports, services
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
-from replay.reruns.tools import calls, client_answers
+from replay.reruns.tools import calls, client_answers, mcp_sessions
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.errors import ProblemError
@@ -111,6 +111,31 @@ def take_client_answer(session: Session, call_id: str, number: str) -> JSONObjec
     """Return a client's response that reached another process; None if none did."""
     with connection():
         return client_answers.take(UUID(session.run_id), call_id, number)
+
+
+def note_handshake(client: mcp_sessions.Client, parameters: JSONObject) -> None:
+    """Store what a client says of itself."""
+    with connection():
+        mcp_sessions.note_handshake(client, parameters)
+
+
+def find_server_session(client: mcp_sessions.Client) -> tuple[str, JSONObject]:
+    """Return the session with a server that a client has through any process, and what the client said of itself."""
+    with connection():
+        row = mcp_sessions.find(client)
+        return ("", {}) if row is None else (row.session, row.parameters)
+
+
+def keep_server_session(client: mcp_sessions.Client, session: str) -> str:
+    """Store a session with a server; return the one that counts."""
+    with connection():
+        return mcp_sessions.keep(client, session)
+
+
+def forget_server_session(client: mcp_sessions.Client, session: str) -> None:
+    """Note that a session with a server is over."""
+    with connection():
+        mcp_sessions.forget(client, session)
 
 
 def ended_reruns(ids: Collection[str]) -> set[str]:

@@ -1,5 +1,6 @@
 """Reruns and runners where several web processes share the work."""
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
@@ -19,6 +21,7 @@ from tests.faults import scenarios
 from tests.faults.deployment import ask, celery, environment, web_process
 from tests.support.command_line import COMMAND
 from tests.support.http import HTTP
+from tests.support.mcp_desks import CLIENT, Desk, lookup, running_desk, send
 from tests.support.patience import patience_s, wait_until
 from tests.support.servers.provider_server import Exchange, ProviderServer, provider_server
 
@@ -92,7 +95,13 @@ def gemini() -> Iterator[ProviderServer]:
 
 
 @pytest.fixture(scope="module")
-def deployment(gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    with running_desk(tmp_path_factory.mktemp("desk") / "log") as desk:
+        yield desk
+
+
+@pytest.fixture(scope="module")
+def deployment(gemini: ProviderServer, desk: Desk, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     home = tmp_path_factory.mktemp("web") / "home"
     addresses = {"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": gemini.base_url, "FORKPOINT_QUIET_S": "1"}
     env = {
@@ -101,6 +110,7 @@ def deployment(gemini: ProviderServer, tmp_path_factory: pytest.TempPathFactory)
         # A busy machine may give no sign of life for a second, and the agent would be started again.
         "FORKPOINT_TAKEOVER_S": "5",
         "TEST_SESSIONS": "0",
+        "FORKPOINT_MCP_SERVERS": json.dumps({"desk": {"url": desk.url}}),
     }
     token = ask("prepare", env)["token"]
     with ExitStack() as stack:
@@ -211,3 +221,16 @@ def ended_fork(web: Web, run: str, **request: Any) -> Any:
 
 def printed(web: Web, session: str) -> list[str]:
     return [line["text"] for line in web.get(f"/replays/{session}/output")["lines"]]
+
+
+def test_web_processes_share_a_session_with_an_mcp_server(deployment: Deployment, desk: Desk) -> None:
+    """The server may keep a state in it. A client's requests reach any of the processes."""
+    first, second = deployment.first, deployment.second
+    rerun = first.post("/reruns", {"run": deployment.run, "live": True, "allow_tools": ["lookup"]})
+    addresses = [f"{web.url}{rerun['path']}/mcp/desk" for web in (first, second)]
+    client = send(addresses[1], "initialize", CLIENT).headers["mcp-session-id"]
+    for address in (*addresses, addresses[0]):
+        assert "found by mcp" in lookup(address, uuid4().hex, client).text
+    assert len({*desk.sessions()}) == 1
+    HTTP.delete(addresses[1], headers={"mcp-session-id": client})
+    assert lookup(desk.url, "7", desk.sessions()[0]).status_code == 404

@@ -1,22 +1,19 @@
 """A server behind whose gateway is a real MCP server that counts what it runs."""
 
 import json
-import socket
-import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.clients.environments import ROOT, environment
+from tests.clients.environments import environment
 from tests.clients.model_server import ModelServer, model_server
 from tests.services.server import Server
 from tests.services.warm_client import mcp_python
 from tests.support.gateway_runs import GatewaySession, Python, get, post, record, run_of
 from tests.support.mcp_agents import HTTP_AGENT
+from tests.support.mcp_desks import Desk, running_desk
 from tests.support.patience import wait_until
 
 
@@ -25,37 +22,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("own_store")
 
 
-@dataclass(frozen=True)
-class Desk:
-    """A running MCP server, and the file with a line for each call of its tool."""
-
-    url: str
-    log: Path
-
-    def calls(self) -> int:
-        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
-
-    def sessions(self) -> list[str]:
-        """Return the session in which each call was made."""
-        return [json.loads(line)["session"] for line in self.log.read_text().splitlines()]
-
-
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("desk") / "log"
-    command = [sys.executable, "-m", "tests.support.servers.mcp_server", str(port), str(log)]
-    with subprocess.Popen(command, cwd=ROOT) as process:
-        wait_until(lambda: listens(port), 30)
-        yield Desk(f"http://127.0.0.1:{port}/mcp", log)
-        process.terminate()
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+    with running_desk(tmp_path_factory.mktemp("desk") / "log") as desk:
+        yield desk
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,12 @@ import pytest
 
 from tests.clients.environments import ROOT
 from tests.clients.model_server import ModelServer
-from tests.integration.recordings.mcp.conftest import Desk, python
+from tests.integration.recordings.mcp.conftest import python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent, talking
+from tests.support.mcp_desks import Desk
 
 
 @pytest.mark.parametrize(("generation", "has_sdk"), [("mcp-2", False), ("mcp-1", False), ("mcp-2", True)])

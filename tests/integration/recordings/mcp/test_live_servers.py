@@ -1,27 +1,14 @@
 """MCP servers that a rerun reaches over HTTP for calls that may run."""
 
-from typing import Any
 from uuid import uuid4
 
 import httpx2
 
-from tests.integration.recordings.mcp.conftest import Desk, open_rerun
+from tests.integration.recordings.mcp.conftest import open_rerun
 from tests.services.server import Server
 from tests.support.gateway_runs import GatewaySession, get, post
-from tests.support.patience import patience_s, wait_until
-
-HEADERS = {"accept": "application/json, text/event-stream"}
-CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-def send(address: str, method: str, parameters: Any, session: str = "") -> httpx2.Response:
-    headers = {**HEADERS, **({"mcp-session-id": session} if session else {})}
-    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
-    return httpx2.post(address, json=body, headers=headers, timeout=patience_s(30), trust_env=False)
-
-
-def lookup(address: str, order: str, session: str = "") -> httpx2.Response:
-    return send(address, "tools/call", {"name": "lookup", "arguments": {"order_id": order}}, session)
+from tests.support.mcp_desks import CLIENT, Desk, lookup, send
+from tests.support.patience import wait_until
 
 
 def test_each_client_has_its_own_session_with_a_server(server: Server, desk: Desk, run: str) -> None:

@@ -14,11 +14,12 @@ import pytest
 
 from tests.clients.environments import ROOT
 from tests.clients.model_server import ModelServer
-from tests.integration.recordings.mcp.conftest import Desk, open_rerun, python
+from tests.integration.recordings.mcp.conftest import open_rerun, python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, Python, get, post, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
+from tests.support.mcp_desks import Desk
 from tests.support.patience import patience_s, wait_until
 
 LOST = {"content": [{"type": "text", "text": "lost"}], "structuredContent": {"result": "lost"}}

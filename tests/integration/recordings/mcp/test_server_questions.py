@@ -9,12 +9,12 @@ import httpx2
 import pytest
 
 from tests.clients.model_server import ANSWER, ModelServer
-from tests.integration.recordings.mcp.conftest import Desk, python
+from tests.integration.recordings.mcp.conftest import python
 from tests.integration.recordings.mcp.test_calls import shim_command
-from tests.integration.recordings.mcp.test_live_servers import CLIENT, lookup, send
 from tests.services.server import Server
 from tests.support.gateway_runs import post, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent, talking
+from tests.support.mcp_desks import CLIENT, Desk, lookup, send
 from tests.support.patience import patience_s
 
 LINES = ["progress: 1.0 2.0 asking", "log: almost"]
