@@ -169,9 +169,9 @@ def strict_fields(provider: str, model: str, api: str, headers: JSONObject, requ
     Content that the provider stores is among them: a new id may stand for other content.
     """
     parameters = as_object(request.get("parameters"))
-    stored = {name: parameters[name] for name in STORED_CONTENT & parameters.keys()}
+    content_ids = {name: parameters[name] for name in STORED_CONTENT & parameters.keys()}
     tool = {"api": api, "path": request.get("path")} if api in TOOL_APIS else {}
-    return {"provider": provider, "model": model, **tool, **stored, **headers}
+    return {"provider": provider, "model": model, **tool, **content_ids, **headers}
 
 
 def step_name(run_id: UUID, no: int) -> str:
