@@ -20,18 +20,18 @@ from traces.models import Run
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
+TURNS = (
+    ToolCall("get_order", {"order_id": "A-1"}, "lost"),
+    ToolCall("get_order", {"order_id": "A-2"}, "found"),
+    Reply("It is lost."),
+)
 # A hook would answer them.
 TOOLS_WITH_HOOK = ("get_order", "search_policy", "send_email")
 
 
 @pytest.fixture
 def run() -> Run:
-    turns = (
-        ToolCall("get_order", {"order_id": "A-1"}, "lost"),
-        ToolCall("get_order", {"order_id": "A-2"}, "found"),
-        Reply("It is lost."),
-    )
-    return Run.objects.get(id=record(order_desk([("Where is A-1?", turns)])).run_id)
+    return Run.objects.get(id=record(order_desk([("Where is A-1?", TURNS)])).run_id)
 
 
 def fork(run: Run, *entries: Any, tools_to_run: tuple[str, ...] = ()) -> Rerun:
@@ -96,6 +96,15 @@ def test_call_is_labelled_by_what_became_of_it(run: Run) -> None:
     for number, call in enumerate(("c2", "c1")):
         report(rerun, "A-1", call, 10 * number)
     assert [label for label, *_ in steps(rerun)] == ["simulated", "exact"]
+
+
+def test_newest_revision_answers(run: Run) -> None:
+    """It has what arrived late. For a fork it does if its steps have the same numbers."""
+    late = ("And A-3?", (Reply("It is found."),))
+    newest = Run.objects.get(id=record(order_desk([("Where is A-1?", TURNS), late])).run_id)
+    assert newest.supersedes == run
+    rerun = services.start(str(run.id), tools_to_run=(), tools_with_hook=TOOLS_WITH_HOOK, caller="test")
+    assert (rerun.source_run_id, fork(run).source_run_id) == (newest.id, run.id)
 
 
 def test_refused_call_is_a_step_that_was_denied(run: Run) -> None:

@@ -113,6 +113,6 @@ def test_content_that_the_provider_stores() -> None:
 
 def test_stored_conversation_is_linked() -> None:
     first = RecordedStep(key="1", type=StepType.MODEL, name="m1", attributes={"response": {"id": "resp_1"}})
-    request = {"messages": [USER], "parameters": {"previous_response_id": "resp_1"}}
+    request: Any = {"messages": [USER], "parameters": {"previous_response_id": "resp_1"}}
     steps = link_conversations([first, RecordedStep(key="2", type=StepType.MODEL, name="m1", input=request)])
     assert [step.links for step in steps] == [(), ("1",)]
