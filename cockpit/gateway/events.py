@@ -40,6 +40,11 @@ _SALT_BITS: Final = 6
 _PROVIDERS: Final = {"gemini": "google"}
 _LONGEST_TEXT: Final = 2_000
 _ERRORS: Final = 400
+# What no answer depends on: how it is sent, stored and paid.
+_NO_CONTENT: Final = frozenset(
+    {"stream", "stream_options", "metadata", "user", "store", "safety_identifier", "prompt_cache_key", "service_tier"}
+    | {"prompt_cache_retention", "background", "labels", "betas"}
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,6 +171,26 @@ def request_body(call: Call, *, limit: int) -> JSONObject:
     return _request(call, limit)[0]
 
 
+def content_digest(call: Call, *, limit: int) -> str:
+    """Return the digest of all in a request that its answer may depend on, in any order; empty if that is not known.
+
+    The input of a step lacks some of it. It has a key for the same reason as that of the bytes.
+    """
+    request, problem = _request(call, limit)
+    if problem or not call.digest_key:
+        return ""
+    content = _without_marks({name: value for name, value in request.items() if name not in _NO_CONTENT})
+    data = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    return hmac.digest(call.digest_key, b"content\n" + data, "sha256").hex()
+
+
+def _without_marks(value: JSONValue) -> JSONValue:
+    """Return a request without marks of the provider's cache."""
+    if isinstance(value, dict):
+        return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
+    return [_without_marks(item) for item in value] if isinstance(value, list) else value
+
+
 def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     """Return the event of an answer."""
     payload: JSONObject = {"latency_ms": int((outcome.end - call.start) * 1000)}
@@ -179,6 +204,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
             marks=outcome.marks,
             is_cut=outcome.is_cut,
             request=call.digest,
+            content=content_digest(call, limit=limit),
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

@@ -23,16 +23,19 @@ def raw_response(
     marks: Marks,
     is_cut: bool,
     request: str = "",
+    content: str = "",
 ) -> JSONObject:
     """Return a response: its body as a text, or in base64 if it is none.
 
     `marks` state for each piece where it begins in the body, and when it arrived, in milliseconds after the request.
-    `is_cut`: the connection ended before the answer did. `request` is the digest of what it answers.
+    `is_cut`: the connection ended before the answer did. `request` is the digest of the bytes that it answers,
+    `content` that of what in them the answer depends on.
     """
     kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
     fields: JSONObject = {"api": api, "status": status, "headers": kept_headers, **_body(body)}
     cut: JSONObject = {"is_cut": True} if is_cut else {}
-    question: JSONObject = {"request": request} if request else {}
+    digests: JSONObject = {"request": request, "content": content}
+    question = {name: digest for name, digest in digests.items() if digest}
     return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut, **question}
 
 

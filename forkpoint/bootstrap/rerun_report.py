@@ -68,4 +68,8 @@ def _names_text(report: Any) -> list[str]:
         return [f"  volatile values: {names}"]
     # Cached answers may be those of other runs.
     is_same_call = not report["is_fork"] and report["cached"] > report["from_other_runs"]
-    return ["  only durations, ignored fields or the order of members differ"] if is_same_call else []
+    return (
+        ["  only durations, ignored fields, the order of members or what steps do not store differ"]
+        if is_same_call
+        else []
+    )

@@ -124,6 +124,7 @@ def load(run_id: UUID) -> Recording:
                     end_s=end_s,
                     ref=input_ref,
                     sent_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("request")),
+                    content_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("content")),
                 )
                 requests.append(request)
     return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers)

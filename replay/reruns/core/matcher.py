@@ -59,13 +59,21 @@ class Matcher:
         """Return the recorded call that a request is, and take it; or why it is none."""
         return self.match_equal(request, strict) or self._match_renamed(self.reduce(request), strict)
 
-    def match_equal(self, request: JSONObject, strict: JSONObject) -> Match | None:
-        """Return the first recorded call left that a request equals, and take it."""
-        for call in self.calls.by_digest.get(digest([strict, request]), ()):
-            if call.no not in self.used_numbers:
-                self.used_numbers.add(call.no)
-                return Match(call=call, is_exact=True)
-        return None
+    def match_equal(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | None:
+        """Return the first recorded call left that a request equals, and take it.
+
+        It is not exact if the digests of their contents show that they differ in what the stored request lacks.
+        """
+        calls = [call for call in self.calls.by_digest.get(digest([strict, request]), ()) if self._is_left(call)]
+        if not calls:
+            return None
+        same_calls = [call for call in calls if _may_be_equal(call.content_digest, content_digest)]
+        call = (same_calls or calls)[0]
+        self.used_numbers.add(call.no)
+        return Match(call=call, is_exact=bool(same_calls))
+
+    def _is_left(self, call: RecordedRequest) -> bool:
+        return call.no not in self.used_numbers
 
     def unused_calls(self) -> list[RecordedRequest]:
         """Return the recorded calls that were not made."""
@@ -107,6 +115,10 @@ class Matcher:
             self.reduce(nearest.request), request, trial
         )
         return Divergence(nearest=nearest, difference=difference)
+
+
+def _may_be_equal(old_digest: str, new_digest: str) -> bool:
+    return not old_digest or not new_digest or old_digest == new_digest
 
 
 def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:

@@ -21,7 +21,8 @@ class RecordedRequest:
 
     `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
     `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
-    agent sent them; they are empty if that is not known. `server` is what is known of the MCP server of a tool.
+    agent sent them, `content_digest` what in them the answer depends on: the stored request lacks some of it. They are
+    empty if that is not known. `server` is what is known of the MCP server of a tool.
     """
 
     no: int
@@ -31,6 +32,7 @@ class RecordedRequest:
     end_s: float = 0.0
     ref: str = ""
     sent_digest: str = ""
+    content_digest: str = ""
     server: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

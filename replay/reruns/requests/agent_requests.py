@@ -20,7 +20,8 @@ from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_reque
 class AgentRequest:
     """A call of a provider by the agent: its body as it was sent, and as the input of a step.
 
-    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes.
+    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. The digest of
+    its content is that of what the answer may depend on; empty if it is not known.
     `address_model` and `address_asks_for_events` are what the call's address states, for providers that have it there.
     """
 
@@ -29,6 +30,7 @@ class AgentRequest:
     headers: JSONObject
     read_body: Callable[[], JSONObject]
     digest: str = ""
+    read_content_digest: Callable[[], str] = str
     address_model: str = ""
     address_asks_for_events: bool = False
 

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from cockpit.gateway.events import LAST_NUMBER, Call, Outcome, called_tools, end_line, event_line, start_lines
+from cockpit.gateway.events import (
+    LAST_NUMBER,
+    Call,
+    Outcome,
+    called_tools,
+    content_digest,
+    end_line,
+    event_line,
+    start_lines,
+)
 from cockpit.gateway.routes import Operation
 from tests.support.redactions import redaction, secrets
 from traces.core.recorded_run import RecordedRun
@@ -255,7 +264,18 @@ def test_digest_of_a_request_needs_the_key_and_is_that_of_all_its_answer_depends
     outcome = Outcome(end=2, status=200, body=b'{"choices": []}')
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
     raw: Any = step.attributes[RAW_RESPONSE]
-    assert raw["request"] == call.digest
+    assert (raw["request"], raw["content"]) == (call.digest, content_digest(call, limit=LIMIT))
+
+
+def test_content_of_a_request_is_what_its_answer_depends_on() -> None:
+    def digest(**fields: Any) -> str:
+        return content_digest(replace(make_call({"model": "m1", **fields}), digest_key=b"secret"), limit=LIMIT)
+
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "no"}
+    assert digest(messages=[result]) != digest(messages=[{**result, "is_error": True}])
+    mark = {"cache_control": {"type": "ephemeral"}}
+    assert digest(messages=[{**result, **mark}], stream=True, user="mira") == digest(messages=[result])
+    assert content_digest(make_call({"model": "m1"}), limit=LIMIT) == ""
 
 
 def test_request_may_be_left_out_but_not_its_tool_calls() -> None:

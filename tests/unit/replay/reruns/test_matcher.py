@@ -244,3 +244,12 @@ def test_ignored_fields_match_but_never_exactly() -> None:
     assert number(matcher.match({"messages": [say("1")], "nonce": 9}, STRICT)) == (1, False)
     other = Matcher(calls=calls, reduce=reduce).match({"messages": [say("up")], "nonce": 9}, STRICT)
     assert difference(other) == ("/messages/0/content", "1", "up")
+
+
+def test_equal_request_with_other_content_is_not_exact() -> None:
+    """A step lacks some of what was sent; digests show that it differs. A call with the same content comes first."""
+    request: JSONObject = {"messages": [say("Hi")]}
+    calls = [RecordedRequest(no=no, request=request, strict=STRICT, content_digest=f"d{no}") for no in (1, 2)]
+    matcher = Matcher(calls=RecordedCalls(calls))
+    matches = [matcher.match_equal(request, STRICT, content) for content in ("d2", "d3")]
+    assert [match and (match.call.no, match.is_exact) for match in matches] == [(2, True), (1, False)]
