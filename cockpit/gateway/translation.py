@@ -73,6 +73,7 @@ async def _give(answer: Answer, call: Call, request: AgentRequest, protocol: Pro
         id=call.id,
         tokens_in=usage.tokens_in or 0,
         tokens_out=usage.tokens_out or 0,
+        tokens_cached=usage.tokens_cached or 0,
     )
     response = request.build_response(step_answer)
     if response is None:

@@ -297,5 +297,11 @@ def load_answer(run_id: UUID, no: int) -> StepAnswer | None:
     output = artifacts.available([step.output_ref]).get(step.output_ref)
     if step.status != StepStatus.OK or not isinstance(output, dict) or [*kinds(output)]:
         return None
-    tokens_in, tokens_out = step.tokens_in or 0, step.tokens_out or 0
-    return StepAnswer(output=output, model=step.model, id=step.id.hex, tokens_in=tokens_in, tokens_out=tokens_out)
+    return StepAnswer(
+        output=output,
+        model=step.model,
+        id=step.id.hex,
+        tokens_in=step.tokens_in or 0,
+        tokens_out=step.tokens_out or 0,
+        tokens_cached=step.tokens_cached or 0,
+    )

@@ -73,11 +73,25 @@ def input_problem(input: JSONObject) -> str:
             return f"the tool {name}, which is no function of the agent"
     for message in as_objects(input.get("messages")):
         for part in as_list(message.get("content")) if isinstance(message.get("content"), list) else ():
-            fields = as_object(part)
+            fields = _as_image(as_object(part))
             kind = as_text(fields.get("type")) or next(iter(fields), "")
-            if kind not in _PARTS:
+            if kind not in _PARTS or (kind != "text" and message.get("role") == "tool"):
                 return f"content of the kind {kind}"
     return ""
+
+
+def _as_image(part: JSONObject) -> JSONObject:
+    """Return an image in the form of chat completions; any other part as it is."""
+    source, data = as_object(part.get("source")), as_object(part.get("inlineData"))
+    url = as_text(source.get("url")) if part.get("type") == "image" else ""
+    if part.get("type") == "image" and source.get("type") == "base64":
+        url = f"data:{as_text(source.get('media_type'))};base64,{as_text(source.get('data'))}"
+    elif part.get("type") == "input_image":
+        url = as_text(part.get("image_url"))
+    elif as_text(data.get("mimeType")).startswith("image/"):
+        url = f"data:{as_text(data['mimeType'])};base64,{as_text(data.get('data'))}"
+    detail = {name: part[name] for name in ("detail",) if part.get(name)}
+    return {"type": "image_url", "image_url": {"url": url, **detail}} if url else part
 
 
 def read_answer(protocol: Protocol, body: bytes) -> Answer:
@@ -156,7 +170,7 @@ def _tool_choice(choice: JSONValue) -> JSONValue:
 def _with_ids(input: JSONObject) -> Iterator[JSONObject]:
     """Yield the messages, with ids of calls and results where an API has none: by their order."""
     count, open_ids = 0, list[str]()
-    for message in as_objects(input.get("messages")):
+    for message in map(_with_images, as_objects(input.get("messages"))):
         if message.get("role") == "assistant":
             calls: list[JSONObject] = []
             for call in as_objects(message.get("tool_calls")):
@@ -168,6 +182,13 @@ def _with_ids(input: JSONObject) -> Iterator[JSONObject]:
             yield {**message, "tool_call_id": open_ids.pop(0)}
         else:
             yield message
+
+
+def _with_images(message: JSONObject) -> JSONObject:
+    content = message.get("content")
+    if not isinstance(content, list):
+        return message
+    return {**message, "content": [_as_image(part) if isinstance(part, dict) else part for part in content]}
 
 
 def _as_list(items: Sequence[JSONObject]) -> list[JSONValue]:

@@ -23,7 +23,7 @@ _IN_RESPONSES: Final = {"length": "max_output_tokens", "content_filter": "conten
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StepAnswer:
-    """The answer of a model step, and the model and tokens that its response states.
+    """The answer of a model step, and the model and tokens that its response states; `tokens_in` include cached ones.
 
     `tools` are those of the request: models write arguments in the order of their schemas, which stored ones have lost.
     """
@@ -33,6 +33,7 @@ class StepAnswer:
     id: str
     tokens_in: int
     tokens_out: int
+    tokens_cached: int = 0
     tools: Sequence[JSONObject] = ()
 
     @property
@@ -102,6 +103,7 @@ def _chat(answer: StepAnswer, text: str) -> JSONObject:
             "prompt_tokens": answer.tokens_in,
             "completion_tokens": answer.tokens_out,
             "total_tokens": answer.tokens_in + answer.tokens_out,
+            "prompt_tokens_details": {"cached_tokens": answer.tokens_cached},
         },
     }
 
@@ -136,7 +138,11 @@ def _message(answer: StepAnswer, text: str) -> JSONObject:
         "stop_reason": _IN_ANTHROPIC.get(answer.stored_reason)
         or answer.reason(_ANTHROPIC_REASONS, "tool_use", "end_turn"),
         "stop_sequence": None,
-        "usage": {"input_tokens": answer.tokens_in, "output_tokens": answer.tokens_out},
+        "usage": {
+            "input_tokens": answer.tokens_in - answer.tokens_cached,
+            "cache_read_input_tokens": answer.tokens_cached,
+            "output_tokens": answer.tokens_out,
+        },
     }
 
 
@@ -189,7 +195,7 @@ def _response(answer: StepAnswer, text: str) -> JSONObject:
         "tools": [],
         "usage": {
             "input_tokens": answer.tokens_in,
-            "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens_details": {"cached_tokens": answer.tokens_cached},
             "output_tokens": answer.tokens_out,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": answer.tokens_in + answer.tokens_out,
@@ -246,6 +252,7 @@ def _content(answer: StepAnswer, text: str) -> JSONObject:
         "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": reason}],
         "usageMetadata": {
             "promptTokenCount": answer.tokens_in,
+            "cachedContentTokenCount": answer.tokens_cached,
             "candidatesTokenCount": answer.tokens_out,
             "totalTokenCount": answer.tokens_in + answer.tokens_out,
         },

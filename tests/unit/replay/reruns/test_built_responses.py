@@ -24,7 +24,7 @@ APIS = ["openai.chat", "openai.responses", "anthropic.messages", "google.generat
     ],
 )
 def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed: bool, message: JSONValue) -> None:
-    answer = StepAnswer(output={"message": message}, model="m1", id="1", tokens_in=3, tokens_out=2)
+    answer = StepAnswer(output={"message": message}, model="m1", id="1", tokens_in=3, tokens_out=2, tokens_cached=1)
     body = build_body(api, answer, is_streamed=is_streamed, states_usage=True)
     assert body is not None
     if is_streamed:
@@ -36,7 +36,7 @@ def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed:
     result = model_answer({"api": api, "response": response})
     assert result.output is not None
     assert result.output["message"] == message
-    assert (result.usage.tokens_in, result.usage.tokens_out) == (3, 2)
+    assert (result.usage.tokens_in, result.usage.tokens_out, result.usage.tokens_cached) == (3, 2, 1)
 
 
 @pytest.mark.parametrize("api", APIS)

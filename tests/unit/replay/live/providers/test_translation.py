@@ -91,3 +91,30 @@ def test_plan_names_content_of_one_provider() -> None:
     document = {"type": "document", "source": {}}
     body = {"messages": [{"role": "user", "content": [{"type": "text", "text": "hi"}, document]}]}
     assert input_problem(input_of("anthropic.messages", body)) == "content of the kind document"
+
+
+IMAGE: Any = {"type": "base64", "media_type": "image/png", "data": "AA=="}
+
+
+@pytest.mark.parametrize(
+    ("api", "part"),
+    [
+        ("anthropic.messages", {"type": "image", "source": IMAGE}),
+        ("openai.responses", {"type": "input_image", "image_url": "data:image/png;base64,AA=="}),
+        ("google.generate_content", {"inlineData": {"mimeType": "image/png", "data": "AA=="}}),
+        ("openai.chat", {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}),
+    ],
+)
+def test_images_reach_any_protocol(api: str, part: Any) -> None:
+    body: Any = {"messages": [{"role": "user", "content": [part]}], "max_tokens": 5}
+    if api == "openai.responses":
+        body = {"input": body["messages"]}
+    elif api == "google.generate_content":
+        body = {"contents": [{"role": "user", "parts": [part]}]}
+    assert input_problem(input_of(api, body)) == ""
+    [chat] = translate(api, body, "openai")["messages"]
+    assert chat["content"][0]["image_url"]["url"] == "data:image/png;base64,AA=="
+    [message] = translate(api, body, "anthropic")["messages"]
+    assert message["content"] == [{"type": "image", "source": IMAGE}]
+    result = {"role": "tool", "tool_call_id": "t", "content": [{"type": "image", "source": IMAGE}]}
+    assert input_problem({"messages": [result]}) == "content of the kind image_url"
