@@ -106,7 +106,8 @@ IMAGE: Any = {"type": "base64", "media_type": "image/png", "data": "AA=="}
     ],
 )
 def test_images_reach_any_protocol(api: str, part: Any) -> None:
-    body: Any = {"messages": [{"role": "user", "content": [part]}], "max_tokens": 5}
+    message: Any = {"role": "user", "content": [part]}
+    body: Any = {"messages": [message], "max_tokens": 5}
     if api == "openai.responses":
         body = {"input": body["messages"]}
     elif api == "google.generate_content":
@@ -116,5 +117,5 @@ def test_images_reach_any_protocol(api: str, part: Any) -> None:
     assert chat["content"][0]["image_url"]["url"] == "data:image/png;base64,AA=="
     [message] = translate(api, body, "anthropic")["messages"]
     assert message["content"] == [{"type": "image", "source": IMAGE}]
-    result = {"role": "tool", "tool_call_id": "t", "content": [{"type": "image", "source": IMAGE}]}
+    result: JSONObject = {"role": "tool", "tool_call_id": "t", "content": [{"type": "image", "source": IMAGE}]}
     assert input_problem({"messages": [result]}) == "content of the kind image_url"
