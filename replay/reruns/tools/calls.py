@@ -1,7 +1,6 @@
 """Answer the tool calls and searches that a running agent asks about before it makes them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
@@ -111,13 +110,7 @@ def _resolve(
     may_run = permissions.answer_without_recording(rerun, question, problem)
     return operator.ask(
         rerun, question, call, f"which {problem}", may_run=may_run.decision is RerunDecision.RUN, override=override
-    ) or _without_operator(rerun, question, may_run)
-
-
-def _without_operator(rerun: Rerun, question: ToolQuestion, answer: ToolAnswer) -> Resolution:
-    """Note with a refusal that consent would let the call run."""
-    lacks_consent = answer.decision is RerunDecision.REFUSAL and question.name not in rerun.tools_to_run
-    return Resolution(answer=answer, detail={consents.HELD_BACK: [question.name]} if lacks_consent else {})
+    ) or Resolution(answer=may_run, detail=consents.missing_consent(rerun, question.name, may_run))
 
 
 def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, override: CallOverride) -> Resolution:
@@ -154,8 +147,7 @@ def _with_arguments(rerun: Rerun, question: ToolQuestion, arguments: JSONValue, 
         return waiting
     if may_run:
         answer = answer.model_copy(update={"arguments": arguments})
-    resolution = _without_operator(rerun, question, answer)
-    return replace(resolution, detail={**resolution.detail, **detail})
+    return Resolution(answer=answer, detail={**consents.missing_consent(rerun, question.name, answer), **detail})
 
 
 def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnswer:

@@ -19,7 +19,7 @@ from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
-from replay.reruns.tools import outcomes, permissions
+from replay.reruns.tools import consents, outcomes, permissions
 from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
 
@@ -39,7 +39,8 @@ def check(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:
     if isinstance(result, Divergence):
         problem = f"got another answer of its client than in the recording{permissions.describe_difference(result)}"
         answer = permissions.answer_without_recording(rerun, question, problem)
-        call.decision, call.detail = answer.decision, {"difference": _difference(result)}
+        call.decision = answer.decision
+        call.detail = {"difference": _difference(result), **consents.missing_consent(rerun, question.name, answer)}
         call.save(update_fields=["decision", "detail"])
         return answer
     if result is not None and result.renames:

@@ -7,10 +7,13 @@ import shlex
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from replay.core.vocabulary import RerunDecision
 from replay.models import ReplaySession, Rerun, RerunCall
+from replay.reruns.schemas import ToolAnswer
 from replay.runners import recorded_tools
 from replay.tool_review.queries import safety
 from traces.core.json_access import as_text
+from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Reason
 
 # In the detail of a call: why its answer did not reach the agent, and the tools in it that lack consent.
@@ -45,6 +48,13 @@ def refused_tools(rerun: Rerun) -> dict[str, str]:
     """Return the tools whose calls were refused in the last start of an agent, and would run with consent: and why."""
     calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key=HELD_BACK).order_by("id")
     return {name: as_text(detail.get(REFUSAL)) for name, detail in calls.values_list("name", "detail")}
+
+
+def missing_consent(rerun: Rerun, name: str, answer: ToolAnswer) -> JSONObject:
+    """Return what notes with a refused call that consent would let it run; empty if it would not, or is not needed."""
+    if answer.decision is not RerunDecision.REFUSAL or name in rerun.tools_to_run:
+        return {}
+    return {HELD_BACK: [name], REFUSAL: answer.reason}
 
 
 def _without_consent(rerun: Rerun, names: Collection[str]) -> Sequence[str]:

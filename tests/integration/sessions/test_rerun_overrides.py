@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from forkpoint.vocabulary import MCP_MESSAGES
 from replay.models import Rerun
 from replay.reruns import answers, reports, services
 from replay.reruns.derived_run import contents
@@ -15,6 +16,7 @@ from tests.support.agent_requests import first_request
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.models import Run
 from traces.runs.services import record
@@ -117,6 +119,23 @@ def test_refused_call_is_a_step_that_was_denied(run: Run) -> None:
     [row] = derived.rows
     assert (row.status, "this call of get_order is not in the recording" in row.error) == ("denied", True)
     assert [*consents.refused_tools(rerun)] == ["get_order"]
+
+
+def test_call_whose_client_answers_otherwise_lacks_consent() -> None:
+    accepted: JSONObject = {"result": {"action": "accept"}}
+    messages: JSONObject = {MCP_MESSAGES: [{"method": "elicitation/create", "response": accepted}]}
+    step = RecordedStep(
+        key="1", type=StepType.TOOL, name="get_order", input={"order_id": "A-1"}, output="lost", attributes=messages
+    )
+    desk = RecordedRun(external_id="asks", name="asks", app="asks", format="test", steps=(step,))
+    rerun = fork(Run.objects.get(id=record(desk).run_id))
+    assert ask(rerun, "A-1", "c1").decision == "exact"
+    client_answers: Any = [{"result": {"action": "cancel"}}]
+    question = ToolQuestion(
+        type=StepType.TOOL, name="get_order", arguments={"order_id": "A-1"}, call="c1", client_answers=client_answers
+    )
+    assert calls.answer(rerun, question).decision == "refusal"
+    assert "another answer of its client" in consents.refused_tools(rerun)["get_order"]
 
 
 def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:
