@@ -9,7 +9,7 @@ from typing import Final
 
 from forkpoint.transport.outcomes import Delivery, Outcome
 from forkpoint.transport.spill import SpillFolder
-from forkpoint.transport.writer import Line
+from forkpoint.transport.writer import Line, start_thread
 
 _log = logging.getLogger("forkpoint")
 _BATCH_BYTES: Final = 1024 * 1024
@@ -72,15 +72,14 @@ class ServerSink:
             if self._pending_bytes > _MAX_PENDING_BYTES:
                 self._store(self._take())
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="forkpoint-sender", daemon=True)
-                self._thread.start()
+                self._thread = start_thread("forkpoint-sender", self._run)
             self._changed.notify_all()
 
     def flush(self, timeout_s: float) -> bool:
         """Send everything now; return False if something could not be sent in time."""
         with self._changed:
             if self._thread is None:
-                return True
+                return not self._pending
             self._is_flushing = True
             self._changed.notify_all()
             self._changed.wait_for(self._has_settled, timeout_s)
@@ -98,7 +97,7 @@ class ServerSink:
         """Return whether everything was sent, or stored while it cannot be sent."""
         if self._pending or self._in_flight or self._is_resending:
             return False
-        return self._is_unreachable or self._is_refused or not self._spill.files()
+        return self._is_unreachable or self._is_refused or not self._spill.oldest()
 
     def _run(self) -> None:
         """Post batches until the sink is closed."""
@@ -129,7 +128,7 @@ class ServerSink:
         now = time.monotonic()
         may_send = self._may_send()
         waits = [self._retry_at - now] if not may_send and not self._is_refused else []
-        if may_send and self._spill.files():
+        if may_send and self._spill.oldest():
             waits.append(0.0)
         if self._pending and (may_send or self._is_refused or self._is_unreachable):
             is_full = may_send and self._pending_bytes >= _BATCH_BYTES
@@ -185,8 +184,9 @@ class ServerSink:
                 self._pending_bytes += sum(map(len, batch))
 
     def _resend(self, path: str) -> None:
-        body = self._spill.read(path)
-        delivery = self._post(body) if body else Delivery(outcome=Outcome.SUCCESS)
+        if not (body := self._spill.read(path)):
+            return
+        delivery = self._post(body)
         if delivery.outcome is Outcome.SUCCESS:
             self._note_acceptance(delivery, body.count(b"\n"))
             self._spill.remove(path)

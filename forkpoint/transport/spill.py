@@ -24,11 +24,12 @@ class SpillFolder:
         self.path = path
         self._max_bytes = max_bytes
         self._has_warned = False
+        # Batches that could not be read or removed: they wait for a process that can.
+        self._stuck: set[str] = set()
 
     def write(self, body: bytes) -> bool:
         """Store a batch; return False if the folder is full or cannot be written."""
-        if self.size() + len(body) > self._max_bytes:
-            self._warn_once("the folder is full")
+        if not self._has_room(body, ".jsonl"):
             return False
         try:
             self._write(body, ".jsonl")
@@ -55,6 +56,8 @@ class SpillFolder:
 
     def set_aside(self, body: bytes) -> None:
         """Store a batch that the server rejected, for inspection. It is not sent again."""
+        if not self._has_room(body, ".rejected"):
+            return
         try:
             self._write(body, ".rejected")
         except OSError as error:
@@ -62,30 +65,53 @@ class SpillFolder:
 
     def files(self) -> list[str]:
         """Return the names of the stored batches, oldest first."""
-        try:
-            return sorted(name for name in os.listdir(self.path) if name.endswith(".jsonl"))  # noqa: PTH208 - names
-        except OSError:
-            return []
+        return self._names(".jsonl")
 
     def oldest(self) -> str | None:
-        return next(iter(self.files()), None)
+        """Return the oldest batch that can be sent."""
+        return next((name for name in self.files() if name not in self._stuck), None)
 
     def size(self) -> int:
         """Return the bytes that wait to be sent."""
-        return sum(self._size_of(name) for name in self.files())
+        return self._bytes(".jsonl")
 
     def read(self, name: str) -> bytes:
-        """Return a batch; empty if another process has sent it meanwhile."""
+        """Return a batch; empty if another process has sent it meanwhile, or if it cannot be read now."""
         try:
-            return (self.path / name).read_bytes()
-        except OSError:
+            body = (self.path / name).read_bytes()
+        except FileNotFoundError:
             return b""
+        except OSError as error:
+            self._leave(name, error)
+            return b""
+        if not body:
+            self.remove(name)
+        return body
 
     def remove(self, name: str) -> None:
         try:
             (self.path / name).unlink(missing_ok=True)
         except OSError as error:
-            self._warn_once(str(error))
+            self._leave(name, error)
+
+    def _leave(self, name: str, error: OSError) -> None:
+        self._stuck.add(name)
+        self._warn_once(str(error))
+
+    def _names(self, suffix: str) -> list[str]:
+        try:
+            return sorted(name for name in os.listdir(self.path) if name.endswith(suffix))  # noqa: PTH208 - names
+        except OSError:
+            return []
+
+    def _bytes(self, suffix: str) -> int:
+        return sum(self._size_of(name) for name in self._names(suffix))
+
+    def _has_room(self, body: bytes, suffix: str) -> bool:
+        if self._bytes(suffix) + len(body) <= self._max_bytes:
+            return True
+        self._warn_once("the folder is full")
+        return False
 
     def _size_of(self, name: str) -> int:
         try:
@@ -97,9 +123,14 @@ class SpillFolder:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns()}-{new_uuid().hex[:8]}"
         path = self.path / f"{name}.new"
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(body)
-        path.rename(self.path / f"{name}{suffix}")
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(body)
+            path.rename(self.path / f"{name}{suffix}")
+        except OSError:
+            # On a full disk, the halves of all batches would take what others free.
+            path.unlink(missing_ok=True)
+            raise
 
     def _warn_once(self, reason: str) -> None:
         if not self._has_warned:

@@ -119,6 +119,8 @@ class Writer:
     def finish(self) -> None:
         """Pass on and deliver everything, as far as the time at a program's exit allows."""
         deadline = time.monotonic() + _EXIT_S
+        if self._thread is None and self._queue:
+            self._write_queue()
         self._drain(deadline)
         self.sink.close(max(0.0, deadline - time.monotonic()))
 
@@ -130,8 +132,9 @@ class Writer:
         return True
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._run, name="forkpoint-recorder", daemon=True)
-        self._thread.start()
+        self._thread = start_thread("forkpoint-recorder", self._run)
+        if self._thread is None:
+            return
         if pool := sys.modules.get("multiprocessing.util"):
             # A process that multiprocessing forked ends without running atexit.
             pool.Finalize(None, finish_writers, exitpriority=0)
@@ -168,6 +171,16 @@ class Writer:
             self._lost_lines += 1
             _log.exception("An event was lost")
             return None
+
+
+def start_thread(name: str, run: Callable[[], None]) -> threading.Thread | None:
+    """Start a thread; return None if the system allows none now, as at the end of the program."""
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        return None
+    return thread
 
 
 _writers: "weakref.WeakSet[Writer]" = weakref.WeakSet()

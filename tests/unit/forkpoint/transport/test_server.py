@@ -3,10 +3,13 @@
 import json
 import logging
 import os
+import resource
+import signal
 import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,6 +87,7 @@ def test_unreachable_server_gets_events_later(
 
 _PROGRAM = """
 import sys
+import threading
 from forkpoint import Recorder
 recorder = Recorder()
 with recorder.run(sys.argv[1]):
@@ -214,3 +218,49 @@ def test_memory_is_bounded(spill: SpillFolder, monkeypatch: pytest.MonkeyPatch) 
     sink.write([line(number, "x" * 100) for number in range(20)])
     assert sum(len(spill.read(name).splitlines()) for name in spill.files()) == 20
     sink.close(0)
+
+
+def test_unreadable_batch_is_kept(server: EventServer, spill: SpillFolder) -> None:
+    spill.path.mkdir(mode=0o700)
+    # What reading gives when the process has too many open files, or another user wrote the batch.
+    (spill.path / "1-a.jsonl").mkdir()
+    spill.write(f"{line(1).text}\n".encode())
+    sink = ServerSink(url=server.url, token="", spill=spill)
+    sink.write([line(2)])
+    assert not sink.flush(5)
+    assert numbers(server) == [1, 2]
+    assert spill.files() == ["1-a.jsonl"]
+
+
+def test_full_disk_leaves_no_halves(spill: SpillFolder) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        assert not spill.write(b"x" * 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [*spill.path.iterdir()] == []
+
+
+def test_rejected_batches_have_limit(tmp_path: Path) -> None:
+    spill = SpillFolder(tmp_path, max_bytes=100)
+    for _ in range(5):
+        spill.set_aside(b"x" * 40)
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+def test_events_survive_failed_thread(server: EventServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORKPOINT_HOME", str(tmp_path))
+    recorder = Recorder("off")
+    recorder.configure(url=server.url)
+    with monkeypatch.context() as patch, recorder.run("r"):
+        patch.setattr(threading.Thread, "start", _refuse)
+        recorder.output("done").record()
+    assert recorder.flush()
+    assert server.names() == ["run_started", "final_output", "run_completed"]
+    assert recorder.dropped_events == 0
+
+
+def _refuse(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
