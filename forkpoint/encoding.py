@@ -60,7 +60,7 @@ class _Conversion:
     def __init__(self) -> None:
         self._path: set[int] = set()
         # By id, which belongs to the object only as long as it exists.
-        self._converted: dict[int, Any] = {}
+        self._objects: dict[int, Any] = {}
         self._repetitions = 0
 
     def convert(self, value: Any, depth: int, *, is_repeated: bool) -> Any:
@@ -74,11 +74,11 @@ class _Conversion:
             return "[nested too deep]"
         if id(value) in self._path:
             return "[contains itself]"
-        is_repeated = is_repeated or id(value) in self._converted
+        is_repeated = is_repeated or id(value) in self._objects
         self._repetitions += is_repeated
         if self._repetitions > _MOST_REPETITIONS:
             return "[repeated too often]"
-        self._converted[id(value)] = value
+        self._objects[id(value)] = value
         self._path.add(id(value))
         try:
             return self._convert_items(value, depth + 1, is_repeated)

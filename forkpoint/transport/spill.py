@@ -25,7 +25,7 @@ class SpillFolder:
         self._max_bytes = max_bytes
         self._has_warned = False
         # Batches that could not be read or removed: they wait for a process that can.
-        self._stuck: set[str] = set()
+        self._unusable: set[str] = set()
 
     def write(self, body: bytes) -> bool:
         """Store a batch; return False if the folder is full or cannot be written."""
@@ -69,7 +69,7 @@ class SpillFolder:
 
     def oldest(self) -> str | None:
         """Return the oldest batch that can be sent."""
-        return next((name for name in self.files() if name not in self._stuck), None)
+        return next((name for name in self.files() if name not in self._unusable), None)
 
     def size(self) -> int:
         """Return the bytes that wait to be sent."""
@@ -95,7 +95,7 @@ class SpillFolder:
             self._leave(name, error)
 
     def _leave(self, name: str, error: OSError) -> None:
-        self._stuck.add(name)
+        self._unusable.add(name)
         self._warn_once(str(error))
 
     def _names(self, suffix: str) -> list[str]:
