@@ -6,7 +6,7 @@ invisible differences do not count. Swapping the texts swaps the result.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -21,11 +21,12 @@ _WINDOW: Final = 20_000
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
 _LINE_END_SPACES: Final = re.compile(r"(?<![ \t\u00a0])[ \t\u00a0]++(?=\n|\Z)")
-_WORD: Final = re.compile(r"\w")
 _WORDS: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 # Share of equal characters; below it, neither text is an edit of the other.
 _MIN_EQUAL: Final = 0.5
+# Characters of a word that is worth reading by itself: more than these.
+_LONG_WORD: Final = 6
 # Characters shown before a difference.
 _LEAD: Final = 20
 
@@ -37,14 +38,12 @@ class Span(NamedTuple):
     text: str
 
 
-class _Change(NamedTuple):
-    """Tokens base[b0:b1] correspond to candidate[c0:c1]; `equal`: they are the same."""
+class _Block(NamedTuple):
+    """A stretch of equal tokens: base[base_at:] and candidate[candidate_at:] have `size` of them."""
 
-    equal: bool
-    b0: int
-    b1: int
-    c0: int
-    c1: int
+    base_at: int
+    candidate_at: int
+    size: int
 
 
 def normalise(text: str) -> str:
@@ -76,7 +75,7 @@ def word_diff(base: str, candidate: str) -> list[Span]:
     if base > candidate:
         return [_swap_sides(span) for span in word_diff(candidate, base)]
     left, right = tokens(base), tokens(candidate)
-    return _spans(_readable(_changes(left, right), left), left, right)
+    return _spans(_equal_blocks(left, right), left, right)
 
 
 def tokens(text: str) -> list[str]:
@@ -140,29 +139,34 @@ def _first_difference(base: str, candidate: str) -> int:
     return low
 
 
-def _changes(left: list[str], right: list[str]) -> list[_Change]:
-    """Equal and differing stretches: the common ends, and the middle in windows."""
+def _equal_blocks(left: list[str], right: list[str]) -> Iterator[_Block]:
+    """The equal stretches: the common ends, and those in the middle that help a reader."""
     head = _common_prefix(left, right)
     tail = _common_prefix(left[head:][::-1], right[head:][::-1])
-    changes = [_Change(True, 0, head, 0, head)] if head else []
-    changes += _middle(left, right, head, tail)
-    if tail:
-        changes.append(_Change(True, len(left) - tail, len(left), len(right) - tail, len(right)))
-    return changes
-
-
-def _middle(left: list[str], right: list[str], head: int, tail: int) -> list[_Change]:
+    yield _Block(0, 0, head)
     ends = len(left) - tail, len(right) - tail
-    windows = max(1, -(-max(ends[0] - head, ends[1] - head) // _WINDOW))
-    marks = [
-        (head + (ends[0] - head) * n // windows, head + (ends[1] - head) * n // windows) for n in range(windows + 1)
-    ]
-    changes: list[_Change] = []
+    weights = [_weight(token) for token in left[head : ends[0]]]
+    for block in _common_blocks(left[head : ends[0]], right[head : ends[1]]):
+        # Two words, or one long word. Shorter stretches make a difference harder to read.
+        if sum(weights[block.base_at : block.base_at + block.size]) > 1:
+            yield _Block(head + block.base_at, head + block.candidate_at, block.size)
+    yield _Block(*ends, tail)
+
+
+def _common_blocks(left: list[str], right: list[str]) -> Iterator[_Block]:
+    """The longest common subsequence of two lists, in windows."""
+    windows = max(1, -(-max(len(left), len(right)) // _WINDOW))
+    marks = [(len(left) * n // windows, len(right) * n // windows) for n in range(windows + 1)]
     for (b0, c0), (b1, c1) in pairwise(marks):
-        for op in LCSseq.opcodes(left[b0:b1], right[c0:c1]):
-            span = (b0 + op.src_start, b0 + op.src_end, c0 + op.dest_start, c0 + op.dest_end)
-            changes.append(_Change(op.tag == "equal", *span))
-    return changes
+        for block in LCSseq.editops(left[b0:b1], right[c0:c1]).as_matching_blocks():
+            yield _Block(b0 + block.a, c0 + block.b, block.size)
+
+
+def _weight(token: str) -> int:
+    """2 for a long word, 1 for another one, 0 for spaces and punctuation."""
+    if not (token[0].isalnum() or token[0] == "_"):
+        return 0
+    return 2 if len(token) > _LONG_WORD else 1
 
 
 def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
@@ -174,36 +178,19 @@ def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
     return count
 
 
-def _readable(changes: list[_Change], left: list[str]) -> list[_Change]:
-    """Join changes over equal stretches that are too short to help a reader."""
-    result: list[_Change] = []
-    for index, change in enumerate(changes):
-        inner = 0 < index < len(changes) - 1
-        small = change.equal and inner and not _worth_reading(left[change.b0 : change.b1])
-        change = change._replace(equal=False) if small else change
-        if result and result[-1].equal == change.equal:
-            result[-1] = result[-1]._replace(b1=change.b1, c1=change.c1)
-        else:
-            result.append(change)
-    return result
-
-
-def _worth_reading(stretch: list[str]) -> bool:
-    """True if an equal stretch helps a reader: it has two words, or one long word."""
-    stretch_words = [token for token in stretch if _WORD.match(token)]
-    return len(stretch_words) > 1 or any(len(token) > 6 for token in stretch_words)
-
-
-def _spans(changes: list[_Change], left: list[str], right: list[str]) -> list[Span]:
+def _spans(blocks: Iterable[_Block], left: list[str], right: list[str]) -> list[Span]:
     spans: list[Span] = []
-    for change in changes:
-        base, candidate = "".join(left[change.b0 : change.b1]), "".join(right[change.c0 : change.c1])
-        if change.equal:
-            spans.append(Span("equal", base))
-        else:
-            spans += [Span("delete", base)] if base else []
-            spans += [Span("insert", candidate)] if candidate else []
-    return spans
+    equal = ""
+    base_at = candidate_at = 0
+    for block in blocks:
+        base_gap, candidate_gap = left[base_at : block.base_at], right[candidate_at : block.candidate_at]
+        if base_gap or candidate_gap:
+            pieces = (Span("equal", equal), Span("delete", "".join(base_gap)), Span("insert", "".join(candidate_gap)))
+            spans += [span for span in pieces if span.text]
+            equal = ""
+        base_at, candidate_at = block.base_at + block.size, block.candidate_at + block.size
+        equal += "".join(left[block.base_at : base_at])
+    return [*spans, Span("equal", equal)] if equal else spans
 
 
 def _swap_sides(span: Span) -> Span:
