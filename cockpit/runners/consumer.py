@@ -35,6 +35,8 @@ from replay.models import ReplaySession, Runner
 from traces.core.schema import Schema
 
 log = structlog.get_logger("cockpit.runners")
+# In which a runner says who it is.
+HELLO_S = 10.0
 # The close code for a name that another runner has.
 NAME_IN_USE: Final = 4409
 # Between two looks: while agents run, and while the runner waits.
@@ -67,6 +69,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
     _runner: Runner | None = None
     _caller: Caller | None = None
     _pump: asyncio.Task[None] | None = None
+    _deadline: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
         await self.accept()
@@ -82,9 +85,19 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         self._caller = await _in_thread(self._find_caller)
         if self._caller is None:
             await self.close(NO_ACCESS, "the token is missing, wrong or revoked: a runner needs the role debugger")
+            return
+        self._deadline = asyncio.create_task(self._close_silent())
+
+    async def _close_silent(self) -> None:
+        """Close the connection of a client that does not say who it is: nobody would ever use it."""
+        await asyncio.sleep(HELLO_S)
+        if self._runner is None:
+            await self.close(BAD_REQUEST, f"the first message, `hello`, did not come within {HELLO_S:g} s")
 
     async def disconnect(self, code: int) -> None:
         self._is_leaving = True
+        if self._deadline is not None:
+            self._deadline.cancel()
         if self._pump is not None:
             self._pump.cancel()
             with suppress(asyncio.CancelledError):

@@ -43,11 +43,11 @@ class Socket:
 
 
 @asynccontextmanager
-async def open_socket(query: str, **headers: str) -> AsyncIterator[Socket]:
+async def open_socket(query: str, path: str = "/ws/live", **headers: str) -> AsyncIterator[Socket]:
     header_values = {"host": "localhost", **headers}
     scope = {
         "type": "websocket",
-        "path": "/ws/live",
+        "path": path,
         "query_string": query.encode(),
         "subprotocols": [],
         "headers": [(key.encode(), value.encode()) for key, value in header_values.items()],

@@ -13,6 +13,7 @@ from pytest_django import Settings
 from cockpit.http import tokens
 from cockpit.live import consumer
 from cockpit.models import ApiToken
+from cockpit.runners import consumer as runner_consumer
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
 from tests.services.sockets import open_socket
@@ -35,6 +36,13 @@ async def test_list_watcher_gets_new_run() -> None:
         assert (await socket.next())["seq"] == 1  # whatever happened before it connected
         await database_sync_to_async(services.record)(order_run())
         assert await socket.next() == {"type": "runs", "seq": 2, "run": None}
+
+
+async def test_runner_without_a_hello_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner_consumer, "HELLO_S", 0.1)
+    async with open_socket("", "/ws/runner") as socket:
+        assert await socket.connect()
+        assert await socket.close_code() == consumer.BAD_REQUEST
 
 
 async def test_wake_up_from_other_thread_is_immediate(monkeypatch: pytest.MonkeyPatch) -> None:
