@@ -16,6 +16,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
 from traces.importers.formats.coding_agents import claude_stream, codex
+from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
 from traces.importers.formats.tracing import event_lines, langfuse_export
@@ -148,7 +149,7 @@ def sniff_codex(sample: Sample) -> float:
 
 def sniff_atif(sample: Sample) -> float:
     first = _first(sample)
-    if as_text(first.get("schema_version")).startswith("ATIF"):
+    if as_text(first.get("schema_version")).startswith("ATIF") or harbor_trials.is_trial(first):
         return SURE
     return LIKELY if {"steps", "agent", "session_id"} <= first.keys() else 0.0
 
@@ -212,7 +213,7 @@ def _describe(value: JSONValue) -> str:
         (_is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_response, "these are HTTP responses, not a recording"),
-        (_is_trial_result, "results of trials without their steps: import the trajectories of the trials"),
+        (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
     )
     for test, reason in checks:
         if body and test(body):

@@ -57,7 +57,6 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"$defs": {}, "type": "array"}', "JSON Schema", "/"),
         (b'{"ok": {"status": 200}}', "HTTP responses", "/"),
         (b'{"results": [{"trial_name": "t", "task_id": "shop"}]}', "import the trajectories of the trials", "/"),
-        (b'{"trial_name": "t", "task_name": "shop", "verifier_result": {}}', "results of trials without", "/"),
         (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),

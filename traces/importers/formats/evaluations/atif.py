@@ -1,12 +1,14 @@
 """ATIF trajectories (`trajectory.json` of Harbor and Terminal-Bench).
 
 An agent that runs out of context continues in another file, whose session id ends with `-cont-1` and so on: one run.
-Trajectories of subagents that a trajectory contains are nested under the call whose result refers to them.
+Trajectories of subagents that a trajectory contains are nested under the call whose result refers to them. The result
+of the trial, in another file, has the rewards.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, list_or_single
@@ -22,6 +24,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
+from traces.importers.formats.evaluations.harbor_trials import Trial, find_trials, is_trial, read_trial, trajectory_key
 
 FORMAT = "atif"
 _CONTINUATION: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
@@ -52,6 +55,7 @@ class _Part:
     """One trajectory: a whole session, or the part up to the end of the context."""
 
     body: JSONObject
+    file: str
     session: str
     # 0 is the first part.
     number: int
@@ -59,34 +63,56 @@ class _Part:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per session including its continuations; ignore duplicate files."""
+    """Yield one run per session including its continuations, with the rewards of its trial; ignore duplicate files."""
     sessions: dict[str, list[dict[int, _Part]]] = {}
-    for part in parse_records(sources, _read_part):
-        copies = sessions.setdefault(part.session, [])
-        if any(part.number in parts and parts[part.number].body == part.body for parts in copies):
-            continue
-        parts_by_number = next((parts for parts in copies if part.number not in parts), None)
-        if parts_by_number is None:
-            copies.append(parts_by_number := {})
-        parts_by_number[part.number] = part
-    for copies in sessions.values():
-        for parts in copies:
-            yield _run([parts[number] for number in sorted(parts)])
+    trials: list[Trial] = []
+    for item in _read(sources):
+        if isinstance(item, Trial):
+            trials.append(item)
+        else:
+            _add_part(sessions.setdefault(item.session, []), item)
+    runs = [list(parts.values()) for copies in sessions.values() for parts in copies]
+    matches = find_trials(
+        trials, [{part.file: trajectory_key(part.file, part.body) for part in parts} for parts in runs]
+    )
+    for parts, trial in zip(runs, matches, strict=True):
+        yield _run(sorted(parts, key=lambda part: part.number), trial)
 
 
 def keys(source: Source) -> set[str]:
-    """Return the ids of the sessions in a file."""
-    return {part.session for part in parse_records([source], _read_part)}
+    """Return the ids of the sessions in a file, and what identifies their trial."""
+    items = list(_read([source]))
+    trials = {item.key if isinstance(item, Trial) else trajectory_key(item.file, item.body) for item in items}
+    return {item.session for item in items if isinstance(item, _Part)} | (trials - {""})
 
 
-def _read_part(value: JSONValue, location: str) -> Iterator[_Part]:
-    """Read a trajectory; raise `BadFile` if no run can be built from it."""
+def _read(sources: Sequence[Source]) -> Iterator[_Part | Trial]:
+    for source in sources:
+        yield from parse_records([source], partial(_read_record, source))
+
+
+def _add_part(copies: list[dict[int, _Part]], part: _Part) -> None:
+    """Add a part to the first copy of its session that lacks it, unless it is a duplicate."""
+    if any(part.number in parts and parts[part.number].body == part.body for parts in copies):
+        return
+    parts_by_number = next((parts for parts in copies if part.number not in parts), None)
+    if parts_by_number is None:
+        copies.append(parts_by_number := {})
+    parts_by_number[part.number] = part
+
+
+def _read_record(source: Source, value: JSONValue, location: str) -> Iterator[_Part | Trial]:
+    """Read a trajectory or the result of a trial; raise `BadFile` if no run can be built from it."""
     body = require_object(value, location)
+    if is_trial(body):
+        yield read_trial(source, body)
+        return
     # Both ids are optional since version 1.7.
     session_id = _session_id(body) or f"{FORMAT}-{content_id(body, location)}"
     match = _CONTINUATION.fullmatch(session_id)
     part = _Part(
         body=body,
+        file=source.name,
         session=match[1] if match else session_id,
         number=int(match[2]) if match else 0,
         messages=list(_all_messages(body, location)),
@@ -99,7 +125,7 @@ def _session_id(body: JSONObject) -> str:
     return as_text(first_member(body, "session_id", "trajectory_id"))
 
 
-def _run(parts: Sequence[_Part]) -> RecordedRun:
+def _run(parts: Sequence[_Part], trial: Trial | None = None) -> RecordedRun:
     first_part, *continuations = parts
     agent = as_object(first_part.body.get("agent"))
     messages = list(first_part.messages)
@@ -117,6 +143,8 @@ def _run(parts: Sequence[_Part]) -> RecordedRun:
                 **_metadata(first_part),
                 "continuations": [_metadata(part) for part in continuations],
             },
+            failed=trial is not None and bool(trial.error),
+            judgements=trial.judgements() if trial else (),
         ),
         _steps([part.body for part in parts], messages, f"session {external_id}", 0),
         location=f"session {external_id}",

@@ -98,3 +98,65 @@ def test_trajectory_needs_no_ids() -> None:
     assert run.external_id.startswith("atif-")
     results = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
     assert results == [("a", "7 shelves"), ("b", "7 shelves")], "a repeated call is the same call"
+
+
+def trial(name: str, reward: float | None, *, tokens: int = 0, exception: str = "") -> dict[str, Any]:
+    """The result of a trial as Harbor writes it."""
+    return {
+        "id": f"id-of-{name}",
+        "task_name": "count-books",
+        "trial_name": name,
+        "agent_info": {"name": "t2", "version": "2.0", "model_info": {"name": "gpt-5", "provider": None}},
+        "agent_result": {"n_input_tokens": tokens, "n_output_tokens": 7},
+        "verifier_result": None if reward is None else {"rewards": {"reward": reward}},
+        "exception_info": {"exception_type": exception, "exception_message": "late"} if exception else None,
+    }
+
+
+def read_trials(files: dict[str, dict[str, Any]]) -> tuple[dict[str, list[tuple[str, Any]]], list[str]]:
+    """Return the judgements of each run, with its status first, and the problems."""
+    sources = [Source(name=name, data=orjson.dumps(value)) for name, value in files.items()]
+    runs = registry.get_importer("atif").runs(sources)
+    facts = {
+        run.external_id: [("status", run.status.value), *((item.name, item.value) for item in run.judgements)]
+        for run in runs
+    }
+    return facts, [f"{source.name}: {problem}" for source in sources for problem in source.problems]
+
+
+def test_rewards_reach_trajectories_by_folder() -> None:
+    steps = (("user", "Count the books.", False), ("agent", "Three.", False))
+    facts, problems = read_trials(
+        {
+            "all.zip/a/agent/trajectory.json": trajectory("s-a", *steps),
+            "all.zip/a/agent/trajectory.summary.json": trajectory("s-a-summary", *steps),
+            "all.zip/a/result.json": trial("a", 0.0),
+            "all.zip/b/agent/trajectory.json": trajectory("s-b", *steps),
+            "all.zip/b/result.json": trial("b", None, exception="AgentTimeoutError"),
+            "all.zip/c/result.json": trial("c", 1.0),
+        }
+    )
+    assert facts == {
+        "s-a": [("status", "completed"), ("reward", 0.0)],
+        "s-a-summary": [("status", "completed")],
+        "s-b": [("status", "failed"), ("termination_reason", None)],
+    }
+    (problem,) = problems
+    assert problem.startswith("all.zip/c/result.json: the rewards were not imported")
+
+
+def test_rewards_without_folders_need_equal_tokens() -> None:
+    first, second = (trajectory(name, ("user", "Count.", False), ("agent", "Three.", False)) for name in "ab")
+    first["final_metrics"] = {"total_prompt_tokens": 90, "total_completion_tokens": 7}
+    files = {"trajectory.json": first, "result.json": trial("a", 0.0, tokens=90)}
+    assert read_trials(files) == ({"a": [("status", "completed"), ("reward", 0.0)]}, [])
+    second["final_metrics"] = first["final_metrics"]
+    facts, problems = read_trials({**files, "trajectory (1).json": second})
+    assert [len(items) for items in facts.values()] == [1, 1]
+    assert len(problems) == 1
+
+
+def test_lone_result_of_trial_is_refused() -> None:
+    runs, (problem,) = fixtures.detect_and_read("atif", orjson.dumps(trial("a", 1.0)))
+    assert not runs
+    assert "without their steps" in problem
