@@ -25,6 +25,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded
 from traces.payloads.conversation import Conversation, Messages
 
 ROOT: Final = "sample"
@@ -108,7 +109,7 @@ def normalize_sample_messages(value: JSONValue, attachments: JSONObject) -> list
     calls: list[JSONValue] = [_call(as_object(call)) for call in as_list(message.get("tool_calls"))]
     content = message.get("content")
     if isinstance(content, list):
-        content = [_block(as_object(block)) if isinstance(block, dict) else block for block in content]
+        content = [part for block in content for part in _blocks(block)]
     fields = {"role": message.get("role"), "content": content, "tool_call_id": message.get("tool_call_id")}
     return normalize_messages({**{key: item for key, item in fields.items() if item is not None}, "tool_calls": calls})
 
@@ -349,7 +350,7 @@ def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFa
         type=StepType.TOOL,
         times=times,
         tool_name=name,
-        failed=bool(error),
+        failed=bool(error) or event.get("failed") is True,
         error=problem or "error",
         is_open=bool(event.get("pending")),
         input=_resolve_attachments(event.get("arguments"), reading.attachments),
@@ -364,12 +365,29 @@ def _call(call: JSONObject) -> JSONObject:
     return {"id": call.get("id"), "name": call.get("function"), "arguments": call.get("arguments")}
 
 
-def _block(block: JSONObject) -> JSONObject:
-    if block.get("type") == "reasoning":
-        return {"type": "thinking", "thinking": as_text(first_member(block, "reasoning", "summary"))}
-    if block.get("type") == "text":
-        return {"type": "text", "text": as_text(block.get("text"))}
-    return block
+def _blocks(value: JSONValue) -> list[JSONValue]:
+    """Return a block of a message; a call that the provider ran, with its result, becomes two."""
+    block = as_object(value)
+    match block.get("type"):
+        case "reasoning":
+            # Redacted, only the summary can be read.
+            names = ("summary", "reasoning") if block.get("redacted") else ("reasoning", "summary")
+            return [{"type": "thinking", "thinking": as_text(first_member(block, *names))}]
+        case "text":
+            return [{"type": "text", "text": as_text(block.get("text"))}]
+        case "tool_use":
+            return _provider_call(block)
+    return [value]
+
+
+def _provider_call(block: JSONObject) -> list[JSONValue]:
+    kind, result = f"{as_text(block.get('tool_type'))}_tool_result", first_member(block, "error", "result")
+    failure: JSONObject = {"is_error": True} if block.get("error") else {}
+    arguments = parse_embedded(block.get("arguments"))
+    return [
+        {"type": "server_tool_use", "id": block.get("id"), "name": block.get("name"), "input": arguments},
+        {"type": kind, "tool_use_id": block.get("id"), "content": parse_embedded(result), **failure},
+    ]
 
 
 def _resolve_attachments(value: JSONValue, attachments: JSONObject) -> JSONValue:

@@ -36,7 +36,10 @@ _SAMPLES: Final = "samples/"
 # Inspect's letters for correct, incorrect and no answer; a partial answer is a score.
 _LETTERS: Final = {"C": JudgementKind.PASS, "I": JudgementKind.FAIL, "N": JudgementKind.FAIL}
 _PARTIAL: Final = 0.5
-_SAMPLE_FACTS: Final = ("target", "choices", "metadata", "model_usage", "total_time", "working_time", "limit")
+_SAMPLE_FACTS: Final = (
+    *("target", "choices", "metadata", "model_usage", "role_usage", "total_time", "working_time", "limit"),
+    *("error_retries", "invalidation"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

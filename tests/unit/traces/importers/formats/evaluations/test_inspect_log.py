@@ -198,3 +198,19 @@ def test_last_answer_has_facts_of_output() -> None:
     first, last = fixtures.steps(run, StepType.MODEL)
     assert (first.tokens_in, last.tokens_in) == (None, 9)
     assert last.output == {"message": answer, "finish_reason": "length"}
+
+
+def test_calls_of_provider_and_redacted_thoughts() -> None:
+    search = {"type": "tool_use", "tool_type": "web_search", "id": "w1", "name": "web_search", "result": "Dune, 1965"}
+    thought = {"type": "reasoning", "reasoning": "gAAB", "summary": "Look it up.", "redacted": True}
+    text = {"type": "text", "text": "1965."}
+    answer = {"role": "assistant", "content": [thought, {**search, "arguments": '{"query": "Dune"}'}, text]}
+    messages = [{"role": "user", "content": "When?"}, answer]
+    retries = [{"message": "the sandbox is gone"}]
+    (run,), problems = read(
+        orjson.dumps({**SAMPLE, "events": [], "messages": messages, "error_retries": retries, "output": {}})
+    )
+    (tool,), (model,) = fixtures.steps(run, StepType.TOOL), fixtures.steps(run, StepType.MODEL)
+    assert (tool.name, tool.input, tool.output) == ("web_search", {"query": "Dune"}, "Dune, 1965")
+    assert body(model.output)["message"]["content"][0] == {"type": "thinking", "thinking": "Look it up."}
+    assert (run.metadata["error_retries"], problems) == (retries, [])
