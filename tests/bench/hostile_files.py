@@ -172,6 +172,7 @@ def tree_of_objects(levels: int) -> bytes:
     return b'{"a":' * levels + b"1" + b"}" * levels
 
 
+AIDER_START = b"# aider chat started at 2026-01-01 10:00:00\n\n#### Hello  \n\n"
 FILES: Final[Files] = {
     "krabs.db, generated column": generated_column,
     "[[],[],…] in gzip, 250 kB": lambda: gzip.compress(b"[" + b"[]," * 60_000_000 + b"[]]", 9),
@@ -219,6 +220,8 @@ FILES: Final[Files] = {
     "gzips in a zip": lambda: make_zip(
         {f"{n}.json": gzip.compress(b'{"messages":[' + b" " * 30_000_000, 9) for n in range(60)}
     ),
+    "Aider, notes of the program": lambda: repeat_part(AIDER_START, lambda n: b"> a  \n\n", b"", b""),
+    "Aider, short turns": lambda: repeat_part(AIDER_START, lambda n: b"#### a  \n\nb\n\n", b"", b""),
     ".eval of 8,000 samples": many_samples,
     "short chats": lambda: repeat_part(b"", chat_line, b"", b"\n"),
     "short chats in gzip": lambda: gzip.compress(b"\n".join(chat_line(n) for n in range(400_000)), 9)[:LIMIT],

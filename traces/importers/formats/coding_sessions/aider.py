@@ -60,6 +60,8 @@ class _Session:
     requests: list[str] = field(default_factory=list)
     # The message that what the program prints belongs to.
     last: JSONObject = field(default_factory=dict)
+    # Of a command: until the next message, because it may be long.
+    output: list[str] = field(default_factory=list)
     # Whether a request waits for its answer.
     is_waiting: bool = False
     is_interrupted: bool = False
@@ -112,7 +114,7 @@ def _read(content: str) -> _Session:
     session = _Session()
     blocks = list(_blocks(content))
     for index, block in enumerate(blocks):
-        following = [other.speaker for other in blocks[index + 1 :][:2]]
+        following = [other.speaker for other in blocks[index + 1 : index + 3]]
         match block.speaker:
             case "user" if _COMMAND.match(block.text) and "model" not in following:
                 _add_command(session, block.text, index)
@@ -122,6 +124,7 @@ def _read(content: str) -> _Session:
                 _add_answer(session, block.text, index)
             case _:
                 _add_notes(session, block, index)
+    _end_command(session)
     return session
 
 
@@ -161,8 +164,15 @@ def _without_mark(line: str, speaker: str) -> str:
 
 
 def _add(session: _Session, message: JSONObject, index: int) -> None:
+    _end_command(session)
     session.entries.append(TranscriptMessage(value=message, location=f"block {index + 1}"))
     session.last = message
+
+
+def _end_command(session: _Session) -> None:
+    if session.output:
+        session.last["content"] = "\n".join(filter(None, session.output))
+        session.output = []
 
 
 def _add_request(session: _Session, text: str, index: int) -> None:
@@ -203,9 +213,10 @@ def _add_notes(session: _Session, block: _Block, index: int) -> None:
         answer: JSONObject = {"role": "assistant", "content": None, "model": session.model, "error": error}
         _add(session, answer, index)
     if session.last.get("role") == "tool":
-        session.last["content"] = "\n".join(filter(None, [str(session.last["content"]), text]))
+        session.output.append(text)
         return
-    session.last["notes"] = [*_notes(session.last), *block.lines]
+    session.last["notes"] = notes = _notes(session.last)
+    notes += block.lines
     if usage := next(filter(None, map(_USAGE.search, block.lines)), None):
         session.last |= _usage(usage)
 

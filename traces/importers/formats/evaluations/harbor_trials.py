@@ -88,8 +88,9 @@ def find_trials(trials: Sequence[Trial], sessions: Sequence[Mapping[str, str]]) 
         own = {key for key in session.values() if sharers[key] == 1}
         keys = [key for key in main | own if key in by_key and copies[key] == 1]
         matches.append(by_key[keys[0]] if len(keys) == 1 else None)
+    uses = Counter(id(trial) for trial in matches)
     for trial in trials:
-        if sum(item is trial for item in matches) != 1:
+        if uses[id(trial)] != 1:
             matches = [None if item is trial else item for item in matches]
             reason = NO_TRAJECTORIES if not sessions else f"{_UNKNOWN} {as_text(trial.body.get('trial_name'))}"
             trial.source.problems.append(BadFile(reason, "/"))
