@@ -40,6 +40,7 @@ _SALT_BITS: Final = 6
 _PROVIDERS: Final = {"gemini": "google"}
 _LONGEST_TEXT: Final = 2_000
 _ERRORS: Final = 400
+_CACHE_MARK: Final = "cache_control"
 # What no answer depends on: how it is sent, stored and paid.
 _NO_CONTENT: Final = frozenset(
     {"stream", "stream_options", "metadata", "user", "store", "safety_identifier", "prompt_cache_key", "service_tier"}
@@ -171,15 +172,17 @@ def request_body(call: Call, *, limit: int) -> JSONObject:
     return _request(call, limit)[0]
 
 
-def content_digest(call: Call, *, limit: int) -> str:
-    """Return the digest of all in a request that its answer may depend on, in any order; empty if that is not known.
+def content_digest(call: Call, request: JSONObject) -> str:
+    """Return the digest of all in the body of a request that its answer may depend on, in any order.
 
-    The input of a step lacks some of it. It has a key for the same reason as that of the bytes.
+    The input of a step lacks some of it. It has a key for the same reason as that of the bytes; empty without one.
     """
-    request, problem = _request(call, limit)
-    if problem or not call.digest_key:
+    if not call.digest_key:
         return ""
-    content = _without_marks({name: value for name, value in request.items() if name not in _NO_CONTENT})
+    content: JSONValue = {name: value for name, value in request.items() if name not in _NO_CONTENT}
+    # A long conversation takes a millisecond to look through.
+    if call.encoding or _CACHE_MARK.encode() in call.body:
+        content = _without_marks(content)
     data = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
     return hmac.digest(call.digest_key, b"content\n" + data, "sha256").hex()
 
@@ -187,7 +190,7 @@ def content_digest(call: Call, *, limit: int) -> str:
 def _without_marks(value: JSONValue) -> JSONValue:
     """Return a request without marks of the provider's cache."""
     if isinstance(value, dict):
-        return {name: _without_marks(item) for name, item in value.items() if name != "cache_control"}
+        return {name: _without_marks(item) for name, item in value.items() if name != _CACHE_MARK}
     return [_without_marks(item) for item in value] if isinstance(value, list) else value
 
 
@@ -196,6 +199,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     payload: JSONObject = {"latency_ms": int((outcome.end - call.start) * 1000)}
     payload |= _result(call, outcome, limit)
     if outcome.status and (body := _content(outcome, limit)) is not None:
+        request, problem = _request(call, limit)
         payload[RAW_RESPONSE] = raw_response(
             api=call.operation.api,
             status=outcome.status,
@@ -204,7 +208,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
             marks=outcome.marks,
             is_cut=outcome.is_cut,
             request=call.digest,
-            content=content_digest(call, limit=limit),
+            content="" if problem else content_digest(call, request),
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

@@ -202,7 +202,7 @@ def agent_request(call: Call, limit: int) -> AgentRequest:
         headers=dict(call.headers),
         read_body=lambda: events.request_body(call, limit=limit),
         digest=call.digest,
-        read_content_digest=lambda: events.content_digest(call, limit=limit),
+        digest_content=lambda body: events.content_digest(call, body),
         address_model=call.operation.model,
         address_asks_for_events=call.asks_gemini_for_events,
     )

@@ -88,7 +88,7 @@ def roots(
                 continues=first_calls.precede(pair),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
-                opens_turn=not comparison.derived and pair.place in inputs.turns and continues_answer(pair, flow),
+                further_message="" if comparison.derived else _further_message(pair, inputs, flow),
                 is_left_to_code=not comparison.derived and outputs.leave_to_code(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
@@ -125,17 +125,19 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
     return comparison.run_inputs - (composed_texts - other_texts)
 
 
+def _further_message(pair: Pair, inputs: RunInputs, flow: Flow) -> str:
+    """What a user says at a step with which one run goes on, unless its messages repeat an earlier output."""
+    message = inputs.turns.get(pair.place, "")
+    return message if message and continues_answer(pair, flow) else ""
+
+
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
-        if context.opens_turn or not context.is_tainted or context.is_left_to_code:
-            yield Atom(
-                category="structure",
-                places=(pair.place,),
-                pair=pair,
-                origin=Origin.OPEN if context.opens_turn and context.follows_output else _order_origin(context),
-                user_message=context.inputs.turns[pair.place] if context.opens_turn else "",
-            )
+        message = context.further_message
+        if message or not context.is_tainted or context.is_left_to_code:
+            origin = Origin.OPEN if message and context.follows_output else _order_origin(context)
+            yield Atom(category="structure", places=(pair.place,), pair=pair, origin=origin, user_message=message)
         return
     input_facets = [facet for facet in facets if facet.part != "output"]
     # Template and variables of one prompt are one change: only the rendered text is used.

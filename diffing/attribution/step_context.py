@@ -34,8 +34,8 @@ class StepContext:
     follows_call: bool
     # A step of one run only that no differing output explains: code was changed.
     is_left_to_code: bool
-    # A step of one run only with which somebody speaks again.
-    opens_turn: bool
+    # What a user says at a step of one run only that goes on after all that both runs did; empty: nothing.
+    further_message: str
     # Another model was called before, so that code composed the first message of this call.
     is_later_talk: bool
     # One run is a replay of the other: no code of the agent ran that could have derived anything.

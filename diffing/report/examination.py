@@ -29,6 +29,8 @@ from traces.signatures.ignore_rules import IgnoreRules
 MAX_LOADED: Final = 160
 # Of these, the pairs from the end of the run, which contain the answers, and the overrides.
 _LAST: Final = 20
+# Stands for a message that has only images or files.
+_NO_TEXT: Final = "…"
 
 Load = Callable[[Collection[str]], Payloads]
 
@@ -124,16 +126,17 @@ def _further_models(comparison: Comparison) -> list[Pair]:
     common_pairs = [pair for pair in comparison.acting if pair.sides and pair.step.type != StepType.OUTPUT]
     last = max((pair.place for pair in common_pairs), default=-1)
     later_models = [pair for pair in comparison.of_type(StepType.MODEL) if pair.sides is None and pair.place > last]
-    firsts = [
-        next((pair for pair in later_models if (pair.base is None) == is_candidate), None) for is_candidate in (0, 1)
-    ]
-    return [pair for pair in firsts if pair is not None]
+    first_of_base = next((pair for pair in later_models if pair.base is not None), None)
+    first_of_candidate = next((pair for pair in later_models if pair.candidate is not None), None)
+    return [pair for pair in (first_of_base, first_of_candidate) if pair is not None]
 
 
 def _last_user_text(pair: Pair, payloads: Payloads) -> str:
     """The text of the user's message that ends a model's request; empty if another message does."""
     messages = as_objects(as_object(payloads.get(pair.step.input_ref)).get("messages"))
-    return message_text(messages[-1]) or "…" if messages and messages[-1].get("role") == "user" else ""
+    if not messages or messages[-1].get("role") != "user":
+        return ""
+    return message_text(messages[-1]) or _NO_TEXT
 
 
 def pairs_to_load(comparison: Comparison) -> list[Pair]:

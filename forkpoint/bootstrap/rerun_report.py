@@ -68,8 +68,5 @@ def _names_text(report: Any) -> list[str]:
         return [f"  volatile values: {names}"]
     # Cached answers may be those of other runs.
     is_same_call = not report["is_fork"] and report["cached"] > report["from_other_runs"]
-    return (
-        ["  only durations, ignored fields, the order of members or what steps do not store differ"]
-        if is_same_call
-        else []
-    )
+    text = "  only durations, ignored fields, the order of members or what steps do not store differ"
+    return [text] if is_same_call else []

@@ -141,7 +141,7 @@ class _Resolver:
         )
         # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
         as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)
-        result = matcher.match_equal(*as_sent, request.read_content_digest()) or matcher.match(
+        result = matcher.match_equal(*as_sent, request.content_digest) or matcher.match(
             *self._comparable(request, has_headers=self._recording.has_headers)
         )
         if isinstance(result, Match) and result.renames:

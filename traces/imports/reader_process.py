@@ -181,4 +181,4 @@ def _is_packed(file: IO[bytes]) -> bool:
     file.seek(0)
     head = file.read(archive_members.HEAD)
     file.seek(0)
-    return head.startswith(_PACKED_MAGIC) or archive_members.is_zip(head) or archive_members.is_tar(head)
+    return head.startswith(_PACKED_MAGIC) or archive_members.is_archive(head)

@@ -123,8 +123,7 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
         members = archive_members.tar_members(file_opener.prepend(head, stream))
         yield from _read_members(state, number, file, members, total)
     elif archive_members.is_zip(head):
-        data = file_opener.read_all(file_opener.prepend(head, stream))
-        yield from _read_zip(state, number, file, Sample(name=file.name, head=data, is_complete=True), total)
+        yield from _read_zip(state, number, file, _whole_sample(file.name, head, stream), total)
     elif state.format == registry.BUNDLE:
         raise BadFile(detection.NO_BUNDLE, "byte 0")
     else:
@@ -133,6 +132,12 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
 
 def _sample(name: str, head: bytes) -> Sample:
     return Sample(name=name, head=head, is_complete=len(head) < SIZE)
+
+
+def _whole_sample(name: str, head: bytes, stream: IO[bytes]) -> Sample:
+    """Read the rest of a file of which the beginning is not enough to detect the format."""
+    data = file_opener.read_all(file_opener.prepend(head, stream))
+    return Sample(name=name, head=data, is_complete=True)
 
 
 def _read_zip(state: _Reading, number: int, file: NamedFile, sample: Sample, total: int) -> Iterator[Event]:
@@ -154,9 +159,9 @@ def _read_recording(
     head = sample.head
     if not head.strip() and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")
-    # A long document: its beginning is not enough to detect the format.
+    # A long document.
     if state.format is None and not sample.is_complete and not sample.values:
-        sample = Sample(name=file.name, head=file_opener.read_all(file_opener.prepend(head, stream)), is_complete=True)
+        sample = _whole_sample(file.name, head, stream)
     file_opener.check_weight(sample.head, total)
     importer = registry.detect(sample) if state.format is None else registry.get_importer(state.format)
     if importer.by_line(sample):
@@ -199,9 +204,11 @@ def _member_events(state: _Reading, number: int, name: str, member: Member, tota
     try:
         file = NamedFile(name=name, file=io.BytesIO(member.read()))
         stream = file_opener.decompress(file.file)
-        sample = _sample(name, file_opener.read_head(stream, SIZE))
-        is_archive = archive_members.is_tar(sample.head) or archive_members.is_zip(sample.head)
-        if is_archive and not registry.is_accepted(sample, state.format):
+        head = file_opener.read_head(stream, SIZE)
+        sample = _sample(name, head)
+        if archive_members.is_zip(head):
+            sample = _whole_sample(name, head, stream)
+        if archive_members.is_archive(head) and not registry.is_accepted(sample, state.format):
             raise BadFile(_INNER_ARCHIVE, "byte 0")
         # Without progress, which is that of the archive.
         events = _read_recording(state, number, file, sample, stream, total)

@@ -90,7 +90,7 @@ def _as_image(part: JSONObject) -> JSONObject:
         url = as_text(part.get("image_url"))
     elif as_text(data.get("mimeType")).startswith("image/"):
         url = f"data:{as_text(data['mimeType'])};base64,{as_text(data.get('data'))}"
-    detail = {name: part[name] for name in ("detail",) if part.get(name)}
+    detail: JSONObject = {"detail": part["detail"]} if part.get("detail") else {}
     return {"type": "image_url", "image_url": {"url": url, **detail}} if url else part
 
 

@@ -20,8 +20,8 @@ from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_reque
 class AgentRequest:
     """A call of a provider by the agent: its body as it was sent, and as the input of a step.
 
-    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. The digest of
-    its content is that of what the answer may depend on; empty if it is not known.
+    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. `digest_content`
+    returns the digest of what in a body the answer may depend on; empty if there is none.
     `address_model` and `address_asks_for_events` are what the call's address states, for providers that have it there.
     """
 
@@ -30,13 +30,17 @@ class AgentRequest:
     headers: JSONObject
     read_body: Callable[[], JSONObject]
     digest: str = ""
-    read_content_digest: Callable[[], str] = str
+    digest_content: Callable[[JSONObject], str] = lambda body: ""
     address_model: str = ""
     address_asks_for_events: bool = False
 
     @cached_property
     def body(self) -> JSONObject:
         return self.read_body()
+
+    @property
+    def content_digest(self) -> str:
+        return self.digest_content(self.body)
 
     @cached_property
     def input(self) -> JSONObject:

@@ -42,6 +42,11 @@ def is_tar(head: bytes) -> bool:
     return head[_TAR_START:HEAD] == _TAR_MAGIC
 
 
+def is_archive(head: bytes) -> bool:
+    """True if a file begins like an archive of either kind."""
+    return is_zip(head) or is_tar(head)
+
+
 def zip_members(data: bytes) -> Iterator[Member]:
     """Yield the members of a zip file in its order, without hidden ones."""
     archive = Archive(data)

@@ -15,6 +15,7 @@ from cockpit.gateway.events import (
     content_digest,
     end_line,
     event_line,
+    request_body,
     start_lines,
 )
 from cockpit.gateway.routes import Operation
@@ -264,18 +265,19 @@ def test_digest_of_a_request_needs_the_key_and_is_that_of_all_its_answer_depends
     outcome = Outcome(end=2, status=200, body=b'{"choices": []}')
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
     raw: Any = step.attributes[RAW_RESPONSE]
-    assert (raw["request"], raw["content"]) == (call.digest, content_digest(call, limit=LIMIT))
+    assert (raw["request"], raw["content"]) == (call.digest, content_digest(call, request_body(call, limit=LIMIT)))
 
 
 def test_content_of_a_request_is_what_its_answer_depends_on() -> None:
     def digest(**fields: Any) -> str:
-        return content_digest(replace(make_call({"model": "m1", **fields}), digest_key=b"secret"), limit=LIMIT)
+        call = replace(make_call({"model": "m1", **fields}), digest_key=b"secret")
+        return content_digest(call, request_body(call, limit=LIMIT))
 
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "no"}
     assert digest(messages=[result]) != digest(messages=[{**result, "is_error": True}])
     mark = {"cache_control": {"type": "ephemeral"}}
     assert digest(messages=[{**result, **mark}], stream=True, user="mira") == digest(messages=[result])
-    assert content_digest(make_call({"model": "m1"}), limit=LIMIT) == ""
+    assert content_digest(make_call({"model": "m1"}), {"model": "m1"}) == ""
 
 
 def test_request_may_be_left_out_but_not_its_tool_calls() -> None:

@@ -101,6 +101,16 @@ def test_archive_inside_an_archive_is_refused(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)
+def test_recording_that_is_a_zip_is_read_whole(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its directory is at the end."""
+    monkeypatch.setattr(file_reader, "SIZE", 300)
+    name = next(name for name, format in sorted(fixtures.FORMATS.items()) if format == "chatgpt")
+    export = make_zip({"conversations.json": (fixtures.FOLDER / name).read_bytes()})
+    events = read(ARCHIVES[kind]({"export.zip": export}))
+    assert (len(ids_of(events)) > 0, refusals(events)) == (True, [])
+
+
+@pytest.mark.parametrize("kind", ARCHIVES)
 def test_empty_archive_is_refused(kind: str) -> None:
     assert [reason for _, reason in refusals(read(ARCHIVES[kind]({".hidden": b""})))] == [
         "the archive contains no files"

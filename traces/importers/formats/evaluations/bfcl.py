@@ -6,6 +6,7 @@ result of one turn has only the answer, and the request if the log was kept.
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -30,6 +31,7 @@ _COUNTS: Final = frozenset({"input_token_count", "output_token_count", "latency"
 _STEP: Final = re.compile(r"step_(\d+)")
 _QUERY: Final = "begin_of_turn_query"
 _ERROR: Final = re.compile(r"\W{0,3}error\b", re.I)
+_OTHER_SCORES: Final = "scores that may be of several results were not imported: import each model by itself"
 _LONGEST_CALL: Final = 20_000
 _SCORE_FACTS: Final = ("error", "error_type", "possible_answer", "model_result_decoded", "test_category")
 
@@ -42,16 +44,24 @@ def is_result(value: JSONValue) -> bool:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per result, with its score if that is in the same import."""
+    """Yield one run per result, with its score if that is in the same import.
+
+    Results of other models have the same ids. So a score is that of a result only if there is one of each.
+    """
     records = list(parse_records(sources, _read))
-    scores = {as_text(body["id"]): body for body, _ in records if "valid" in body}
+    scores = [(body, location) for body, location in records if "valid" in body]
     results = [(body, location) for body, location in records if "result" in body]
+    score_counts = Counter(as_text(body["id"]) for body, _ in scores)
+    result_counts = Counter(as_text(body["id"]) for body, _ in results)
+    known_scores = {id: body for body, _ in scores if score_counts[id := as_text(body["id"])] == result_counts[id] == 1}
+    if any(result_counts[id] and id not in known_scores for id in score_counts):
+        sources[-1].problems.append(BadFile(_OTHER_SCORES, "/"))
     # A score of a single turn repeats what it is about.
-    ids = {as_text(body["id"]) for body, _ in results}
-    alone = [(body, location) for body, location in records if "valid" in body and as_text(body["id"]) not in ids]
+    alone = [(body, location) for body, location in scores if not result_counts[as_text(body["id"])]]
     for body, location in [*results, *alone]:
+        score = body if "valid" in body else known_scores.get(as_text(body["id"]), {})
         try:
-            yield _run(body, scores.get(as_text(body["id"]), {}), location)
+            yield _run(body, score, location)
         except BadFile as problem:
             sources[-1].problems.append(problem)
 

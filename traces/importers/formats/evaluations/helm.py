@@ -1,6 +1,7 @@
 """HELM: `scenario_state.json` with requests and answers, and `per_instance_stats.json` with what these are worth."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
 from typing import Final
 
 from traces.core.json_access import (
@@ -29,6 +30,8 @@ from traces.importers.files.source import Source, parse_records
 
 FORMAT: Final = "helm"
 _STATES: Final = "request_states"
+_NO_SCENARIO: Final = "only statistics of instances: import them together with `scenario_state.json`"
+_OTHER_STATISTICS: Final = "statistics that may be of several scenarios were not imported: import one folder at a time"
 _NOT_PARAMETERS: Final = frozenset(
     {"model", "model_deployment", "prompt", "messages", "multimodal_prompt", "embedding", "echo_prompt", "random"}
 )
@@ -42,22 +45,35 @@ def is_file(value: JSONValue) -> bool:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per request of a scenario; statistics of its instances become judgements."""
-    records = list(parse_records(sources, _read))
+    """Yield one run per request of a scenario; statistics of its instances become judgements.
+
+    Instances of other scenarios and models have the same ids. So statistics are those of the scenario in their folder,
+    and of none if several are there, as in files without folders.
+    """
+    folders: dict[PurePosixPath, list[Source]] = {}
+    for source in sources:
+        folders.setdefault(PurePosixPath(source.name).parent, []).append(source)
+    for files in folders.values():
+        yield from _runs(files)
+
+
+def _runs(files: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of the files in one folder."""
+    records = list(parse_records(files, _read))
+    scenarios = [(body, location) for body, location in records if has_list(body, _STATES)]
     scores: dict[str, list[JSONObject]] = {}
     for body, _ in records:
         if _is_statistics(body):
             scores.setdefault(_instance(body, as_text(body.get("instance_id"))), []).append(body)
-    scenarios = [(body, location) for body, location in records if has_list(body, _STATES)]
-    if not scenarios:
-        reason = "only statistics of instances: import them together with `scenario_state.json`"
-        sources[-1].problems.append(BadFile(reason, "/"))
+    if scores and len(scenarios) != 1:
+        files[-1].problems.append(BadFile(_OTHER_STATISTICS if scenarios else _NO_SCENARIO, "/"))
+        scores = {}
     for scenario, location in scenarios:
         for index, state in enumerate(as_objects(scenario[_STATES])):
             try:
                 yield _run(scenario, state, scores, f"{location}/{_STATES}/{index}")
             except BadFile as problem:
-                sources[-1].problems.append(problem)
+                files[-1].problems.append(problem)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]]:

@@ -18,9 +18,9 @@ export function Consent({ session }: { session: SessionView }): ReactElement | n
       <h2 id="consent">Allow {tools.join(", ")}?</h2>
       <p>
         {waitsForConsent(session)
-          ? "The agent made a call that the recording does not have, or would have made one by the model's answer, and " +
-            "nobody allowed it. Start a runner that allows it: the agent starts from the beginning, and gets the " +
-            "answers of its model without paying for them again."
+          ? "The agent made a call that the recording does not have, or its model asked for one, and nobody allowed it. " +
+            "Start a runner that allows it: the agent starts from the beginning, and gets the answers of its model " +
+            "without paying for them again."
           : "The agent made a call that the recording does not have, and was ended, because nobody allowed it. " +
             "Start a runner that allows it, and fork again."}
       </p>

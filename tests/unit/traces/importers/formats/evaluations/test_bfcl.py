@@ -63,6 +63,12 @@ def test_scores_judge_results() -> None:
     assert single.metadata["error"] == ["wrong value"]
 
 
+def test_score_of_several_results_judges_none() -> None:
+    """Results of another model have the same ids."""
+    runs = fixtures.read("bfcl", SCORES, RESULTS, [{**RESULTS[1], "result": "Yes."}])
+    assert [run.judgements for run in runs] == [(), (), ()]
+
+
 def test_score_alone_has_answer_and_question() -> None:
     ((run,), problems) = fixtures.detect_and_read("bfcl", fixtures.json_lines(SCORES))
     assert fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[0]) == ["Is Dune in stock?"]

@@ -6,6 +6,8 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus
+from traces.importers import registry
+from traces.importers.files.source import Source
 
 SCENARIO: Any = fixtures.source("helm_state.json").value
 MATCH = {"name": {"name": "exact_match", "split": "test"}, "count": 1, "sum": 1, "mean": 1.0}
@@ -44,3 +46,15 @@ def test_statistics_become_judgements() -> None:
     runs, problems = fixtures.detect_and_read("helm", orjson.dumps(STATISTICS))
     assert (runs, len(problems)) == ([], 1)
     assert "import them together with `scenario_state.json`" in problems[0]
+
+
+def test_statistics_belong_to_their_folder() -> None:
+    """Instances of other scenarios have the same ids."""
+    other: Any = {**SCENARIO, "adapter_spec": {"model": "other"}}
+    files = {"a/state.json": SCENARIO, "b/state.json": other, "b/statistics.json": STATISTICS}
+    in_folders = [Source(name=name, data=orjson.dumps(value)) for name, value in files.items()]
+    runs = list(registry.get_importer("helm").runs(in_folders))
+    assert [bool(run.judgements) for run in runs] == [False, False, False, True, True, False]
+    together = [Source(name=file.name.replace("/", "-"), data=file.data) for file in in_folders]
+    assert not any(run.judgements for run in registry.get_importer("helm").runs(together))
+    assert "may be of several scenarios" in str(together[-1].problems[0])
