@@ -1,7 +1,13 @@
 // Checks on a run's outcome while they are edited, and the request made of them.
 
 export type CheckKind =
-  "contains" | "not_contains" | "regex" | "json_schema" | "tool_called" | "tool_not_called" | "status";
+  | "contains"
+  | "not_contains"
+  | "regex"
+  | "json_schema"
+  | "tool_called"
+  | "tool_not_called"
+  | "status";
 
 /** `text` is the check's argument: a text, a pattern, a schema, a tool name or a status. */
 export interface CheckDraft {
