@@ -9,6 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.applied_profile import apply_profile, changes_anything
+from replay.core.bounded_cache import BoundedCache
 from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
 from replay.core.graph import Graph
 from replay.core.plan import Plan, PlanRefusal, UninterceptedTool
@@ -19,7 +20,6 @@ from replay.live import pricing, retrieval, tools
 from replay.live.availability import match_retriever, provider_name
 from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.planning import plan_environment, planner
-from replay.planning.plan_cache import PlanCache
 from replay.planning.structural import refuse_structural
 from replay.planning.unrecorded_requests import StoredRequests
 from replay.runners import agent_plans, consents
@@ -52,8 +52,8 @@ from traces.runs import queries
 from traces.storage import artifacts
 
 # Capacity in steps: a graph needs about 1 kB per step, so this is some 30 MB. Loading takes 20 microseconds per step.
-_GRAPHS: Final[PlanCache[Graph]] = PlanCache(capacity=30_000, seconds=60.0)
-_LOSSES: Final[PlanCache[dict[int, LostPayloads]]] = PlanCache(capacity=30_000, seconds=60.0)
+_GRAPHS: Final[BoundedCache[Graph]] = BoundedCache(capacity=30_000, seconds=60.0)
+_LOSSES: Final[BoundedCache[dict[int, LostPayloads]]] = BoundedCache(capacity=30_000, seconds=60.0)
 # In steps. Graphs of shorter runs contain witnesses, which depend on other runs.
 _LONG: Final = 2_000
 

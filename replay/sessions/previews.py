@@ -8,8 +8,8 @@ from django.db.models import Max
 from pydantic import BaseModel
 from rest_framework.request import Request
 
+from replay.core.bounded_cache import BoundedCache
 from replay.models import ToolDecision
-from replay.planning.plan_cache import PlanCache
 from replay.runners import queries as runners
 from traces.core.canonical import digest
 from traces.errors import NotFound
@@ -28,7 +28,7 @@ _SECONDS: Final = 60.0
 # Includes runs that are still being recorded: once sealed, their answers can be reused.
 _NEWEST_RUNS: Final = 100
 _REFUSAL: Final = "too many previews; wait a minute"
-_PLANS: PlanCache[Any] = PlanCache(capacity=_CAPACITY, seconds=_SECONDS)
+_PLANS: BoundedCache[Any] = BoundedCache(capacity=_CAPACITY, seconds=_SECONDS)
 P = TypeVar("P", bound=BaseModel)
 
 

@@ -1,9 +1,10 @@
 """Load other runs of an app as witnesses: content that is equal in all of them is configuration."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID
 
+from replay.core.bounded_cache import BoundedCache
 from replay.core.graph import Node, Witness
 from replay.inputs.witnesses import WitnessStep, places, witness
 from traces.core.vocabulary import RunSource
@@ -12,6 +13,8 @@ from traces.origins import stored_provenance
 
 _RUNS: Final = 8  # latest
 _MAX_STEPS: Final = 2_000  # of a witness
+# Steps of sealed runs, because every replay of a proof or an experiment has the same witnesses; about 0.5 kB per step.
+_STEPS: Final[BoundedCache[Sequence[WitnessStep]]] = BoundedCache(capacity=30_000, seconds=60.0)
 _ORIGINAL: Final = (RunSource.LIVE, RunSource.IMPORT, RunSource.BUNDLE)
 
 
@@ -42,12 +45,16 @@ def load_witnesses(
     return tuple(witness(_steps(recording), numbers) for recording in ids)
 
 
-def _steps(run_id: UUID) -> list[WitnessStep]:
+def _steps(run_id: UUID) -> Sequence[WitnessStep]:
+    if (known_steps := _STEPS.get(run_id)) is not None:
+        return known_steps
     stored_provenance.ensure(run_id)
-    steps = Step.objects.filter(run_id=run_id).order_by("sequence_no")
-    return [
+    rows = Step.objects.filter(run_id=run_id).order_by("sequence_no")
+    steps = [
         WitnessStep(
             no=no, type=type, name=name, output_ref=ref, digests=tuple(str(item["digest"]) for item in items or ())
         )
-        for no, type, name, ref, items in steps.values_list("sequence_no", "type", "name", "output_ref", "unexplained")
+        for no, type, name, ref, items in rows.values_list("sequence_no", "type", "name", "output_ref", "unexplained")
     ]
+    _STEPS.store(run_id, steps, weight=1 + len(steps))
+    return steps

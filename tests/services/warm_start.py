@@ -29,6 +29,7 @@ CELERY: Final = "from celery.__main__ import main; main()"
 # What needs no settings: these, and what they import.
 _LIBRARIES: Final = (
     "a2wsgi",
+    "anthropic",
     "celery.app.amqp",
     "celery.app.control",
     "celery.concurrency.thread",
@@ -57,6 +58,7 @@ _LIBRARIES: Final = (
     "jsonschema_rs",
     "kombu.transport.redis",
     "kombu.transport.virtual",
+    "openai",
     "psycopg",
     "replay.engine.replayer",
     "replay.inspection.core.inspect_run",

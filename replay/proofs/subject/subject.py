@@ -14,6 +14,7 @@ from diffing.report.examination import Examination, examine
 from diffing.sentences.atoms import titles
 from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from replay.core.applied_profile import apply_profile
+from replay.core.bounded_cache import BoundedCache
 from replay.core.calls import LIVE_REASONS
 from replay.core.graph import Graph
 from replay.inputs.value_pointers import resolve_pointer
@@ -37,13 +38,16 @@ from replay.store.payload_reader import Payloads
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.models import Run
+from traces.models import Run, Step
 from traces.payloads.messages import Message, ModelRequest
 from traces.payloads.parts import MissingPart
 from traces.storage import artifacts
 
 _MADE_UP_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED, Reason.DENIED, Reason.STOPPED})
 _MAX_MADE_UP: Final = 5
+# By runs and ignore list, because a proof looks at its subject again after every session. An examination takes up to
+# seconds. It contains payloads, so few are kept.
+_EXAMINATIONS: Final[BoundedCache[Examination]] = BoundedCache(capacity=2, seconds=60.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +88,7 @@ class Subject:
 
 def subject_of(base: Run, candidate: Run) -> Subject:
     """Read everything that the recordings show about the difference."""
-    ignore_list = diffs.list_for(base, candidate)
-    left, right = (diffs.side(run, links=True, ignore_list=ignore_list) for run in (base, candidate))
-    examination = examine(left, right, artifacts.available)
+    examination = _examination(base, candidate)
     ancestry = lattice(base, candidate)
     changes = None if ancestry is None else _fork_changes(examination, ancestry)
     if ancestry is None or changes is None:
@@ -100,6 +102,17 @@ def subject_of(base: Run, candidate: Run) -> Subject:
         places={"base": source, "candidate": source},
         is_sampled=_is_sampled(examination),
     )
+
+
+def _examination(base: Run, candidate: Run) -> Examination:
+    ignore_list = diffs.list_for(base, candidate)
+    key = base.id, candidate.id, ignore_list and ignore_list.version
+    if (known_examination := _EXAMINATIONS.get(key)) is not None:
+        return known_examination
+    left, right = (diffs.side(run, links=True, ignore_list=ignore_list) for run in (base, candidate))
+    examination = examine(left, right, artifacts.available)
+    _EXAMINATIONS.store(key, examination, weight=1)
+    return examination
 
 
 def _separate_subject(base: Run, candidate: Run, examination: Examination) -> Subject:
@@ -131,20 +144,23 @@ def _separate_subject(base: Run, candidate: Run, examination: Examination) -> Su
 def live_price(subject: Subject) -> tuple[int, float | None]:
     """The maximum number of model calls of a full replay and their cost as recorded; None: unknown."""
     place = subject.places["candidate"]
-    nodes = [node for node in load_graph(place.run.id, place.fork).nodes if node.type is StepType.MODEL]
+    calls = Step.objects.filter(run=place.run, sequence_no__gte=place.fork, type=StepType.MODEL)
     now = datetime.now(UTC)
-    costs = [pricing.price(node.provider, node.model, node.tokens_in, node.tokens_out, None, now) for node in nodes]
+    costs = [
+        pricing.price(*call, None, now) for call in calls.values_list("provider", "model", "tokens_in", "tokens_out")
+    ]
     known_costs = [float(cost) for cost in costs if cost is not None]
-    return len(nodes), sum(known_costs) if len(known_costs) == len(costs) else None
+    return len(costs), sum(known_costs) if len(known_costs) == len(costs) else None
 
 
 def models_without_provider(subject: Subject) -> list[str]:
     """The models of both sides for which no provider is configured."""
     models: dict[str, None] = {}
     for place in subject.places.values():
-        for node in load_graph(place.run.id, place.fork).nodes:
-            if node.type is StepType.MODEL and availability.provider_name(node.provider, node.model, None) is None:
-                models[node.model or "a model without a name"] = None
+        calls = Step.objects.filter(run=place.run, sequence_no__gte=place.fork, type=StepType.MODEL)
+        for provider, model in calls.order_by("sequence_no").values_list("provider", "model"):
+            if availability.provider_name(provider, model, None) is None:
+                models[model or "a model without a name"] = None
     return list(models)
 
 

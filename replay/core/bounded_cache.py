@@ -1,4 +1,4 @@
-"""Finished plans in memory, with limits on size and age. Pure."""
+"""Values in memory, with limits on weight and age. Pure."""
 
 import time
 from collections import OrderedDict
@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class PlanCache(Generic[T]):
-    """Most recently used plans by key; a plan heavier than the whole cache is not stored."""
+class BoundedCache(Generic[T]):
+    """Most recently used values by key; a value heavier than the whole cache is not stored."""
 
     def __init__(self, *, capacity: int, seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._capacity = capacity
@@ -21,19 +21,19 @@ class PlanCache(Generic[T]):
         self._entries: OrderedDict[Hashable, tuple[float, int, T]] = OrderedDict()
 
     def get(self, key: Hashable) -> T | None:
-        """Return the plan under this key unless it has expired."""
+        """Return the value under this key unless it has expired."""
         with self._lock:
             if key not in self._entries:
                 return None
-            made_at, _, plan = self._entries[key]
+            made_at, _, value = self._entries[key]
             if self._clock() - made_at >= self._seconds:
                 self._remove(key)
                 return None
             self._entries.move_to_end(key)
-            return plan
+            return value
 
-    def store(self, key: Hashable, plan: T, *, weight: int) -> None:
-        """Store a plan; the least recently used plans make room."""
+    def store(self, key: Hashable, value: T, *, weight: int) -> None:
+        """Store a value; the least recently used values make room."""
         with self._lock:
             if key in self._entries:
                 self._remove(key)
@@ -41,7 +41,7 @@ class PlanCache(Generic[T]):
                 return
             while self._weight + weight > self._capacity:
                 self._remove(next(iter(self._entries)))
-            self._entries[key] = self._clock(), weight, plan
+            self._entries[key] = self._clock(), weight, value
             self._weight += weight
 
     def _remove(self, key: Hashable) -> None:
