@@ -92,13 +92,18 @@ class Cockpit:
         self.page.wait_for_function(_STABLE, arg=scheme)
         self.page.evaluate(_DRAWN)
 
-    def serious_accessibility_problems(self, rules: Sequence[str] = ALL_RULES) -> list[str]:
-        """Serious and critical violations of rules, or of the rules with tags, that axe finds, with their elements."""
+    def serious_accessibility_problems(self, rules: Sequence[str] = ALL_RULES, *, within: str = "html") -> list[str]:
+        """Serious and critical violations of rules, or of the rules with tags, that axe finds, with their elements.
+
+        `within` selects the elements that are read; at least one must exist.
+        """
         # The content security policy blocks added scripts, but the debugger may evaluate one.
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
         options = {"runOnly": list(rules), "resultTypes": ["violations"]}
-        results: dict[str, Any] = self.page.evaluate("(options) => axe.run(document, options)", options)
+        results: dict[str, Any] = self.page.evaluate(
+            "([within, options]) => axe.run(within, options)", [within, options]
+        )
         return [
             f"{violation['impact']}: {violation['id']} {node['target']} {node['failureSummary']}"
             for violation in results["violations"]

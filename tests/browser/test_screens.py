@@ -49,11 +49,11 @@ SCREENS = (
     "palette",
 )
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+# Each layout by every rule, and each colour in both themes: a phone shows the colours of the desktop.
 LOOKS: tuple[tuple[ViewportSize, Scheme, Sequence[str]], ...] = (
     (DESK, "light", ALL_RULES),
     (DESK, "dark", COLOR_RULES),
-    (PHONE, "dark", COLOR_RULES),
-    (PHONE, "light", ALL_RULES),
+    (PHONE, "dark", ALL_RULES),
 )
 # Overlays of a screen, opened by the name of a button or by a key.
 OVERLAYS: dict[str, tuple[str | re.Pattern[str], ...]] = {
@@ -108,7 +108,9 @@ def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: st
         for opener in OVERLAYS[screen]:
             _open(cockpit, opener)
             expect(overlay.first).to_be_visible()
-            problems += [f"{opener}, {scheme}: {problem}" for problem in cockpit.serious_accessibility_problems()]
+            # The screen below was read by itself.
+            found = cockpit.serious_accessibility_problems(within="[role=menu], [role=dialog]")
+            problems += [f"{opener}, {scheme}: {problem}" for problem in found]
             page.keyboard.press("Escape")
             expect(overlay).to_have_count(0)
     assert not problems, "\n".join(problems)
