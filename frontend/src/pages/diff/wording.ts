@@ -17,7 +17,7 @@ export const METHOD: Record<string, string> = {
   embeddings: "by meaning",
   difflib: "text",
   jaccard: "by shared words",
-  empty: "one is empty",
+  empty: "a missing answer counts as 0",
 };
 
 export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {
