@@ -161,7 +161,7 @@ function causePlace({ category, title, base, candidate }: Cause): DiffPlace {
 }
 
 function Causes({ title, causes }: { title: string; causes: readonly Cause[] }): ReactElement | null {
-  const { report, hasLinks } = useReport();
+  const { hasLinks } = useReport();
   if (causes.length === 0) return null;
   return (
     <div className={classes.causes}>
@@ -170,18 +170,27 @@ function Causes({ title, causes }: { title: string; causes: readonly Cause[] }):
         {causes.map((cause, index) => (
           <li key={index}>
             <b>{cause.title}</b> <span className="muted">{cause.description}</span>
-            {hasLinks && cause.candidate && (
-              <>
-                {" "}
-                <Link {...paths.run(report.candidate.id, { step: cause.candidate.sequence_no })}>
-                  candidate step {cause.candidate.sequence_no}
-                </Link>
-              </>
-            )}
+            {hasLinks && <StepLink cause={cause} />}
             <LineComments place={causePlace(cause)} subjectWords="this cause" />
           </li>
         ))}
       </ul>
     </div>
+  );
+}
+
+/** Where a cause is: in the candidate, unless only the base has the step. */
+function StepLink({ cause }: { cause: Cause }): ReactElement | null {
+  const { report } = useReport();
+  const side = cause.candidate ? "candidate" : "base";
+  const step = cause[side];
+  if (!step) return null;
+  return (
+    <>
+      {" "}
+      <Link {...paths.run(report[side].id, { step: step.sequence_no })}>
+        {side} step {step.sequence_no}
+      </Link>
+    </>
   );
 }
