@@ -119,7 +119,8 @@ def sniff_langsmith(sample: Sample) -> float:
 
 def sniff_krabs(sample: Sample) -> float:
     if sample.head.startswith(sqlite_file.MAGIC):
-        return SURE
+        # Its importer also explains why other databases are refused.
+        return LIKELY
     is_event = any(
         as_object(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in as_object(value)
         for value in sample.values

@@ -21,6 +21,7 @@ from traces.importers.formats.coding_agents import (
 from traces.importers.formats.coding_sessions import aider, cline, copilot, copilot_chat, goose, opencode
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
+from traces.importers.formats.terminal_agents import amazon_q, crush, cursor, message_trees, qwen
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -51,12 +52,27 @@ AGENTS: Final = (
         sniff=detection.sniff_by_value(call_logs.is_log),
         parse_together=call_logs.parse,
     ),
+    Importer(name=crush.FORMAT, title="Crush sessions", sniff=crush.sniff, parse=crush.parse, has_ends=False),
     Importer(
         name="krabs",
         title="Krabs telemetry and sessions",
         sniff=detection.sniff_krabs,
         parse_together=_krabs,
         keys=krabs.keys,
+    ),
+    # Before Claude Code, of which both write similar lines.
+    Importer(
+        name=qwen.FORMAT,
+        title="Qwen Code chats",
+        sniff=detection.sniff_by_value(qwen.is_line),
+        parse=qwen.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=cursor.FORMAT,
+        title="Output of cursor-agent",
+        sniff=detection.sniff_by_value(cursor.is_event),
+        parse=cursor.parse,
     ),
     Importer(
         name="claude-code",
@@ -131,8 +147,21 @@ AGENTS: Final = (
     Importer(
         name=goose.FORMAT,
         title="Goose sessions",
-        sniff=detection.sniff_by_value(goose.is_session),
+        sniff=goose.sniff,
         parse=goose.parse,
+    ),
+    Importer(
+        name=amazon_q.FORMAT,
+        title="Amazon Q and Kiro conversations",
+        sniff=detection.sniff_by_value(amazon_q.is_conversation),
+        parse=amazon_q.parse,
+    ),
+    Importer(
+        name=message_trees.FORMAT,
+        title="Droid and Pi sessions",
+        sniff=detection.sniff_by_value(message_trees.is_line),
+        parse=message_trees.parse,
+        has_ends=False,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),

@@ -4,6 +4,7 @@ A few bytes of a database can describe values and rows without end. It is theref
 with limits on the work of all queries, on the length of a value, and on the size of all rows together.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -24,6 +25,14 @@ _ALLOWANCE: Final = 2**20
 _ROW_BYTES: Final = 16
 # Values of `hidden` in `PRAGMA table_xinfo` for virtual and stored generated columns.
 _GENERATED_KINDS: Final = frozenset({2, 3})
+
+
+def has_column(data: bytes, table: str, column: str) -> bool:
+    """Return whether the schema of a database, a text in its file, defines a column of a table."""
+    if not data.startswith(MAGIC):
+        return False
+    definition = rb"CREATE TABLE\s+[\"`\[]?%b[\"`\]]?\s*\((?>(?!CREATE )[^\0]){0,4000}?\b%b\b"
+    return re.search(definition % (table.encode(), column.encode()), data) is not None
 
 
 class ImpossibleContent(BadFile):
@@ -51,6 +60,10 @@ class Database:
 
     def close(self) -> None:
         self._connection.close()
+
+    def table_names(self) -> list[str]:
+        """Return the names of all tables, for error messages."""
+        return [str(name) for (name,) in self.select("name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
 
     def __contains__(self, table: str) -> bool:
         return table in self._tables

@@ -1,6 +1,7 @@
-"""Goose: session files, which begin with a line about the session, and exported sessions with a `conversation`."""
+"""Goose: its database of sessions, session files, which begin with a line about the session, and exported sessions."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
@@ -12,7 +13,12 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.model_calls import normalize_parameters, normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files import sqlite_file
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.files.sqlite_file import Database, ImpossibleContent, Row
 
 FORMAT: Final = "goose"
 _CALLS: Final = frozenset({"toolRequest", "frontendToolRequest"})
@@ -20,6 +26,23 @@ _BLOCKS: Final = _CALLS | {"toolResponse", "toolConfirmationRequest", "actionReq
 _TYPES: Final = _BLOCKS | {"text", "image", "thinking", "redactedThinking", "contextLengthExceeded"}
 _DETAILS: Final = frozenset({"working_dir", "accumulated_total_tokens"})
 _MESSAGE_FIELDS: Final = frozenset({"role", "content", "created", "id"})
+_COUNTS: Final = ("total_tokens", "input_tokens", "output_tokens")
+_COLUMNS: Final[dict[str, Sequence[str]]] = {
+    "sessions": (
+        *("id", "name", "description", "session_type", "working_dir", "created_at", "updated_at", "extension_data"),
+        *_COUNTS,
+        *(f"accumulated_{name}" for name in (*_COUNTS, "cost")),
+        *("schedule_id", "recipe_json", "user_recipe_values_json", "provider_name", "model_config_json"),
+    ),
+    "messages": ("message_id", "session_id", "role", "content_json", "created_timestamp", "tokens", "metadata_json"),
+}
+_JSON: Final = "_json"
+
+
+def sniff(sample: Sample) -> float:
+    """Return the confidence that Goose wrote the file."""
+    is_database = sqlite_file.has_column(sample.head, "messages", "content_json")
+    return 1.0 if is_database or any(map(is_session, sample.values)) else 0.0
 
 
 def is_session(value: JSONValue) -> bool:
@@ -33,7 +56,10 @@ def is_session(value: JSONValue) -> bool:
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """Yield the session of the lines of a file, or one run per exported session."""
+    """Yield the session of the lines of a file, or one run per session of a database or an export."""
+    if source.data.startswith(sqlite_file.MAGIC):
+        yield from _stored_runs(source)
+        return
     header: JSONObject = {}
     messages: list[JSONValue] = []
     for body, location in source.entries():
@@ -45,6 +71,44 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             header |= body
     if messages:
         yield _run(header, messages, "", source.name)
+
+
+def _stored_runs(source: Source) -> Iterator[RecordedRun]:
+    database = Database(source.data, _COLUMNS)
+    try:
+        if "sessions" not in database or "messages" not in database:
+            raise BadFile("a database of Goose needs `sessions` and `messages`", "table sessions")
+        sessions = [*database.rows("sessions", "ORDER BY created_at, id")]
+        messages: dict[str, list[JSONValue]] = defaultdict(list)
+        for row in database.rows("messages", "ORDER BY rowid"):
+            messages[as_text(row.get("session_id"))].append(_stored_message(row))
+    finally:
+        database.close()
+    for row in sessions:
+        session: JSONObject = {
+            name.removesuffix(_JSON): parse_embedded(item) if name.endswith((_JSON, "_data")) else item
+            for name, item in row.items()
+        }
+        id = as_text(session.get("id"))
+        try:
+            if not messages[id]:
+                raise BadFile("a session without messages", f"session {id}")
+            yield _run(session, messages[id], f"session {id}", source.name)
+        except ImpossibleContent:
+            raise
+        except BadFile as problem:
+            source.problems.append(problem)
+
+
+def _stored_message(row: Row) -> JSONObject:
+    facts: JSONObject = {"tokens": row.get("tokens"), "metadata": parse_embedded(row.get("metadata_json"))}
+    return {
+        "role": row.get("role"),
+        "content": parse_embedded(row.get("content_json")),
+        "created": row.get("created_timestamp"),
+        "id": row.get("message_id"),
+        **{name: item for name, item in facts.items() if item},
+    }
 
 
 def _is_header(body: JSONObject) -> bool:

@@ -11,6 +11,7 @@ from traces.importers.common import transcripts
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
+from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
@@ -42,8 +43,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per session of the database; skip and report unreadable sessions."""
     database = Database(source.data, _COLUMNS)
     try:
-        if "sessions" not in database or "messages" not in database:
-            problem = "an SQLite database, but not one of Krabs: it has no `sessions` and `messages`"
+        if "sessions" not in database or not sqlite_file.has_column(source.data, "messages", "content"):
+            names = ", ".join(database.table_names()[:8]) or "(none)"
+            problem = f"no known format has an SQLite database with the tables {names}"
             if _CHECKPOINTS in source.data:
                 problem = "checkpoints of LangGraph in a database: export them by `get_state_history` as JSON"
             raise BadFile(problem, "table sessions")

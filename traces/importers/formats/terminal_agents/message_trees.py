@@ -1,0 +1,141 @@
+"""Session files of Droid and Pi: a line about the session, then messages in lines that name their parents."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from traces.core.json_access import as_object, as_text, first_member, has_object
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
+from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents.claude_branches import Line, branches, close_gaps
+
+FORMAT: Final = "session-tree"
+# The type of the line about the session -> the program that writes it.
+_PROGRAMS: Final = {"session_start": "droid", "session": "pi"}
+_SUMMARIES: Final = frozenset({"compaction", "compaction_state", "branch_summary"})
+_NOT_FACTS: Final = frozenset({"role", "content", "timestamp", "toolCallId", "toolName", "isError", "stopReason"})
+_USAGE: Final = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cacheRead": "cache_read_input_tokens",
+    "cacheWrite": "cache_creation_input_tokens",
+}
+
+
+def is_line(value: JSONValue) -> bool:
+    """Return True if `value` is the first line of a session, or a message that names its parent."""
+    body = as_object(value)
+    kind = as_text(body.get("type"))
+    if kind == "message":
+        return {"id", "parentId"} <= body.keys() and "role" in as_object(body.get("message"))
+    return kind in _PROGRAMS and {"id", "cwd"} <= body.keys() and "version" in body
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield the branch of a session that ends last, and every other branch with an answer as a separate run."""
+    header: JSONObject = {}
+    lines: list[Line] = []
+    for record, location in source.objects():
+        if as_text(record.get("type")) in _PROGRAMS and not header:
+            header = record
+        else:
+            lines.append(Line(record=_as_line(record), location=location))
+    events: list[JSONValue] = [_without_ids(line.record) for line in lines if not line.is_message]
+    id = as_text(header.get("id")) or f"{FORMAT}-{content_id([line.record for line in lines[:2]], '')}"
+    for number, branch in enumerate(branches(close_gaps(lines))):
+        name = id if number == 0 else f"{id}/{branch.lines[branch.shared_length].id}"
+        notes: JSONObject = {"events": events} if number == 0 else {"left_branch_of": id}
+        try:
+            yield _run(name, header, branch.lines, notes)
+        except BadFile as problem:
+            source.problems.append(problem)
+
+
+def _as_line(record: JSONObject) -> JSONObject:
+    """Return a record in the terms of Claude Code: its role as its type, and the names of its ids."""
+    message = as_object(record.get("message"))
+    kind = as_text(record.get("type"))
+    role = "assistant" if message.get("role") == "assistant" else "user" if message else kind
+    if kind in _SUMMARIES:
+        role, message = "user", {"role": "user", "content": first_member(record, "summary", "summaryText")}
+    ids: JSONObject = {"uuid": record.get("id"), "parentUuid": record.get("parentId")}
+    return {**record, **ids, "type": role, "kind": kind, **({"message": message} if message else {})}
+
+
+def _without_ids(record: JSONObject) -> JSONValue:
+    return {name: item for name, item in record.items() if name not in ("uuid", "parentUuid", "kind")}
+
+
+def _run(id: str, header: JSONObject, lines: list[Line], metadata: JSONObject) -> RecordedRun:
+    program = _PROGRAMS.get(as_text(header.get("type")), FORMAT)
+    facts = {name: item for name, item in header.items() if name not in ("type", "id")}
+    return build_run(
+        RunFacts(
+            external_id=id,
+            app=program,
+            format=FORMAT,
+            title=as_text(first_member(header, "title", "name")),
+            metadata={**facts, **metadata},
+        ),
+        transcripts.build_steps([_entry(line) for line in lines], TranscriptSettings(agent=program)),
+        location=f"session {id}",
+    )
+
+
+def _entry(line: Line) -> TranscriptMessage:
+    message = as_object(line.record["message"])
+    is_summary = line.record["kind"] in _SUMMARIES
+    return TranscriptMessage(
+        value=_message(line.record, message), location=line.location, is_injected=is_summary, resets_history=is_summary
+    )
+
+
+def _message(record: JSONObject, message: JSONObject) -> JSONObject:
+    facts = {name: item for name, item in message.items() if name not in _NOT_FACTS and item not in (None, "", [], {})}
+    value: JSONObject = {
+        **facts,
+        "role": message.get("role"),
+        "content": [_block(block) for block in content]
+        if isinstance(content := message.get("content"), list)
+        else content,
+        "ts": first_member(record, "timestamp") or message.get("timestamp"),
+        "message_id": record.get("id"),
+    }
+    if message.get("role") == "toolResult":
+        result: JSONObject = {
+            "role": "tool",
+            "tool_call_id": message.get("toolCallId"),
+            "name": message.get("toolName"),
+        }
+        return {**value, **result, **({"is_error": True} if message.get("isError") is True else {})}
+    if has_object(message, "usage"):
+        value |= _usage(as_object(message["usage"]))
+    if reason := message.get("stopReason"):
+        value["finish_reason"] = reason
+    if error := message.get("errorMessage"):
+        value["error"] = error
+    return value
+
+
+def _block(block: JSONValue) -> JSONValue:
+    body = as_object(block)
+    if body.get("type") == "toolCall":
+        return {"type": "tool_use", "id": body.get("id"), "name": body.get("name"), "input": body.get("arguments")}
+    return block
+
+
+def _usage(usage: JSONObject) -> JSONObject:
+    """Return the usage of an answer in Anthropic's terms, and its cost."""
+    cost = as_object(usage.get("cost"))
+    counts: JSONObject = {_USAGE.get(name, name): item for name, item in usage.items() if name != "cost"}
+    total = cost.get("total")
+    parts: JSONObject = {name: item for name, item in cost.items() if name != "total" and item}
+    return {
+        "usage": {**counts, **({"cost_parts": parts} if parts else {})},
+        **({"cost": total} if total else {}),
+    }
