@@ -2,11 +2,14 @@
 
 from typing import Final
 
+from traces.core.json_walk import first_item
 from traces.importers import detection
+from traces.importers.formats.benchmarks import agentless, browsergym, graded_answers, lm_eval, mast, osworld, toolbench
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
 from traces.importers.importer import Importer, lines_are_runs
+from traces.importers.otlp.span_trees import trail
 
 FRAMEWORKS: Final = (
     Importer(
@@ -99,5 +102,58 @@ FRAMEWORKS: Final = (
         title="BFCL results",
         sniff=detection.sniff_by_value(bfcl.is_result),
         parse_together=bfcl.parse,
+    ),
+    Importer(
+        name=browsergym.FORMAT,
+        title="BrowserGym trajectories",
+        sniff=detection.sniff_by_value(browsergym.is_trajectory),
+        parse=browsergym.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=osworld.FORMAT,
+        title="OSWorld trajectories",
+        sniff=detection.sniff_by_value(osworld.is_step),
+        parse=osworld.parse,
+    ),
+    Importer(
+        name=lm_eval.FORMAT,
+        title="samples of LM Evaluation Harness",
+        sniff=detection.sniff_by_value(lambda value: lm_eval.is_sample(first_item(value))),
+        parse=lm_eval.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=mast.FORMAT,
+        title="MAST traces",
+        sniff=detection.sniff_by_value(mast.is_trace),
+        parse=mast.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=toolbench.FORMAT,
+        title="ToolBench answers",
+        sniff=detection.sniff_by_value(toolbench.is_answer),
+        parse=toolbench.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=agentless.FORMAT,
+        title="Agentless results",
+        sniff=detection.sniff_by_value(lambda value: agentless.is_result(first_item(value))),
+        parse=agentless.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=trail.FORMAT,
+        title="TRAIL traces",
+        sniff=detection.sniff_by_value(trail.is_trace),
+        parse_together=trail.parse,
+    ),
+    Importer(
+        name=graded_answers.FORMAT,
+        title="test runs of DeepEval and rows of Ragas",
+        sniff=detection.sniff_by_value(graded_answers.is_evaluation),
+        parse=graded_answers.parse,
     ),
 )

@@ -10,23 +10,31 @@ from traces.core.vocabulary import JudgementKind, StepStatus
 from traces.importers.common.judgements import judgement, termination
 from traces.ingest.outcome_rules import TERMINATION
 
-_SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct")
+_SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct", "utility", "security")
+# Where benchmarks write the result of a trial.
+_RESULTS = ("outcome", "reward_info", "eval_result")
 
 
 def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     """Return the judgements in a benchmark's record. Steps are keyed by message number."""
-    result = as_object(body.get("outcome")) or as_object(body.get("reward_info"))
-    values = {**{name: body.get(name) for name in _SCORES}, **result}
+    result = next((result for name in _RESULTS if (result := as_object(body.get(name)))), {})
+    details = as_object(body.get("meta"))
+    values = {**{name: first_member(body, name) if name in body else details.get(name) for name in _SCORES}, **result}
     scores = [judgement(name, value) for name, value in values.items() if _is_score(name, value)]
     parts = first_member(result, "breakdown", "reward_breakdown")
     scores += [judgement(f"reward.{name}", value) for name, value in as_object(parts).items() if _is_score(name, value)]
-    reason = as_text(body.get(TERMINATION) or as_object(body.get("run_info")).get(TERMINATION))
+    reason = as_text(_termination(body))
     return [*scores, *([termination(reason)] if reason else []), *_annotations(as_object(body.get("annotation")))]
 
 
 def termination_reason(body: JSONObject) -> str:
     """Return why a benchmark ended a trial; empty if its record has no reason."""
-    return as_text(first_member(body, "error", TERMINATION) or as_object(body.get("run_info")).get(TERMINATION))
+    return as_text(first_member(body, "error") or _termination(body))
+
+
+def _termination(body: JSONObject) -> JSONValue:
+    reason = body.get(TERMINATION) or as_object(body.get("run_info")).get(TERMINATION)
+    return as_object(body.get("meta")).get("finish_reason") if not reason and "eval_result" in body else reason
 
 
 def fail_without_turns(steps: list[RecordedStep], reason: str) -> list[RecordedStep]:

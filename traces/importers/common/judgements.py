@@ -17,7 +17,18 @@ _LARGEST: Final = 1e300
 _CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # Booleans that state success. For others, such as `is_toxic`, it is unknown which value is good.
 _VERDICTS: Final = frozenset(
-    {"success", "passed", "pass", "correct", "is_correct", "resolved", "solved", "is_successful", "completed_task"}
+    {
+        "success",
+        "passed",
+        "pass",
+        "correct",
+        "is_correct",
+        "resolved",
+        "solved",
+        "is_successful",
+        "completed_task",
+        "utility",
+    }
 )
 # Termination reasons of benchmarks and agents for runs that were cut off.
 _CUT_OFF: Final = frozenset(

@@ -27,8 +27,13 @@ from traces.importers.formats.chats.openai_items import is_item_list, normalize_
 FORMAT = "chat"
 _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
-_COORDINATES = ("task_id", "sample_id", "trial", "epoch", "attempt")
-_TRIAL = frozenset({*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "termination_reason"})
+_COORDINATES = (
+    *("task_id", "sample_id", "trial", "epoch", "attempt"),
+    *("suite_name", "user_task_id", "injection_task_id", "attack_type"),
+)
+_TRIAL = frozenset(
+    {*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "eval_result", "termination_reason"}
+)
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
 LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history")
 _NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id"})
@@ -168,7 +173,8 @@ def _model(body: JSONObject) -> str:
     model = first_member(body, "model", "model_name") or first_member(config, "model", "model_name")
     if model:
         return as_text(model)
-    return find_model_name(as_text(first_member(config, "run", "name"))) or find_model_name(as_text(body.get("source")))
+    names = (first_member(config, "run", "name"), body.get("source"), body.get("pipeline_name"), body.get("model_path"))
+    return next((model for name in names if (model := find_model_name(as_text(name)))), "")
 
 
 def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFacts:
@@ -178,7 +184,7 @@ def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFac
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
         external_id=_own_id(body)
-        or f"chat-{_digest([message.value for message in messages], transcript.location)[:16]}",
+        or f"chat-{_digest([message.value for message in messages] or [body], transcript.location)[:16]}",
         app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT,
         format=FORMAT,
         name=transcript.name,

@@ -1,0 +1,209 @@
+"""Results of benchmarks: the calls of models, the actions and what they led to, and verdicts."""
+
+from typing import Any
+
+import orjson
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
+
+
+def verdicts(run: RecordedRun) -> dict[str, tuple[JudgementKind, float | None]]:
+    return {judgement.name: (judgement.kind, judgement.value) for judgement in run.judgements}
+
+
+def web_page(number: int, **facts: Any) -> dict[str, Any]:
+    return {"num": number, "url": f"https://shop/{number}", "axtree": f"page {number}", **facts}
+
+
+def test_browser_actions_have_next_observation() -> None:
+    prompt = [{"role": "system", "content": "You browse."}, {"role": "user", "content": "Goal: Dune"}]
+    act = {"chat_messages": prompt, "reasoning": "Search.", "stats": {"input_tokens": 90, "output_tokens": 8}}
+    steps = [
+        web_page(0, **act, action="fill('7', 'Dune')"),
+        web_page(1, **act, action="click('9')", last_action_error=""),
+        web_page(2, last_action_error="Timeout"),
+    ]
+    summary = {"n_steps": 2, "cum_reward": 0, "truncated": True, "err_msg": None}
+    body = {"benchmark": "webarena", "model": "openai/gpt-5", "experiment": "e1", "goal": "Find Dune", "steps": steps}
+    ((run,), problems) = fixtures.detect_and_read("browsergym", orjson.dumps({**body, "summary_info": summary}))
+    fill, click = fixtures.steps(run, StepType.TOOL)
+    assert (fill.name, fill.input, fill.status) == ("fill", {"action": "fill('7', 'Dune')"}, StepStatus.OK)
+    assert fill.output == {"url": "https://shop/1", "axtree": "page 1"}
+    assert (click.error, click.status, problems) == ("Timeout", StepStatus.ERROR, [])
+    model = fixtures.steps(run, StepType.MODEL)[1]
+    assert (model.model, model.provider, model.tokens_in) == ("gpt-5", "openai", 90)
+    assert fixtures.request_contents(model) == ["You browse.", "Goal: Dune"]
+    assert verdicts(run)["reward"] == (JudgementKind.SCORE, 0.0)
+
+
+def test_crashed_browser_task_is_failed_run() -> None:
+    body = {"benchmark": "workarena", "experiment": "e1", "summary_info": {"err_msg": "no browser", "cum_reward": 0}}
+    ((run,), _) = fixtures.detect_and_read("browsergym", orjson.dumps(body))
+    assert (run.status, run.steps[0].error) == (RunStatus.FAILED, "no browser")
+
+
+def test_desktop_actions_of_one_answer() -> None:
+    step = {"step_num": 1, "response": "Click twice.", "reward": 0, "done": False, "info": {}}
+    lines = [
+        {**step, "action_timestamp": "20260301@100000", "action": "click(1)", "screenshot_file": "1.png"},
+        {**step, "action_timestamp": "20260301@100001", "action": {"name": "computer", "input": {"action": "key"}}},
+        {**step, "step_num": 2, "action_timestamp": "20260301@100002", "action": "DONE", "info": {"done": True}},
+        {"Error": "Time limit exceeded"},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("osworld", fixtures.json_lines(lines), "traj.jsonl")
+    assert [step.input for step in fixtures.steps(run, StepType.TOOL)] == [
+        {"action": "click(1)"},
+        {"action": "key"},
+        {"action": "DONE"},
+    ]
+    assert len(fixtures.steps(run, StepType.MODEL)) == 2
+    assert (run.status, run.steps[0].error, run.judgements, problems) == (
+        RunStatus.FAILED,
+        "Time limit exceeded",
+        (),
+        [],
+    )
+
+
+def test_samples_of_harness_are_runs() -> None:
+    generated = {
+        "arguments": {"gen_args_0": {"arg_0": "Count the copies.", "arg_1": {"temperature": 0.5}}},
+        "resps": [["three"]],
+    }
+    choices = {
+        "arguments": [["Is it in stock?", " yes"], ["Is it in stock?", " no"]],
+        "resps": [[[-0.5, True]], [[-2.5, False]]],
+    }
+    samples = [
+        {"doc_id": 0, "doc": {}, "target": "3", "metrics": ["exact_match"], "exact_match": 0.0, **generated},
+        {"doc_id": 0, "doc": {}, "target": "yes", "acc": 1.0, **choices},
+    ]
+    runs, problems = fixtures.detect_and_read("lm-eval", fixtures.json_lines(samples))
+    assert [len(fixtures.steps(run, StepType.MODEL)) for run in runs] == [1, 2]
+    assert [verdicts(run) for run in runs] == [
+        {"exact_match": (JudgementKind.SCORE, 0.0)},
+        {"acc": (JudgementKind.SCORE, 1.0)},
+    ]
+    assert runs[1].steps[2].attributes == {"continuation": " no", "loglikelihood": [-2.5, False]}
+    assert (len({run.external_id for run in runs}), problems) == (2, [])
+
+
+def test_trace_with_failure_modes() -> None:
+    trace = {"key": "k", "index": 4, "trajectory": "Programmer: done"}
+    body = {"mas_name": "ChatDev", "llm_name": "gpt-4o", "trace": trace, "mast_annotation": {"1.1": 0, "2.3": 1}}
+    human = {
+        "mas_name": "AG2",
+        "trace": "Solver: 3",
+        "annotations": [{"failure mode": "1.3 Repetition", "annotator_1": True}],
+    }
+    empty = {"mas_name": "AG2", "trace": " ", "mast_annotation": {}}
+    runs, problems = fixtures.detect_and_read("mast", orjson.dumps([body, human, empty]))
+    assert [run.steps[0].output for run in runs] == [{"text": "Programmer: done"}, {"text": "Solver: 3"}]
+    assert verdicts(runs[0]) == {"mast.1.1": (JudgementKind.SCORE, 0.0), "mast.2.3": (JudgementKind.SCORE, 1.0)}
+    assert (runs[1].judgements[0].text, runs[1].judgements[0].by) == ("1.3 Repetition", "annotator_1")
+    assert problems == ["a trace without a trajectory (/2/trace)"]
+
+
+def test_tool_search_has_final_path() -> None:
+    call = {"role": "assistant", "content": None, "function_call": {"name": "find", "arguments": '{"title": "Dune"}'}}
+    start = [{"role": "user", "content": "Is Dune in stock?"}, call]
+    path = [*start, {"role": "function", "name": "find", "content": "3"}, {"role": "assistant", "content": "Yes."}]
+    answer = {"final_answer": "Yes, 3.", "total_tokens": 99, "train_messages": [start, path]}
+    ((run,), problems) = fixtures.detect_and_read(
+        "toolbench", orjson.dumps({"win": False, "tree": {"size": 9}, "answer_generation": answer})
+    )
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output, run.steps[-1].output) == ({"title": "Dune"}, "3", {"text": "Yes, 3."})
+    assert verdicts(run) == {"success": (JudgementKind.FAIL, None)}
+    assert (run.metadata["tree"], run.metadata["total_tokens"], problems) == ({"size": 9}, 99, [])
+
+
+def test_phases_have_calls_with_usage() -> None:
+    call = {"prompt": "Where is the bug?", "response": ["shelf.py", "desk.py"], "usage": {"prompt_tokens": 70}}
+    body = {"instance_id": "shop-1", "file_traj": call, "found_files": ["shelf.py"], "traj": [call, call]}
+    ((run,), problems) = fixtures.detect_and_read("agentless", orjson.dumps(body))
+    models = fixtures.steps(run, StepType.MODEL)
+    assert [(model.name, model.tokens_in) for model in models] == [("file_traj", 70), ("traj", 70), ("traj", 70)]
+    assert models[0].attributes == {"other_responses": ["desk.py"]}
+    assert (run.metadata, problems) == ({"instance_id": "shop-1", "found_files": ["shelf.py"]}, [])
+
+
+def test_security_tests_have_verdicts_and_ids() -> None:
+    messages = [fixtures.REQUEST, fixtures.ANSWER]
+    body = {"suite_name": "shop", "user_task_id": "u0", "messages": messages, "utility": False, "duration": 1.5}
+    tests = [{**body, "injection_task_id": f"i{number}", "security": bool(number)} for number in range(2)]
+    runs, problems = fixtures.detect_and_read("chat", fixtures.json_lines(tests))
+    assert [verdicts(run) for run in runs] == [
+        {"utility": (JudgementKind.FAIL, None), "security": (JudgementKind.SCORE, float(number))} for number in range(2)
+    ]
+    assert (len({run.external_id for run in runs}), problems) == (2, [])
+
+
+def test_evaluated_rows_have_results() -> None:
+    result = {"eval_result": {"score": 1.0}, "meta": {"is_correct": True, "finish_reason": "user_stop"}}
+    empty = {"eval_result": {"score": 0.0}, "meta": {"is_correct": False, "finish_reason": "max_steps"}}
+    rows = [{"messages": [fixtures.REQUEST, fixtures.ANSWER], **result}, {"messages": [], **empty}]
+    (answered, ended), problems = fixtures.detect_and_read("chat", fixtures.json_lines(rows))
+    assert verdicts(answered)["is_correct"] == (JudgementKind.PASS, None)
+    assert verdicts(ended)["termination_reason"] == (JudgementKind.FAIL, None)
+    assert ended.steps[0].error == "the trial ended before any message: max_steps"
+    assert problems == []
+
+
+def test_span_tree_has_annotated_errors() -> None:
+    call = {"openinference.span.kind": "LLM", "llm.model_name": "o3", "llm.token_count.prompt": 70}
+    inner = {
+        "span_id": "b2",
+        "span_name": "call",
+        "timestamp": "2026-03-01T10:00:01Z",
+        "duration": "PT1M2.5S",
+        "status_code": "Error",
+        "span_attributes": call,
+    }
+    outer = {**inner, "span_id": "a1", "span_name": "main", "span_attributes": {}, "child_spans": [inner]}
+    trace = {"trace_id": "t1", "spans": [outer]}
+    error = {"category": "Tool misuse", "location": "b2", "description": "wrong shelf", "impact": "HIGH"}
+    labels = {"trace_id": "t1", "errors": [error], "scores": [{"plan_score": 4, "plan_reasoning": "good"}]}
+    row = {"trace": orjson.dumps(trace).decode(), "labels": orjson.dumps(labels).decode()}
+    ((run,), problems) = fixtures.detect_and_read("trail", orjson.dumps(row))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in, model.parent, problems) == ("o3", 70, "a1", [])
+    assert model.ended_at is not None
+    assert model.started_at is not None
+    assert (model.ended_at - model.started_at).total_seconds() == 62.5
+    assert [(item.text, item.step, item.value) for item in run.judgements] == [
+        ("Tool misuse: wrong shelf", "b2", None),
+        ("good", None, 4.0),
+    ]
+    lone, (problem,) = fixtures.detect_and_read("trail", orjson.dumps(labels))
+    assert (lone, "import the trace together" in problem) == ([], True)
+
+
+def test_graded_answers_have_scores_and_calls() -> None:
+    metric = {"name": "Relevancy", "score": 0.25, "reason": "off topic", "evaluationModel": "gpt-5", "threshold": 0.5}
+    call = {"name": "find", "inputParameters": {"title": "Dune"}, "output": "3"}
+    case = {
+        "name": "case 1",
+        "input": "Is Dune in stock?",
+        "actualOutput": "Yes.",
+        "retrievalContext": ["shelf 7"],
+        "toolsCalled": [call],
+        "success": False,
+        "metricsData": [metric],
+    }
+    ((run,), problems) = fixtures.detect_and_read("graded-answers", orjson.dumps({"testCases": [case]}))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output, run.steps[0].output) == ({"title": "Dune"}, "3", {"text": "Yes."})
+    assert fixtures.steps(run, StepType.RETRIEVAL)[0].input is None
+    assert verdicts(run) == {"Relevancy": (JudgementKind.SCORE, 0.25), "success": (JudgementKind.FAIL, None)}
+    assert (run.judgements[0].by, problems) == ("gpt-5", [])
+    row = {
+        "user_input": "Is Dune in stock?",
+        "response": "Yes.",
+        "retrieved_contexts": ["shelf 7"],
+        "faithfulness": 0.5,
+    }
+    ((answer,), _) = fixtures.detect_and_read("graded-answers", fixtures.json_lines([row]))
+    assert verdicts(answer) == {"faithfulness": (JudgementKind.SCORE, 0.5)}

@@ -1,0 +1,152 @@
+"""Answers with scores, without the calls that gave them: test runs of DeepEval, rows of Ragas."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
+from traces.importers.common.identity import content_id
+from traces.importers.common.judgements import judgement
+from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.files.source import Source
+
+FORMAT: Final = "graded-answers"
+_ANSWER: Final = "answer"
+_CASES: Final = ("testCases", "test_cases")
+_RAGAS: Final = frozenset({"user_input", "response"})
+_CASE_FIELDS: Final = frozenset(
+    {"input", "actualOutput", "toolsCalled", "retrievalContext", "metricsData", "success", "name", "turns"}
+)
+_ROW_FIELDS: Final = _RAGAS | {"retrieved_contexts"}
+
+
+def is_evaluation(value: JSONValue) -> bool:
+    """Return True if `value` is a test run of DeepEval, or a row of Ragas or a list of rows."""
+    body = as_object(value)
+    cases = next((as_objects(body[name]) for name in _CASES if has_list(body, name)), [])
+    if any("metricsData" in case for case in cases) or has_list(body, "conversationalTestCases"):
+        return True
+    row = as_object(first_item(value))
+    has_score = any(isinstance(item, float) for item in row.values())
+    return row.keys() >= _RAGAS and (has_score or "retrieved_contexts" in row)
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield one run per test case or row."""
+    for body, location in source.entries():
+        if body.keys() >= _RAGAS:
+            yield _row_run(body, location)
+            continue
+        for name in (*_CASES, "conversationalTestCases"):
+            for index, case in enumerate(as_objects(body.get(name))):
+                yield _case_run(case, body, f"{location}/{name}/{index}")
+
+
+def _case_run(case: JSONObject, test_run: JSONObject, location: str) -> RecordedRun:
+    judgements = [*_metrics(case)]
+    if isinstance(success := case.get("success"), bool):
+        judgements.append(judgement("success", success))
+    settings = {name: test_run[name] for name in ("testFile", "hyperparameters", "identifier") if test_run.get(name)}
+    return _run(
+        case,
+        location,
+        request=first_member(case, "input", "scenario", "turns"),
+        answer=case.get("actualOutput"),
+        calls=as_objects(case.get("toolsCalled")),
+        passages=as_list(case.get("retrievalContext")),
+        metadata={**settings, **{name: item for name, item in case.items() if name not in _CASE_FIELDS}}
+        | ({"turns": case["turns"]} if case.get("turns") and "input" in case else {}),
+        judgements=judgements,
+    )
+
+
+def _metrics(case: JSONObject) -> Iterator[RecordedJudgement]:
+    """Yield a verdict per metric with its score, or the reason why there is none."""
+    for metric in as_objects(case.get("metricsData")):
+        name, score = as_text(metric.get("name")), first_member(metric, "score")
+        reason = as_text(metric.get("reason")) or as_text(metric.get("error"))
+        detail = {key: item for key, item in metric.items() if key not in ("name", "score", "reason")}
+        author = as_text(metric.get("evaluationModel"))
+        yield judgement(
+            name, score if metric.get("score") is not None else None, text=reason, author=author, detail=detail
+        )
+
+
+def _row_run(row: JSONObject, location: str) -> RecordedRun:
+    scores = {name: item for name, item in row.items() if isinstance(item, int | float)}
+    mapped_fields = {*_ROW_FIELDS, *scores}
+    return _run(
+        row,
+        location,
+        request=row["user_input"],
+        answer=row["response"],
+        calls=[],
+        passages=as_list(row.get("retrieved_contexts")),
+        metadata={name: item for name, item in row.items() if name not in mapped_fields},
+        judgements=[judgement(name, value) for name, value in scores.items()],
+    )
+
+
+def _run(
+    body: JSONObject,
+    location: str,
+    *,
+    request: JSONValue,
+    answer: JSONValue,
+    calls: list[JSONObject],
+    passages: list[JSONValue],
+    metadata: JSONObject,
+    judgements: list[RecordedJudgement],
+) -> RecordedRun:
+    """Build a run of one answer; what was called and found for it is below it, in the order of the file."""
+    asks = request if isinstance(request, list) else [{"role": "user", "content": request}]
+    output: JSONObject | None = None if answer is None else {"text": answer}
+    steps = [
+        RecordedStep(key=_ANSWER, type=StepType.AGENT, name=_ANSWER, input={"messages": asks}, output=output),
+        *_retrieval(passages),
+        *(_call(call, f"call-{number}") for number, call in enumerate(calls, 1)),
+    ]
+    return build_run(
+        RunFacts(
+            external_id=f"{FORMAT}-{content_id(body, location)}",
+            app=FORMAT,
+            format=FORMAT,
+            title=as_text(body.get("name")),
+            name=request if isinstance(request, str) else _ANSWER,
+            metadata=metadata,
+            judgements=judgements,
+        ),
+        steps,
+        location=location,
+    )
+
+
+def _retrieval(passages: list[JSONValue]) -> Iterator[RecordedStep]:
+    """Yield the search that found passages; its query was not recorded."""
+    if passages:
+        documents: list[JSONValue] = [
+            {"id": str(number), "content": passage} for number, passage in enumerate(passages, 1)
+        ]
+        output: JSONObject = {"documents": documents}
+        yield RecordedStep(key="retrieval", type=StepType.RETRIEVAL, name="retrieval", parent=_ANSWER, output=output)
+
+
+def _call(call: JSONObject, key: str) -> RecordedStep:
+    name = as_text(call.get("name"))
+    mapped_fields = ("name", "input", "inputParameters", "input_parameters", "output")
+    return RecordedStep(
+        key=key,
+        type=StepType.TOOL,
+        name=name or "tool",
+        tool_name=name,
+        parent=_ANSWER,
+        input=first_member(call, "inputParameters", "input_parameters", "input"),
+        output=call.get("output"),
+        null_output="output" in call and call["output"] is None,
+        attributes={
+            field: item for field, item in call.items() if field not in mapped_fields and item not in (None, "")
+        },
+    )

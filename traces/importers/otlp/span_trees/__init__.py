@@ -1,0 +1,1 @@
+"""Traces of benchmarks as trees of spans."""
