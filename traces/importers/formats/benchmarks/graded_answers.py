@@ -102,7 +102,7 @@ def _run(
     judgements: list[RecordedJudgement],
 ) -> RecordedRun:
     """Build a run of one answer; what was called and found for it is below it, in the order of the file."""
-    asks = request if isinstance(request, list) else [{"role": "user", "content": request}]
+    asks: list[JSONValue] = request if isinstance(request, list) else [{"role": "user", "content": request}]
     output: JSONObject | None = None if answer is None else {"text": answer}
     steps = [
         RecordedStep(key=_ANSWER, type=StepType.AGENT, name=_ANSWER, input={"messages": asks}, output=output),

@@ -9,23 +9,27 @@ sub-agent to a separate file. Without the session's file, a sub-agent is a run.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import RunStatus, StepType
+from traces.core.vocabulary import RunStatus
 from traces.importers.common import transcripts
-from traces.importers.common.messages import message_text
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import claude_stream
+from traces.importers.formats.coding_agents.claude_agents import SubAgent, nest, place
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
-from traces.payloads.messages import ModelRequest
 
 FORMAT = "claude-code"
 _SETTING = TranscriptSettings(provider="anthropic", agent="claude-code")
 _IDS = frozenset({"type", "session_id", "uuid"})
+# Lines for the display, of which a session has many, and which repeat what messages and files contain.
+_DISPLAY_LINES = frozenset({"progress", "file-history-snapshot", "stream_event"})
+# Members of lines that name the session; one by the user comes last.
+_TITLES = ("aiTitle", "customTitle")
+_LINE_FIELDS = frozenset({"parentUuid", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"})
 _METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 
@@ -36,6 +40,8 @@ class _Session:
     # By file.
     parts: list[list[Line]] = field(default_factory=list)
     titles: list[JSONValue] = field(default_factory=list)
+    # Lines without an id, such as operations of the queue of prompts.
+    events: list[JSONValue] = field(default_factory=list)
     # What a command that printed the session stated at its start and at its end.
     statements: dict[str, JSONObject] = field(default_factory=dict)
     last: Source
@@ -84,7 +90,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             source.problems.append(problem)
     for session_id, session in sessions.items():
         try:
-            for run in _runs(session_id, session.lines, session.titles):
+            for run in _runs(session_id, session):
                 yield _add_statements(run, session.statements) if run.external_id == session_id else run
         except BadFile as problem:
             session.last.problems.append(problem)
@@ -93,6 +99,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> None:
     parts: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
+    events: list[JSONValue] = []
     statements: dict[str, dict[str, JSONObject]] = {}
     for record, location in claude_stream.read_records(source):
         if record.get("type") == "summary":
@@ -105,10 +112,13 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
                 # Line locations are unique per file only.
                 line = replace(line, location=f"{source.name}, {location}")
             parts.setdefault(_session_id(record, source), []).append(line)
+        elif record.get("type") not in _DISPLAY_LINES:
+            events.append(record)
     for session_id, lines in parts.items():
         session = sessions.setdefault(session_id, _Session(last=source))
         session.parts.append(lines)
         session.titles += [title for title in titles if title not in session.titles]
+        session.events, events = [*session.events, *events], []
         session.statements |= statements.get(session_id, {})
         session.last = source
 
@@ -166,23 +176,26 @@ def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
     )
 
 
-def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterator[RecordedRun]:
+def _runs(session_id: str, session: _Session) -> Iterator[RecordedRun]:
+    lines = session.lines
     main_lines = close_gaps([line for line in lines if not line.record.get("isSidechain")])
-    agents = chains([line for line in lines if line.record.get("isSidechain")])
+    agents = [
+        SubAgent(lines=chain, steps=transcripts.build_steps(_messages(chain), _SETTING))
+        for chain in chains([line for line in lines if line.record.get("isSidechain")])
+    ]
     main_branches = list(branches(main_lines))
     if not main_branches:
         yield from _lone_agents(session_id, agents)
     for index, branch in enumerate(main_branches):
-        steps = _with_agents(
-            transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=index == 0
-        )
+        steps = place(transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=index == 0)
         if index == 0:
             yield _run(
                 session_id,
                 steps,
                 branch.lines,
                 {
-                    "summaries": titles,
+                    "summaries": session.titles,
+                    "events": [*session.events, *_events(lines)],
                     "other_branches": len(main_branches) - 1 or None,
                     "unanswered_messages": _unanswered_messages(main_lines, main_branches),
                 },
@@ -196,28 +209,37 @@ def _runs(session_id: str, lines: list[Line], titles: list[JSONValue]) -> Iterat
             )
 
 
+def _events(lines: Sequence[Line]) -> Iterator[JSONValue]:
+    """Yield the lines about the program: hooks, retries, compactions, times of turns."""
+    for line in lines:
+        if not line.is_message and line.record.get("type") not in _DISPLAY_LINES:
+            yield {name: item for name, item in line.record.items() if name not in _LINE_FIELDS and item is not None}
+
+
 def _unanswered_messages(lines: Sequence[Line], main_branches: Sequence[Branch]) -> list[JSONValue]:
     """Return the messages outside all branches: requests withdrawn before a model answered."""
     locations = {line.location for branch in main_branches for line in branch.lines}
     return [line.record["message"] for line in lines if line.is_message and line.location not in locations]
 
 
-def _lone_agents(session_id: str, agents: Sequence[list[Line]]) -> Iterator[RecordedRun]:
+def _lone_agents(session_id: str, agents: Sequence[SubAgent]) -> Iterator[RecordedRun]:
     """Yield the runs of sub-agents whose session is not in the import."""
-    for chain in agents:
-        name = as_text(chain[0].record.get("agentId")) or chain[0].id
-        steps = _nest(transcripts.build_steps(_messages(chain), _SETTING), "", None)
-        yield _run(f"{session_id}/{name}", steps, chain, {"sub_agent_of": session_id})
+    for agent in agents:
+        name = agent.id or agent.lines[0].id
+        yield _run(f"{session_id}/{name}", nest(agent, "", None), agent.lines, {"sub_agent_of": session_id})
 
 
 def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], metadata: JSONObject) -> RecordedRun:
     first_record = lines[0].record
     session_facts = {name: first_record[name] for name in _METADATA if name in first_record}
+    events = as_objects(metadata.get("events"))
+    titles = [event[name] for name in _TITLES for event in events if event.get(name)]
     return build_run(
         RunFacts(
             external_id=external_id,
             app=FORMAT,
             format=FORMAT,
+            title=as_text(titles[-1]) if titles else "",
             # What the API refused last was not asked again.
             failed=lines[-1].record.get("isApiErrorMessage") is True,
             metadata={**session_facts, **metadata},
@@ -225,44 +247,6 @@ def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], met
         steps,
         location=f"session {external_id}",
     )
-
-
-def _with_agents(
-    steps: list[RecordedStep], agents: Sequence[Sequence[Line]], *, also_uncalled: bool
-) -> list[RecordedStep]:
-    """Return the steps with each sub-agent's steps below the call that gave it its task."""
-    for number, chain in enumerate(agents, 1):
-        inner = transcripts.build_steps(_messages(chain), _SETTING)
-        caller_id = as_text(chain[0].record.get(claude_stream.CALLER))
-        caller = _index_of_call(caller_id, steps) if caller_id else _call_of(inner, steps)
-        if caller is None and not also_uncalled:
-            continue
-        index = len(steps) if caller is None else caller + 1
-        steps[index:index] = _nest(inner, f"side-{number}/", steps[caller or 0])
-    return steps
-
-
-def _index_of_call(call_id: str, steps: list[RecordedStep]) -> int | None:
-    return next((index for index, step in enumerate(steps) if step.call_id == call_id), None)
-
-
-def _call_of(inner: list[RecordedStep], steps: list[RecordedStep]) -> int | None:
-    """Return the index of the free tool call whose arguments contain the first message to a sub-agent."""
-    messages = next((ModelRequest(step.input).messages for step in inner if step.type is StepType.MODEL), [])
-    tasks = [
-        task
-        for message in messages
-        if as_object(message).get("role") == "user" and (task := message_text(as_object(message)))
-    ]
-    busy_calls = {step.parent for step in steps}
-    for index, step in enumerate(steps):
-        if tasks and step.type is StepType.TOOL and step.key not in busy_calls and _has_task(step.input, tasks[0]):
-            return index
-    return None
-
-
-def _has_task(arguments: JSONValue, task: str) -> bool:
-    return any(isinstance(value, str) and value.strip() == task.strip() for value in as_object(arguments).values())
 
 
 def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
@@ -308,17 +292,3 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
         **record_fields,
         **failure,
     }
-
-
-def _nest(steps: list[RecordedStep], prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
-    """Return the steps of a sub-agent, below its caller if there is one."""
-    caller_key = caller.key if caller else None
-    return [
-        replace(
-            step,
-            key=prefix + step.key,
-            parent=caller_key if step.parent is None else prefix + step.parent,
-            name="sub-agent" if step.parent is None else step.name,
-        )
-        for step in steps
-    ]

@@ -1,7 +1,7 @@
 """Claude Code sessions: branches, compaction, sub-agents, several files, and damaged lines."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -324,3 +324,56 @@ def test_output_beside_its_session_adds_statements(output_id: str) -> None:
     (run,) = fixtures.read(FORMAT, output, session)
     assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "output"]
     assert as_object(run.metadata["init"])["cwd"] == "/shop"
+
+
+def _line(session: str, id: str, parent: str | None, role: str, content: Any, **facts: Any) -> dict[str, Any]:
+    ids = {"uuid": id, "parentUuid": parent, "sessionId": session, "isSidechain": "agentId" in facts}
+    return {"type": role, **ids, "message": {"role": role, "content": content}, **facts}
+
+
+def _call(id: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": id, "name": "Task", "input": {"prompt": f"short {id}"}}]
+
+
+def _result(id: str) -> list[dict[str, Any]]:
+    return [{"type": "tool_result", "tool_use_id": id, "content": "done"}]
+
+
+def test_sub_agents_nest_below_named_calls() -> None:
+    main = [
+        _line("s", "u1", None, "user", "Count"),
+        _line("s", "u2", "u1", "assistant", _call("c1")),
+        _line("s", "u3", "u2", "user", _result("c1"), toolUseResult={"agentId": "a1"}),
+    ]
+    # The child's file comes first, and the whole prompt of neither agent is in the call.
+    child = [
+        _line("s", "k1", None, "user", "Whole child prompt", agentId="a2"),
+        _line("s", "k2", "k1", "assistant", "child answer", agentId="a2"),
+    ]
+    parent = [
+        _line("s", "p1", None, "user", "Whole parent prompt", agentId="a1"),
+        _line("s", "p2", "p1", "assistant", _call("c2"), agentId="a1"),
+        _line("s", "p3", "p2", "user", _result("c2"), agentId="a1", toolUseResult={"agentId": "a2"}),
+    ]
+    (run,) = fixtures.read("claude-code", main, child, parent)
+    callers = {step.key: step.call_id for step in fixtures.steps(run, StepType.TOOL)}
+    agents = [step for step in run.steps if step.name == "sub-agent"]
+    assert [(callers[step.parent or ""], step.attributes["agent_id"]) for step in agents] == [
+        ("c1", "a1"),
+        ("c2", "a2"),
+    ]
+
+
+def test_lines_about_the_program_are_events() -> None:
+    retry = {"type": "system", "subtype": "api_error", "uuid": "u2", "parentUuid": "u1", "sessionId": "s"}
+    lines = [
+        _line("s", "u1", None, "user", "Count"),
+        {**retry, "error": {"status": 529}, "retryAttempt": 1},
+        _line("s", "u3", "u2", "assistant", "3"),
+        {"type": "custom-title", "sessionId": "s", "customTitle": "Stock"},
+        {"type": "progress", "uuid": "u4", "parentUuid": "u3", "sessionId": "s", "data": {"text": "…"}},
+    ]
+    (run,) = fixtures.read("claude-code", lines)
+    title, error = cast(list[dict[str, Any]], run.metadata["events"])
+    assert (run.name, title["customTitle"]) == ("Stock", "Stock")
+    assert (error["subtype"], error["error"], error["retryAttempt"]) == ("api_error", {"status": 529}, 1)
