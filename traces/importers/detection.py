@@ -215,6 +215,9 @@ def _describe(value: JSONValue) -> str:
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
+        (_is_prediction, "these are predictions of SWE-bench, patches without steps: import the trajectories"),
+        (_is_report, "this is a report of SWE-bench, verdicts without steps: import the trajectories"),
+        (_is_submission, "these are answers to GAIA without steps: import the traces of the agent"),
     )
     for test, reason in checks:
         if body and test(body):
@@ -254,6 +257,20 @@ def _is_trial_result(body: JSONObject) -> bool:
     """Return whether an object is what Harbor or Terminal-Bench write about a trial, or about many."""
     trials = [body, *(as_object(item) for item in as_list(body.get("results"))[:1])]
     return any("trial_name" in trial and not trial.keys().isdisjoint({"task_name", "task_id"}) for trial in trials)
+
+
+def _is_prediction(body: JSONObject) -> bool:
+    return {"instance_id", "model_patch"} <= body.keys()
+
+
+def _is_report(body: JSONObject) -> bool:
+    """Return whether an object is the report of an evaluation, or of its instances by their ids."""
+    first = as_object(next(iter(body.values()), None))
+    return {"resolved_ids", "submitted_instances"} <= body.keys() or {"patch_exists", "resolved"} <= first.keys()
+
+
+def _is_submission(body: JSONObject) -> bool:
+    return {"task_id", "model_answer"} <= body.keys()
 
 
 def _is_otlp_value(value: JSONValue) -> bool:

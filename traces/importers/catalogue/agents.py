@@ -21,7 +21,17 @@ from traces.importers.formats.coding_agents import (
 from traces.importers.formats.coding_sessions import aider, cline, copilot, copilot_chat, goose, opencode
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
-from traces.importers.formats.terminal_agents import amazon_q, crush, cursor, message_trees, qwen
+from traces.importers.formats.terminal_agents import (
+    amazon_q,
+    amp,
+    chat_replay,
+    crush,
+    cursor,
+    message_trees,
+    qwen,
+    specstory,
+    zed_threads,
+)
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -156,6 +166,20 @@ AGENTS: Final = (
         sniff=detection.sniff_by_value(amazon_q.is_conversation),
         parse=amazon_q.parse,
     ),
+    Importer(name=amp.FORMAT, title="Amp threads", sniff=detection.sniff_by_value(amp.is_thread), parse=amp.parse),
+    Importer(
+        name=zed_threads.FORMAT,
+        title="Zed threads",
+        sniff=detection.sniff_by_value(zed_threads.is_thread),
+        parse=zed_threads.parse,
+    ),
+    Importer(
+        name=chat_replay.FORMAT,
+        title="chat debug logs of VS Code",
+        sniff=detection.sniff_by_value(chat_replay.is_log),
+        parse=chat_replay.parse,
+    ),
+    Importer(name=specstory.FORMAT, title="SpecStory histories", sniff=specstory.sniff, parse=specstory.parse),
     Importer(
         name=message_trees.FORMAT,
         title="Droid and Pi sessions",

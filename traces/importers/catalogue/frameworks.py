@@ -4,7 +4,16 @@ from typing import Final
 
 from traces.core.json_walk import first_item
 from traces.importers import detection
-from traces.importers.formats.benchmarks import agentless, browsergym, graded_answers, lm_eval, mast, osworld, toolbench
+from traces.importers.formats.benchmarks import (
+    agentless,
+    browsergym,
+    graded_answers,
+    lm_eval,
+    mast,
+    mint,
+    osworld,
+    toolbench,
+)
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
@@ -128,6 +137,13 @@ FRAMEWORKS: Final = (
         title="MAST traces",
         sniff=detection.sniff_by_value(mast.is_trace),
         parse=mast.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=mint.FORMAT,
+        title="MINT results",
+        sniff=detection.sniff_by_value(mint.is_result),
+        parse=mint.parse,
         by_line=lines_are_runs,
     ),
     Importer(

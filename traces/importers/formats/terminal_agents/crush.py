@@ -1,6 +1,6 @@
 """Crush: the database of a project (`crush.db`). Each session is a run; sessions of subagents are nested."""
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -60,22 +60,32 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     children: dict[str, list[Row]] = defaultdict(list)
     for session in sessions.values():
         children[as_text(session.get("parent_session_id"))].append(session)
-    for id, session in sessions.items():
+    for session in sessions.values():
         if as_text(session.get("parent_session_id")) in sessions:
             continue
         try:
-            yield _run(session, messages, children[id], source.problems)
+            yield _run(session, messages, children, source.problems)
         except ImpossibleContent:
             raise
         except BadFile as problem:
             source.problems.append(problem)
 
 
-def _run(session: Row, messages: dict[str, list[Row]], children: list[Row], problems: list[BadFile]) -> RecordedRun:
+def _run(
+    session: Row, messages: dict[str, list[Row]], children: dict[str, list[Row]], problems: list[BadFile]
+) -> RecordedRun:
     id = as_text(session["id"])
     steps = _steps(session, messages[id], problems)
-    for child in children:
-        steps += _nested_steps(child, messages[as_text(child["id"])], steps, problems)
+    callers = {step.call_id: step.key for step in steps if step.call_id}
+    waiting = deque(children[id])
+    while waiting:
+        child = waiting.popleft()
+        child_id = as_text(child["id"])
+        caller = callers.get(child_id.rpartition(_SEPARATOR)[2], steps[0].key)
+        inner_steps = [_move(step, child_id, caller) for step in _steps(child, messages[child_id], problems)]
+        callers |= {step.call_id: step.key for step in inner_steps if step.call_id}
+        steps += inner_steps
+        waiting += children[child_id]
     return build_run(
         RunFacts(
             external_id=id,
@@ -94,20 +104,14 @@ def _run(session: Row, messages: dict[str, list[Row]], children: list[Row], prob
     )
 
 
-def _nested_steps(
-    session: Row, rows: list[Row], steps: list[RecordedStep], problems: list[BadFile]
-) -> Iterator[RecordedStep]:
-    """Yield the steps of a subagent below the call that started it, or below the agent."""
-    id = as_text(session["id"])
-    call = id.rpartition(_SEPARATOR)[2]
-    caller = next((step.key for step in steps if step.call_id == call), steps[0].key)
-    for step in _steps(session, rows, problems):
-        yield replace(
-            step,
-            key=f"{id}/{step.key}",
-            parent=f"{id}/{step.parent}" if step.parent else caller,
-            links=tuple(f"{id}/{link}" for link in step.links),
-        )
+def _move(step: RecordedStep, session: str, caller: str) -> RecordedStep:
+    """Return a step of a subagent's session below the call that started it, or below the agent."""
+    return replace(
+        step,
+        key=f"{session}/{step.key}",
+        parent=f"{session}/{step.parent}" if step.parent else caller,
+        links=tuple(f"{session}/{link}" for link in step.links),
+    )
 
 
 def _steps(session: Row, rows: list[Row], problems: list[BadFile]) -> list[RecordedStep]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_object, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -97,12 +97,7 @@ def _add_text(session: _Session, event: JSONObject, location: str) -> None:
     session.pieces = []
     _begin_answer(session, event, location)
     if text and session.answer is not None:
-        session.answer["content"] = [*_content(session.answer), {"type": "text", "text": text}]
-
-
-def _content(answer: JSONObject) -> list[JSONValue]:
-    content = answer["content"]
-    return content if isinstance(content, list) else []
+        as_list(session.answer["content"]).append({"type": "text", "text": text})
 
 
 def _begin_answer(session: _Session, event: JSONObject, location: str) -> None:
@@ -124,7 +119,7 @@ def _end_answer(session: _Session, location: str) -> None:
     if pieces or (session.thoughts and location == "the end"):
         _begin_answer(session, {}, location)
         if pieces and session.answer is not None:
-            session.answer["content"] = [*_content(session.answer), {"type": "text", "text": pieces}]
+            as_list(session.answer["content"]).append({"type": "text", "text": pieces})
     session.answer = None
 
 
@@ -137,9 +132,7 @@ def _add_call(session: _Session, event: JSONObject, location: str) -> None:
         _begin_answer(session, event, location)
     name, body = _tool(event)
     call: JSONObject = {"id": event.get("call_id"), "name": name, "arguments": _arguments(body)}
-    answer = as_object(session.answer)
-    calls = answer["tool_calls"]
-    answer["tool_calls"] = [*(calls if isinstance(calls, list) else []), call]
+    as_list(as_object(session.answer)["tool_calls"]).append(call)
 
 
 def _tool(event: JSONObject) -> tuple[str, JSONObject]:

@@ -207,3 +207,13 @@ def test_graded_answers_have_scores_and_calls() -> None:
     }
     ((answer,), _) = fixtures.detect_and_read("graded-answers", fixtures.json_lines([row]))
     assert verdicts(answer) == {"faithfulness": (JudgementKind.SCORE, 0.5)}
+
+
+def test_observations_of_programs_are_no_turns() -> None:
+    history = [fixtures.REQUEST, fixtures.ANSWER, {"role": "user", "content": "Observation: 3"}, fixtures.ANSWER]
+    state = {"history": history, "success": False, "terminate_reason": "max_steps", "token_counter": {"total": 9}}
+    body = {"task": {"task_id": "shop/1", "prompt": "Count"}, "state": state}
+    ((run,), problems) = fixtures.detect_and_read("mint", fixtures.json_lines([body]))
+    assert (len(fixtures.steps(run, StepType.TURN)), len(fixtures.steps(run, StepType.MODEL))) == (1, 2)
+    assert verdicts(run) == {"success": (JudgementKind.FAIL, None), "termination_reason": (JudgementKind.FAIL, None)}
+    assert (run.metadata["token_counter"], problems) == ({"total": 9}, [])
