@@ -33,13 +33,19 @@ _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_
 # Item types of a replacement history.
 _HISTORY_TYPES = frozenset({"message", *_CALLS, *_RESULTS})
 _SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens")
+_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
 # How Codex begins the messages that it adds to the user's.
 _ADDITIONS = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>")
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.M)
 # The status of a command precedes its output.
 _HEADER = 500
 _FAILURES = frozenset({"error", "stream_error"})
+_ENDS = frozenset({"exec_command_end", "mcp_tool_call_end"})
+# Events for the display, which repeat what items contain. Others are about the session, such as a review.
+_DISPLAYS = re.compile(
+    r"user_message|agent_\w+|token_count|\w+_(?:delta|begin|started|updated)|patch_apply_end|web_search_end|item_completed"
+    r"|raw_response_item|session_configured|turn_diff|view_image_tool_call|(?:task|turn)_complete|\w*background\w*"
+)
 
 
 @dataclass(kw_only=True)
@@ -51,10 +57,14 @@ class _Rollout:
     answer: JSONObject | None = None
     token_counts: JSONObject = field(default_factory=dict)
     compactions: int = 0
-    # Errors and aborted turns, and the error since the last item of the model.
+    # Events that no item repeats, and the error since the last item of the model.
     notices: list[JSONValue] = field(default_factory=list)
     failure: str = ""
     effort: JSONValue = None
+    # What the program measured of calls, by their ids.
+    ends: dict[str, JSONObject] = field(default_factory=dict)
+    context: JSONObject = field(default_factory=dict)
+    summaries: list[JSONValue] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)
@@ -110,11 +120,14 @@ def _session(files: list[_File]) -> RecordedRun:
                 rollout.meta = rollout.meta or payload
             case "turn_context":
                 rollout.model, rollout.effort = as_text(payload.get("model")) or rollout.model, payload.get("effort")
+                rollout.context = payload
             case "response_item":
                 _item(rollout, payload, record.get("timestamp"), location)
             case "event_msg" if payload.get("type") == "token_count":
                 _count(rollout, as_object(payload.get("info")))
-            case "event_msg" if as_text(payload.get("type")) in {*_FAILURES, "turn_aborted"}:
+            case "event_msg" if as_text(payload.get("type")) in _ENDS:
+                rollout.ends[as_text(payload.get("call_id"))] = payload
+            case "event_msg" if not _DISPLAYS.fullmatch(as_text(payload.get("type"))):
                 _notice(rollout, payload)
             case "compacted":
                 _compact(rollout, payload, record.get("timestamp"), location)
@@ -152,7 +165,13 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
             app=FORMAT,
             format=FORMAT,
             failed=bool(rollout.failure),
-            metadata={**metadata, "compactions": rollout.compactions or None, "notices": rollout.notices},
+            metadata={
+                **metadata,
+                "compactions": rollout.compactions or None,
+                "summaries": rollout.summaries,
+                "notices": rollout.notices,
+                "turn_context": rollout.context,
+            },
         ),
         _fail(transcripts.build_steps(rollout.messages, setting), rollout.failure),
         location="line 1",
@@ -160,7 +179,7 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
 
 
 def _notice(rollout: _Rollout, payload: JSONObject) -> None:
-    """Note an error or an aborted turn. Codex tries again after errors, so that only the last one ends a session."""
+    """Note an event that no item repeats. Codex tries again after errors: only the last one ends a session."""
     rollout.notices.append(payload)
     if as_text(payload.get("type")) in _FAILURES:
         rollout.failure = as_text(payload.get("message")) or "error"
@@ -188,7 +207,9 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
         rollout.answer = None
         output = item.get("output")
         message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
-        if error := _result_error(output):
+        end = rollout.ends.pop(as_text(item.get("call_id")), {})
+        message |= {name: end[name] for name in ("duration", "exit_code") if name in end}
+        if error := _result_error(output) or _end_error(end):
             message["error"] = error
         rollout.messages.append(TranscriptMessage(value=message, location=location))
     elif kind in {"message", "reasoning"} or kind in _CALLS:
@@ -214,6 +235,13 @@ def _result_error(output: JSONValue) -> str:
     return "" if code in {"", "0"} else f"exit code {code}"
 
 
+def _end_error(end: JSONObject) -> str:
+    """Return how a call failed as the program measured it; empty if it did not."""
+    failure = as_object(end.get("result")).get("Err")
+    code = as_text(end.get("exit_code"))
+    return as_text(failure) or ("" if code in {"", "0"} else f"exit code {code}")
+
+
 def _with_action(message: TranscriptMessage, item: JSONObject, kind: str) -> TranscriptMessage:
     """Add the call of a tool that the provider ran, such as a web search. Its result is not recorded."""
     arguments = first_member(item, "action", "arguments", "query") or {}
@@ -226,6 +254,8 @@ def _with_action(message: TranscriptMessage, item: JSONObject, kind: str) -> Tra
 def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, location: str) -> None:
     """Restart the history: with the recorded replacement, or with the user's requests and the summary."""
     rollout.compactions += 1
+    if payload.get("message"):
+        rollout.summaries.append(payload["message"])
     rollout.answer = None
     history = [
         as_object(item)

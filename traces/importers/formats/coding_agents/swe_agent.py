@@ -30,6 +30,7 @@ _METADATA: Final = ("environment", "info", "target", "resolved", "exit_status", 
 _STEP_FIELDS: Final = frozenset({"action", "observation"})
 _HISTORY_FIELDS: Final = frozenset({"message_type", "is_demo", "thought"})
 _MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
+_CALL_FIELDS: Final = frozenset({"tool_calls", "tool_call_ids", "thinking_blocks"})
 
 
 def sniff(sample: Sample) -> float:
@@ -177,6 +178,8 @@ class _Conversation:
     name: str = "history"
     # The index of the first step that is not matched with an answer yet.
     next_step: int = 0
+    # What the program measured of the step whose result follows.
+    measurements: JSONObject = field(default_factory=dict)
 
     def recorded_messages(self) -> list[TranscriptMessage]:
         messages = [as_object(message) for message in self.history]
@@ -194,9 +197,11 @@ class _Conversation:
                 is_injected = as_text(message.get("role")) not in {"tool", "system"} and index != (
                     request_indexes[-1] if request_indexes else -1
                 )
-                recorded_messages.append(
-                    TranscriptMessage(value=_message(message), location=location, is_injected=is_injected)
-                )
+                value = _message(message)
+                if value["role"] == "tool":
+                    value |= {name: item for name, item in self.measurements.items() if name not in value}
+                    self.measurements = {}
+                recorded_messages.append(TranscriptMessage(value=value, location=location, is_injected=is_injected))
         return recorded_messages + self._steps_before(len(self.steps))
 
     def _answer(
@@ -218,6 +223,7 @@ class _Conversation:
             self.next_step = step_number + 1
             actions = _actions(step)
         calls = as_list(message.get("tool_calls"))
+        self.measurements = _measurements(step) if calls else {}
         yield TranscriptMessage(
             value=_message(message),
             location=location,
@@ -279,14 +285,18 @@ def _message(message: JSONObject) -> JSONObject:
     return {"role": message.get("role"), "content": content, **calls, **({"tool_call_id": ids[0]} if ids else {})}
 
 
+def _measurements(step: JSONObject) -> JSONObject:
+    """Return the fields of a step that the history does not repeat."""
+    mapped_fields = _MAPPED_FIELDS | (_CALL_FIELDS if step.get("tool_calls") else frozenset())
+    return {key: item for key, item in step.items() if key not in mapped_fields and item not in (None, "", {}, [])}
+
+
 def _actions(step: JSONObject) -> tuple[TextAction, ...]:
     command = as_text(step.get("action")).strip()
     if not command:
         return ()
     name = command.split(maxsplit=1)[0][:60]
-    other_fields: JSONObject = {
-        key: item for key, item in step.items() if key not in _MAPPED_FIELDS and item not in (None, "", {}, [])
-    }
+    other_fields = _measurements(step)
     output = step.get("observation")
     status = StepStatus.OK if output is not None else StepStatus.PARTIAL
     return (

@@ -190,3 +190,22 @@ def test_output_of_exec_is_a_run() -> None:
     ]
     assert (run.external_id, run.status, fixtures.answer_contents(run)[0]) == ("th-1", RunStatus.FAILED, "I look.")
     assert problems == []
+
+
+def test_events_of_calls_and_session() -> None:
+    end = {"type": "exec_command_end", "call_id": "c1", "exit_code": 2, "duration": "1s"}
+    events = [
+        user("Count them."),
+        item(type="function_call", name="shell", arguments='{"command": "ls"}', call_id="c1"),
+        {"type": "event_msg", "payload": end},
+        item(type="function_call_output", call_id="c1", output="no shelf"),
+        {"type": "event_msg", "payload": {"type": "exited_review_mode", "review_output": {"findings": ["a typo"]}}},
+        {"type": "event_msg", "payload": {"type": "agent_message", "message": "Five."}},
+        item(type="message", role="assistant", content="Five."),
+        {"type": "compacted", "payload": {"message": "five books", "replacement_history": [user("Count.")["payload"]]}},
+    ]
+    (run,) = fixtures.read(FORMAT, events)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.error, tool.attributes) == ("exit code 2", {"duration": "1s", "exit_code": 2})
+    assert run.metadata["notices"] == [{"type": "exited_review_mode", "review_output": {"findings": ["a typo"]}}]
+    assert run.metadata["summaries"] == ["five books"]
