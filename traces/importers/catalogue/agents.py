@@ -163,7 +163,7 @@ AGENTS: Final = (
     Importer(
         name=amazon_q.FORMAT,
         title="Amazon Q and Kiro conversations",
-        sniff=detection.sniff_by_value(amazon_q.is_conversation),
+        sniff=amazon_q.sniff,
         parse=amazon_q.parse,
     ),
     Importer(name=amp.FORMAT, title="Amp threads", sniff=detection.sniff_by_value(amp.is_thread), parse=amp.parse),

@@ -309,7 +309,7 @@ def test_endless_database_view_is_refused() -> None:
     )
     source = Source(name="krabs.db", data=connection.serialize())
     assert list(registry.get_importer("krabs").runs([source])) == []
-    assert "no `sessions` and `messages`" in str(source.problems[0])
+    assert "an SQLite database with the tables messages" in str(source.problems[0])
 
 
 def test_same_bytes_give_same_run() -> None:

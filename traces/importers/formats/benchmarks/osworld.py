@@ -37,7 +37,11 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             groups[-1].append((line, location))
         else:
             groups.append([(line, location)])
-    steps = transcripts.build_steps([_entry(group) for group in groups], TranscriptSettings(agent=FORMAT))
+    request = next((as_text(line["instruction"]) for line, _ in actions if line.get("instruction")), "")
+    task: JSONObject = {"role": "user", "content": request}
+    entries = [TranscriptMessage(value=task, location=actions[0][1])] if request else []
+    entries += [_entry(group, has_task=bool(request)) for group in groups]
+    steps = transcripts.build_steps(entries, TranscriptSettings(agent=FORMAT))
     errors = [as_text(first_member(line, "Error", "error")) for line, _ in lines if not is_step(line)]
     error = next(filter(None, reversed(errors)), "")
     if error:
@@ -59,20 +63,24 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     )
 
 
-def _entry(group: list[tuple[JSONObject, str]]) -> TranscriptMessage:
+def _entry(group: list[tuple[JSONObject, str]], *, has_task: bool) -> TranscriptMessage:
     line, location = group[0]
     return TranscriptMessage(
-        value={"role": "assistant", "content": _response(line), "step_num": line.get("step_num")},
+        value={**_answer(line), "role": "assistant", "step_num": line.get("step_num")},
         location=location,
-        request_messages=[],
+        request_messages=None if has_task else [],
         actions=tuple(_action(line) for line, _ in group),
     )
 
 
-def _response(line: JSONObject) -> JSONValue:
-    """Return the answer: a text, or what the agent recorded of it."""
+def _answer(line: JSONObject) -> JSONObject:
+    """Return the answer: a text, or an object with the text and what the agent recorded of the call."""
     response = first_member(line, "response", "raw_response")
-    return response if isinstance(response, str) else text_or_json(response) if response is not None else None
+    if not isinstance(response, dict):
+        return {"content": response if isinstance(response, str | None) else text_or_json(response)}
+    text = first_member(response, "raw_response", "response", "content", "text")
+    facts = {name: item for name, item in response.items() if item not in (None, "", [], {}) and item != text}
+    return {**facts, "content": text if isinstance(text, str) else text_or_json(text) if text else None}
 
 
 def _action(line: JSONObject) -> TextAction:
@@ -80,7 +88,7 @@ def _action(line: JSONObject) -> TextAction:
     body = as_object(action)
     info = as_object(line.get("info"))
     error = as_text(first_member(info, "error")) or ("failed" if info.get("fail") is True else "")
-    facts = {name: item for name, item in line.items() if name not in (*_FIELDS, "response")}
+    facts = {name: item for name, item in line.items() if name not in (*_FIELDS, "response", "instruction")}
     return TextAction(
         name=as_text(first_member(body, "name", "action_type")) or "computer",
         arguments=body.get("input") if isinstance(body.get("input"), dict) else {"action": action},

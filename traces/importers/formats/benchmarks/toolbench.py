@@ -47,7 +47,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             format=FORMAT,
             name=as_text(answer.get("query")) or _first_request(messages),
             metadata={**{name: item for name, item in body.items() if name != "answer_generation"}, **facts},
-            judgements=[judgement("success", body["win"])] if isinstance(body["win"], bool) else [],
+            judgements=[judgement("success", win)] if isinstance(win := body.get("win"), bool) else [],
         ),
         steps,
         location=location,
@@ -64,5 +64,7 @@ def _messages(answer: JSONObject) -> list[JSONValue]:
 
 def _first_request(messages: list[JSONValue]) -> str:
     """Return the first request of the user."""
-    texts = (as_text(as_object(message).get("content")) for message in messages if as_object(message)["role"] == "user")
+    texts = (
+        as_text(as_object(message).get("content")) for message in messages if as_object(message).get("role") == "user"
+    )
     return next((text.strip() for text in texts if text.strip()), FORMAT)

@@ -112,7 +112,7 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
                 # Line locations are unique per file only.
                 line = replace(line, location=f"{source.name}, {location}")
             parts.setdefault(_session_id(record, source), []).append(line)
-        elif record.get("type") not in _DISPLAY_LINES:
+        elif as_text(record.get("type")) not in _DISPLAY_LINES:
             events.append(record)
     for session_id, lines in parts.items():
         session = sessions.setdefault(session_id, _Session(last=source))
@@ -212,7 +212,7 @@ def _runs(session_id: str, session: _Session) -> Iterator[RecordedRun]:
 def _events(lines: Sequence[Line]) -> Iterator[JSONValue]:
     """Yield the lines about the program: hooks, retries, compactions, times of turns."""
     for line in lines:
-        if not line.is_message and line.record.get("type") not in _DISPLAY_LINES:
+        if not line.is_message and as_text(line.record.get("type")) not in _DISPLAY_LINES:
             yield {name: item for name, item in line.record.items() if name not in _LINE_FIELDS and item is not None}
 
 

@@ -260,7 +260,7 @@ def _compact(rollout: _Rollout, payload: JSONObject, time: JSONValue, location: 
     history = [
         as_object(item)
         for item in as_list(payload.get("replacement_history"))
-        if as_object(item).get("type") in _HISTORY_TYPES
+        if as_text(as_object(item).get("type")) in _HISTORY_TYPES
     ]
     if not history:
         requests = [

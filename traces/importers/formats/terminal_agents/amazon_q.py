@@ -1,11 +1,12 @@
 """Amazon Q Developer and Kiro command lines: conversations saved by `/save`, or rows of their database."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
@@ -14,10 +15,18 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import parse_embedded, require_list
+from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.files.sqlite_file import MAGIC, Database, has_column
 
 FORMAT: Final = "amazon-q"
 _CONTENTS: Final = ("Prompt", "ToolUseResults", "CancelledToolUses")
+_COLUMNS: Final[dict[str, Sequence[str]]] = {
+    "conversations_v2": ("key", "conversation_id", "value"),
+    "conversations": ("key", "value"),
+}
 _NOT_METADATA: Final = frozenset({"conversation_id", "history", "tools", "transcript"})
 
 
@@ -31,10 +40,33 @@ def is_conversation(value: JSONValue) -> bool:
     return is_known or (not exchanges and {"conversation_id", "valid_history_range"} <= body.keys())
 
 
+def sniff(sample: Sample) -> float:
+    """Return the confidence that the file has conversations, as JSON or in a database."""
+    is_database = any(has_column(sample.head, table, "value") for table in _COLUMNS)
+    return 1.0 if is_database or any(is_conversation(first_item(value)) for value in sample.values) else 0.0
+
+
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per conversation."""
-    for body, location in source.entries():
-        yield _run(body, location)
+    for body, location in _rows(source) if source.data.startswith(MAGIC) else source.entries():
+        try:
+            yield _run(body, location)
+        except BadFile as problem:
+            source.problems.append(problem)
+
+
+def _rows(source: Source) -> Iterator[tuple[JSONObject, str]]:
+    """Yield the conversations of a database; its keys are the folders in which they began."""
+    database = Database(source.data, _COLUMNS)
+    try:
+        for table in _COLUMNS:
+            for number, row in enumerate(database.rows(table) if table in database else (), 1):
+                body = as_object(parse_embedded(row.get("value")))
+                id = row.get("conversation_id") or body.get("conversation_id")
+                facts: JSONObject = {"folder": row.get("key"), "conversation_id": id}
+                yield {**body, **facts}, f"table {table}, row {number}"
+    finally:
+        database.close()
 
 
 def _exchange(item: JSONValue) -> tuple[JSONObject, JSONObject, JSONObject]:
@@ -47,7 +79,7 @@ def _exchange(item: JSONValue) -> tuple[JSONObject, JSONObject, JSONObject]:
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
-    history = as_list(body["history"])
+    history = require_list(body.get("history"), f"{location}/history")
     info = as_object(body.get("model_info"))
     model = as_text(first_member(info, "model_id", "model_name") or body.get("model"))
     tools = [
@@ -76,7 +108,9 @@ def _entries(item: JSONValue, location: str) -> Iterator[TranscriptMessage]:
     content, time = as_object(user.get("content")), user.get("timestamp")
     for result in _results(content):
         yield TranscriptMessage(value={**_result(result), "ts": time}, location=location)
+    text = user.get("content")
     prompts = [as_text(as_object(content.get(name)).get("prompt")) for name in _CONTENTS]
+    prompts += [text] if isinstance(text, str) else []
     context = user.get("additional_context")
     if prompt := next(filter(None, prompts), ""):
         facts: JSONObject = {"env_context": user.get("env_context"), "additional_context": context}
@@ -107,8 +141,7 @@ def _result(result: JSONObject) -> JSONObject:
 
 def _answer(assistant: JSONObject, call: JSONObject, location: str) -> TranscriptMessage:
     """Return an answer with the times, the model and the sizes that its request recorded."""
-    kind = next(iter(assistant), "")
-    body = as_object(assistant[kind])
+    body = as_object(next(iter(assistant.values()), None)) or assistant
     calls: list[JSONValue] = [
         {"id": use.get("id"), "name": use.get("name"), "arguments": use.get("args")}
         for use in as_objects(body.get("tool_uses"))

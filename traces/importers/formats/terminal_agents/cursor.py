@@ -95,9 +95,20 @@ def _add_text(session: _Session, event: JSONObject, location: str) -> None:
         session.pieces.append(text)
         return
     session.pieces = []
-    _begin_answer(session, event, location)
+    is_piece = not event.get("model_call_id") and not session.call_id and not session.thoughts
+    if session.answer is None or session.answer["tool_calls"] or not is_piece:
+        _begin_answer(session, event, location)
     if text and session.answer is not None:
-        as_list(session.answer["content"]).append({"type": "text", "text": text})
+        _append(as_list(session.answer["content"]), text)
+
+
+def _append(blocks: list[JSONValue], text: str) -> None:
+    """Add a text to those of an answer; older versions write a text in pieces."""
+    last = as_object(blocks[-1]) if blocks else {}
+    if last.get("type") == "text":
+        last["text"] = as_text(last["text"]) + text
+    else:
+        blocks.append({"type": "text", "text": text})
 
 
 def _begin_answer(session: _Session, event: JSONObject, location: str) -> None:
@@ -119,7 +130,7 @@ def _end_answer(session: _Session, location: str) -> None:
     if pieces or (session.thoughts and location == "the end"):
         _begin_answer(session, {}, location)
         if pieces and session.answer is not None:
-            as_list(session.answer["content"]).append({"type": "text", "text": pieces})
+            _append(as_list(session.answer["content"]), pieces)
     session.answer = None
 
 

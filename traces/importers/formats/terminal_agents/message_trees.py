@@ -33,7 +33,8 @@ def is_line(value: JSONValue) -> bool:
     kind = as_text(body.get("type"))
     if kind == "message":
         return {"id", "parentId"} <= body.keys() and "role" in as_object(body.get("message"))
-    return kind in _PROGRAMS and {"id", "cwd"} <= body.keys() and "version" in body
+    is_session = kind in _PROGRAMS and {"id", "cwd"} <= body.keys()
+    return is_session and (kind == "session_start" or "version" in body)
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -44,7 +45,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         if as_text(record.get("type")) in _PROGRAMS and not header:
             header = record
         else:
-            lines.append(Line(record=_as_line(record), location=location))
+            # Older files have no parents: each line continues the one before it.
+            parent = lines[-1].id if lines and "parentId" not in record else record.get("parentId")
+            lines.append(Line(record=_as_line(record, parent), location=location))
     events: list[JSONValue] = [_without_ids(line.record) for line in lines if not line.is_message]
     id = as_text(header.get("id")) or f"{FORMAT}-{content_id([line.record for line in lines[:2]], '')}"
     for number, branch in enumerate(branches(close_gaps(lines))):
@@ -56,14 +59,14 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             source.problems.append(problem)
 
 
-def _as_line(record: JSONObject) -> JSONObject:
+def _as_line(record: JSONObject, parent: JSONValue) -> JSONObject:
     """Return a record in the terms of Claude Code: its role as its type, and the names of its ids."""
     message = as_object(record.get("message"))
     kind = as_text(record.get("type"))
     role = "assistant" if message.get("role") == "assistant" else "user" if message else kind
     if kind in _SUMMARIES:
         role, message = "user", {"role": "user", "content": first_member(record, "summary", "summaryText")}
-    ids: JSONObject = {"uuid": record.get("id"), "parentUuid": record.get("parentId")}
+    ids: JSONObject = {"uuid": record.get("id"), "parentUuid": parent}
     return {**record, **ids, "type": role, "kind": kind, **({"message": message} if message else {})}
 
 

@@ -88,7 +88,7 @@ def _message(record: JSONObject) -> JSONObject:
         "subtype": record.get("subtype"),
         "result": result or None,
     }
-    if result.get("status") in _FAILURES:
+    if as_text(result.get("status")) in _FAILURES:
         facts["error"] = as_text(as_object(result.get("error")).get("message")) or result["status"]
         facts["denied"] = True if result["status"] == "cancelled" else None
     known_facts = {name: item for name, item in facts.items() if item}

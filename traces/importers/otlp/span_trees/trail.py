@@ -6,7 +6,6 @@ Import a trace and its annotations together: they name each other by the trace's
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
@@ -16,7 +15,7 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
 from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import fit_judgements
-from traces.importers.common.times import parse_time
+from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source, parse_records
@@ -95,7 +94,7 @@ def _document(span: JSONObject, trace: str, parent: str) -> JSONObject:
     """Return a span as OpenTelemetry for Python writes it."""
     location = f"span {as_text(span.get('span_id'))}"
     start = parse_time(span.get("timestamp"), location)
-    end = start + _duration(as_text(span.get("duration"))) if start else None
+    end = add_milliseconds(start, _milliseconds(as_text(span.get("duration"))))
     events: list[JSONValue] = [
         {
             **event,
@@ -124,10 +123,13 @@ def _document(span: JSONObject, trace: str, parent: str) -> JSONObject:
     }
 
 
-def _duration(text: str) -> timedelta:
+def _milliseconds(text: str) -> float | None:
+    """Return a duration of ISO 8601; None if it is unknown."""
     match = _DURATION.fullmatch(text)
-    days, hours, minutes, seconds = (float(part or 0) for part in match.groups()) if match else (0.0, 0.0, 0.0, 0.0)
-    return timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return 1000 * (seconds + 60 * (minutes + 60 * (hours + 24 * days)))
 
 
 def _annotate(run: RecordedRun, labels: JSONObject) -> RecordedRun:

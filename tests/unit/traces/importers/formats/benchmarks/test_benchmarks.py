@@ -217,3 +217,12 @@ def test_observations_of_programs_are_no_turns() -> None:
     assert (len(fixtures.steps(run, StepType.TURN)), len(fixtures.steps(run, StepType.MODEL))) == (1, 2)
     assert verdicts(run) == {"success": (JudgementKind.FAIL, None), "termination_reason": (JudgementKind.FAIL, None)}
     assert (run.metadata["token_counter"], problems) == ({"total": 9}, [])
+
+
+def test_desktop_answers_have_usage_and_task() -> None:
+    response = {"model": "gpt-5", "raw_response": "Click it.", "usage": {"input_tokens": 90, "output_tokens": 8}}
+    step = {"step_num": 1, "action_timestamp": "20260301@100000", "action": "click(1)", "instruction": "Find Dune"}
+    ((run,), _) = fixtures.detect_and_read("osworld", fixtures.json_lines([{**step, "response": response}]))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in, fixtures.answer_contents(run)) == ("gpt-5", 90, ["Click it."])
+    assert fixtures.request_contents(model) == ["Find Dune"]

@@ -286,3 +286,33 @@ I look.
     (tool,), (model,) = fixtures.steps(run, StepType.TOOL), fixtures.steps(run, StepType.MODEL)
     assert (tool.name, tool.output, model.model) == ("find", "<details>3 copies</details>", "gpt-5")
     assert model.ended_at == datetime(2026, 3, 1, 10, 0, 5, tzinfo=UTC)
+
+
+def test_amazon_q_database_has_conversations() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript("CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT);")
+    user = {"content": {"Prompt": {"prompt": "Is Dune in stock?"}}, "timestamp": None}
+    answer = {"Response": {"message_id": "m1", "content": "Yes."}}
+    value = json_text({"conversation_id": "q1", "history": [{"user": user, "assistant": answer}]})
+    connection.executemany("INSERT INTO conversations_v2 VALUES ('/shop', ?, ?)", [("q1", value), ("q2", "{}")])
+    (run,), (problem,) = fixtures.detect_and_read("amazon-q", connection.serialize())
+    assert (run.external_id, run.metadata["folder"], run.steps[-1].output) == ("q1", "/shop", {"text": "Yes."})
+    assert "row 2" in problem
+
+
+def test_droid_session_without_parents_is_one_run() -> None:
+    texts = [("user", "Is Dune in stock?"), ("assistant", "Yes."), ("user", "How many?"), ("assistant", "Three.")]
+    lines: list[dict[str, Any]] = [{"type": "session_start", "id": "d1", "title": "Stock", "cwd": "/shop"}]
+    for number, (role, text) in enumerate(texts):
+        lines.append({"type": "message", "id": f"m{number}", "message": {"role": role, "content": text}})
+    ((run,), problems) = fixtures.detect_and_read("session-tree", fixtures.json_lines(lines))
+    assert (run.external_id, run.app, run.name, problems) == ("d1", "droid", "Stock", [])
+    assert fixtures.answer_contents(run) == ["Yes.", "Three."]
+
+
+def test_pieces_of_a_text_are_one_answer() -> None:
+    pieces = [cursor_text("assistant", "Three "), cursor_text("assistant", "copies.")]
+    init = cursor_event("system", "init", apiKeySource="login", model="gpt-5")
+    events = [init, cursor_text("user", "How many?"), *pieces]
+    ((run,), _) = fixtures.detect_and_read("cursor", fixtures.json_lines(events))
+    assert fixtures.answer_contents(run) == ["Three copies."]
