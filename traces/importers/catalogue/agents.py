@@ -18,7 +18,15 @@ from traces.importers.formats.coding_agents import (
     openhands,
     swe_agent,
 )
-from traces.importers.formats.coding_sessions import aider, cline, copilot, copilot_chat, goose, opencode
+from traces.importers.formats.coding_sessions import (
+    aider,
+    aider_requests,
+    cline,
+    copilot,
+    copilot_chat,
+    goose,
+    opencode,
+)
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.terminal_agents import (
@@ -154,6 +162,12 @@ AGENTS: Final = (
         parse_together=cline.parse,
     ),
     Importer(name=aider.FORMAT, title="Aider's history of chats", sniff=aider.sniff, parse=aider.parse),
+    Importer(
+        name=aider_requests.FORMAT,
+        title="Aider's log of requests",
+        sniff=aider_requests.sniff,
+        parse=aider_requests.parse,
+    ),
     Importer(
         name=goose.FORMAT,
         title="Goose sessions",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, has_object
+from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, has_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -38,7 +38,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 def _run(body: JSONObject, location: str) -> RecordedRun:
     """Build the run of a trace: the systems log differently, so that its text is one step."""
     trace = as_object(body.get("trace"))
-    text = as_text(trace.get("trajectory") if trace else body.get("trace"))
+    log = trace.get("trajectory") if trace else body.get("trace")
+    text = "" if log is None else text_or_json(log)
     if not text.strip():
         raise BadFile("a trace without a trajectory", f"{location}/trace")
     system = as_text(body.get("mas_name"))

@@ -115,3 +115,17 @@ def test_history_without_requests_is_refused() -> None:
     source = Source(name="history.md", data=(HEADER + "#### /exit\n").encode())
     assert list(registry.get_importer("aider").runs([source])) == []
     assert str(source.problems[0]) == "these sessions of Aider have no request to a model (line 1)"
+
+
+def test_log_of_requests_has_each_call() -> None:
+    log = (
+        "TO LLM 2026-03-01T10:00:00\n-------\nSYSTEM Act as\nSYSTEM \nSYSTEM an expert.\n"
+        "-------\nUSER Is Dune in stock?\n"
+        "LLM RESPONSE 2026-03-01T10:00:05\nASSISTANT Yes.\nASSISTANT Three.\n"
+        "TO LLM 2026-03-01T10:01:00\n-------\nUSER How much?\n"
+    )
+    ((run,), problems) = fixtures.detect_and_read("aider-requests", log.encode(), ".aider.llm.history")
+    answered, failed = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.request_contents(answered) == ["Act as\n\nan expert.", "Is Dune in stock?"]
+    assert answered.output == {"message": {"role": "assistant", "content": "Yes.\nThree."}}
+    assert (failed.output, failed.status, problems) == (None, StepStatus.PARTIAL, [])
