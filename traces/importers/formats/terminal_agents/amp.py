@@ -80,7 +80,8 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     known_facts = {name: item for name, item in answer.items() if item is not None}
     yield TranscriptMessage(
         value={
-            "role": message.get("role"),
+            # What the program noted, such as a summary, is no request of the user.
+            "role": "system" if message.get("role") == "info" else message.get("role"),
             "content": content or None,
             "message_id": message.get("messageId"),
             **time,

@@ -115,6 +115,29 @@ def test_qwen_chat_has_calls_and_tokens() -> None:
     assert (model.model, model.tokens_in, model.tokens_out, model.tokens_cached) == ("qwen3", 90, 5, 40)
 
 
+def test_parallel_results_of_qwen_belong_to_their_calls() -> None:
+    names = ("find", "count")
+    uses = [{"functionCall": {"id": name, "name": name, "args": {}}} for name in names]
+    answers = [{"functionResponse": {"id": name, "name": name, "response": {"output": f"{name}ed"}}} for name in names]
+    lines = [
+        qwen_line(0, "user", {"role": "user", "parts": [{"text": "Is Dune in stock?"}]}),
+        qwen_line(1, "assistant", {"role": "model", "parts": uses}),
+        # Each line has all results.
+        qwen_line(2, "tool_result", {"parts": answers}, toolCallResult={"callId": "find", "status": "success"}),
+        qwen_line(
+            3, "tool_result", {"parts": answers}, toolCallResult={"callId": "count", "status": "error", "error": {}}
+        ),
+        qwen_line(4, "user", {"role": "user", "parts": [{"text": "A task ended."}]}, subtype="notification"),
+        {**qwen_line(5, "system", {}, subtype="custom_title"), "systemPayload": {"customTitle": "Stock"}},
+        qwen_line(6, "assistant", {"role": "model", "parts": [{"text": "Yes."}]}),
+    ]
+    ((run,), problems) = fixtures.detect_and_read("qwen-code", fixtures.json_lines(lines))
+    find, count = fixtures.steps(run, StepType.TOOL)
+    assert (find.status, count.status, count.error, problems) == (StepStatus.OK, StepStatus.ERROR, "error", [])
+    assert (run.name, len(fixtures.steps(run, StepType.TURN))) == ("Stock", 1)
+    assert len(fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[1])) == 5
+
+
 def cursor_event(type: str, subtype: str = "", **fields: Any) -> dict[str, Any]:
     return {"type": type, **({"subtype": subtype} if subtype else {}), "session_id": "c1", **fields}
 
@@ -210,6 +233,7 @@ def test_amp_thread_has_results_and_usage() -> None:
         {"role": "user", "messageId": 0, "content": [{"type": "text", "text": "Is Dune in stock?"}]},
         {"role": "assistant", "messageId": 1, "content": [use], "usage": usage, "state": {"stopReason": "tool_use"}},
         {"role": "user", "messageId": 2, "content": [{"type": "tool_result", "toolUseID": "t1", "run": failed}]},
+        {"role": "info", "content": [{"type": "text", "text": "The thread was handed over."}]},
         {"role": "assistant", "messageId": 3, "content": [], "state": {"type": "error", "error": {"message": "busy"}}},
     ]
     ((run,), problems) = fixtures.detect_and_read("amp", orjson.dumps({"id": "T-1", "messages": messages}))
@@ -217,6 +241,7 @@ def test_amp_thread_has_results_and_usage() -> None:
     assert (tool.name, tool.call_id, tool.error, problems) == ("Read", "t1", "no shelf", [])
     model, refused = fixtures.steps(run, StepType.MODEL)
     assert (model.model, model.tokens_in, model.tokens_cached, refused.error) == ("claude-4", 29, 20, "busy")
+    assert len(fixtures.steps(run, StepType.TURN)) == 1
 
 
 def test_zed_thread_has_results() -> None:
