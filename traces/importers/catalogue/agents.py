@@ -139,7 +139,7 @@ AGENTS: Final = (
     Importer(
         name=opencode.FORMAT,
         title="opencode sessions",
-        sniff=detection.sniff_by_value(opencode.is_export),
+        sniff=opencode.sniff,
         parse_together=opencode.parse,
     ),
     Importer(

@@ -26,6 +26,7 @@ from traces.importers.files.json_reader import parse_embedded, parse_shared
 
 _ROLES: Final = {
     "human": "user",
+    "bot": "assistant",
     "ai": "assistant",
     "model": "assistant",
     "function": "tool",

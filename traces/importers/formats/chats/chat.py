@@ -25,7 +25,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import is_item_list, normalize_items
 
 FORMAT = "chat"
-_IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id")
+_IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id", "executionId")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = (
     *("task_id", "sample_id", "trial", "epoch", "attempt"),
@@ -35,7 +35,7 @@ _TRIAL = frozenset(
     {*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "eval_result", "termination_reason"}
 )
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
-LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history")
+LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "chat")
 _NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
@@ -171,6 +171,8 @@ def _model(body: JSONObject) -> str:
     """Return the model, if the transcript or the name of its configuration is unambiguous."""
     config = as_object(body.get("config"))
     model = first_member(body, "model", "model_name") or first_member(config, "model", "model_name")
+    # Kiro writes it in the metadata of an execution.
+    model = model or as_object(body.get("metadata")).get("modelId")
     if model:
         return as_text(model)
     names = (first_member(config, "run", "name"), body.get("source"), body.get("pipeline_name"), body.get("model_path"))

@@ -1,4 +1,4 @@
-"""opencode: exported sessions, messages of its API, and the output of `opencode run --format json`.
+"""opencode: its database, exported sessions, messages of its API, and the output of `opencode run --format json`.
 
 A message has its facts in `info` and its contents in `parts`. A subagent has a session of its own, which the call of
 the `task` tool names: exported together, it is part of the run.
@@ -20,7 +20,9 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
+from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source, parse_records
+from traces.importers.formats.coding_sessions import opencode_db
 
 FORMAT: Final = "opencode"
 _EVENTS: Final = frozenset({"step_start", "step_finish", "text", "tool_use", "reasoning", "error"})
@@ -48,6 +50,11 @@ class _Times:
     end: JSONValue
 
 
+def sniff(sample: Sample) -> float:
+    """Return the confidence that opencode wrote the file."""
+    return 1.0 if opencode_db.is_database(sample.head) or any(map(is_export, sample.values)) else 0.0
+
+
 def is_export(value: JSONValue) -> bool:
     """Return True if `value` is an exported session, messages of one, or an event of the program."""
     body = as_object(first_item(value))
@@ -59,7 +66,7 @@ def is_export(value: JSONValue) -> bool:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per session that no other session started."""
     sessions: dict[str, _Session] = {}
-    for id, info, message in parse_records(sources, _read):
+    for id, info, message in parse_records([*_readable(sources)], _read):
         session = sessions.setdefault(id, _Session())
         session.info |= info
         _add_message(session, message)
@@ -72,6 +79,19 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
                 yield _run(id, sessions, placed_ids)
             except BadFile as problem:
                 sources[-1].problems.append(problem)
+
+
+def _readable(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield the files, with the sessions of databases as documents."""
+    for source in sources:
+        if opencode_db.is_database(source.data):
+            try:
+                source.documents = [*opencode_db.read(source)]
+            except BadFile as problem:
+                source.problems.append(problem)
+            if not source.documents:
+                continue
+        yield source
 
 
 def _is_message(value: JSONValue) -> bool:

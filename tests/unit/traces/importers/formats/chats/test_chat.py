@@ -151,3 +151,11 @@ def test_items_of_a_loop_are_a_conversation() -> None:
     ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(items))
     tools = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
     assert (tools, len(fixtures.steps(run, StepType.MODEL)), problems) == ([("c1", "3 copies"), ("c2", "none")], 2, [])
+
+
+def test_execution_of_kiro_has_its_model() -> None:
+    chat = [{"role": "human", "content": "Is Dune in stock?"}, {"role": "bot", "content": "Yes."}]
+    body = {"executionId": "e1", "chat": chat, "metadata": {"modelId": "claude-4", "workflow": "act"}}
+    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(body))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (run.external_id, model.model, fixtures.answer_contents(run), problems) == ("e1", "claude-4", ["Yes."], [])

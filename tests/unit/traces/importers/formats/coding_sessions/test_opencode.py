@@ -1,5 +1,6 @@
 """Sessions of opencode."""
 
+import sqlite3
 from datetime import UTC, datetime
 from typing import Any
 
@@ -104,3 +105,30 @@ def test_summary_replaces_earlier_messages() -> None:
         "The user asked for Dune.",
         "And Emma?",
     ]
+
+
+def test_database_has_sessions_like_exports() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(
+        "CREATE TABLE `session` (`id` text, `parent_id` text, `title` text, `time_created` integer);"
+        "CREATE TABLE `message` (`id` text, `session_id` text, `data` text);"
+        "CREATE TABLE `part` (`id` text, `message_id` text, `data` text);"
+    )
+    exports: Any = fixtures.source("opencode.json").value
+    for export in exports if isinstance(exports, list) else [exports]:
+        info = export["info"]
+        connection.execute("INSERT INTO session VALUES (?, ?, ?, 1)", (info["id"], info.get("parentID"), info["title"]))
+        for message in export["messages"]:
+            id, *_ = ids = (message["info"]["id"], info["id"])
+            connection.execute("INSERT INTO message VALUES (?, ?, ?)", (*ids, orjson.dumps(message["info"]).decode()))
+            for number, part in enumerate(message["parts"]):
+                row = (part.get("id") or f"{id}.{number:03}", id, orjson.dumps(part).decode())
+                connection.execute("INSERT INTO part VALUES (?, ?, ?)", row)
+    connection.execute("INSERT INTO session VALUES ('empty', NULL, 'Empty', 1)")
+    runs, (problem,) = fixtures.detect_and_read("opencode", connection.serialize(), "opencode.db")
+    expected = fixtures.runs("opencode.json")
+    assert [(run.external_id, run.name, len(run.steps)) for run in runs] == [
+        (run.external_id, run.name, len(run.steps)) for run in expected
+    ]
+    assert [fixtures.answer_contents(run) for run in runs] == [fixtures.answer_contents(run) for run in expected]
+    assert "session empty" in problem
