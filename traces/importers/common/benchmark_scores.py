@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer
+from traces.core.json_access import as_list, as_object, as_text, first_member, is_integer, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus
@@ -19,6 +19,9 @@ def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     """Return the judgements in a benchmark's record. Steps are keyed by message number."""
     result = next((result for name in _RESULTS if (result := as_object(body.get(name)))), {})
     details = as_object(body.get("meta"))
+    if "injection_task_id" in body and body["injection_task_id"] is None:
+        # AgentDojo writes `security` even if there is no attack.
+        body = omit(body, "security")
     values = {**{name: first_member(body, name) if name in body else details.get(name) for name in _SCORES}, **result}
     scores = [judgement(name, value) for name, value in values.items() if _is_score(name, value)]
     parts = first_member(result, "breakdown", "reward_breakdown")

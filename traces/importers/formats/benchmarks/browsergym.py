@@ -24,6 +24,8 @@ FORMAT: Final = "browsergym"
 _NAME: Final = re.compile(r"\s*([a-z_]+)\s*\(")
 # Fields of a step that are no observation.
 _OWN_FIELDS: Final = frozenset({"chat_messages", "reasoning", "action", "stats", "num"})
+# Dumps of the page, of which `axtree` is the text: they make a file a hundred times as large.
+_DUMPS: Final = frozenset({"axtree_obj", "axtree_pruned", "bounding_boxes", "extra_element_properties"})
 _COUNTS: Final = ("input_tokens", "output_tokens", "cost")
 
 
@@ -131,4 +133,5 @@ def _action(action: str, after: JSONObject | None) -> TextAction:
 
 
 def _observation(step: JSONObject) -> JSONObject:
-    return {name: item for name, item in step.items() if name not in _OWN_FIELDS and item not in (None, "")}
+    hidden_fields = _OWN_FIELDS | (_DUMPS if step.get("axtree") else frozenset())
+    return {name: item for name, item in step.items() if name not in hidden_fields and item not in (None, "")}

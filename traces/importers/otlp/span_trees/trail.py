@@ -17,7 +17,7 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import fit_judgements
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.otlp.assembly import Trace, build_trace
 from traces.importers.otlp.span_documents import read_spans
@@ -65,7 +65,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Part]:
         body = as_object(item)
         if "labels" in body:
             trace = as_object(parse_embedded(body.get("trace")))
-            labels = as_object(parse_embedded(body["labels"]))
+            labels = require_object(parse_embedded(body["labels"] or "{}"), f"{location}/labels")
         else:
             trace, labels = (body, {}) if has_list(body, "spans") else ({}, body)
         id = as_text(trace.get("trace_id") or labels.get("trace_id"))

@@ -22,7 +22,7 @@ def test_browser_actions_have_next_observation() -> None:
     act = {"chat_messages": prompt, "reasoning": "Search.", "stats": {"input_tokens": 90, "output_tokens": 8}}
     steps = [
         web_page(0, **act, action="fill('7', 'Dune')"),
-        web_page(1, **act, action="click('9')", last_action_error=""),
+        web_page(1, **act, action="click('9')", last_action_error="", axtree_obj={"nodes": []}),
         web_page(2, last_action_error="Timeout"),
     ]
     summary = {"n_steps": 2, "cum_reward": 0, "truncated": True, "err_msg": None}
@@ -134,7 +134,9 @@ def test_security_tests_have_verdicts_and_ids() -> None:
     messages = [fixtures.REQUEST, fixtures.ANSWER]
     body = {"suite_name": "shop", "user_task_id": "u0", "messages": messages, "utility": False, "duration": 1.5}
     tests = [{**body, "injection_task_id": f"i{number}", "security": bool(number)} for number in range(2)]
-    runs, problems = fixtures.detect_and_read("chat", fixtures.json_lines(tests))
+    plain = {**body, "injection_task_id": None, "security": True}
+    (*runs, harmless), problems = fixtures.detect_and_read("chat", fixtures.json_lines([*tests, plain]))
+    assert verdicts(harmless) == {"utility": (JudgementKind.FAIL, None)}
     assert [verdicts(run) for run in runs] == [
         {"utility": (JudgementKind.FAIL, None), "security": (JudgementKind.SCORE, float(number))} for number in range(2)
     ]
