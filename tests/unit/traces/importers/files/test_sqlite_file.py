@@ -45,7 +45,7 @@ def database(*statements: str) -> bytes:
         ),
         (LARGE_DEFAULT, "than its bytes"),
         ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ROWS[0]), "virtual table"),
-        ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "not one of Krabs"),
+        ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "no known format has an SQLite database"),
         (("CREATE TABLE checkpoints (thread_id TEXT, checkpoint_ns TEXT)",), "export them by `get_state_history`"),
     ],
 )
