@@ -94,11 +94,12 @@ def _entries(observations: list[JSONObject], location: str) -> Iterator[Transcri
             # The last observation, after the last action.
             continue
         after = observations[index + 1] if index + 1 < len(observations) else None
-        answer = messages.pop() if messages and as_object(messages[-1]).get("role") == "assistant" else None
+        last = as_object(messages[-1]) if messages else {}
+        has_answer = last.get("role") == "assistant"
         yield TranscriptMessage(
-            value=_answer(step, as_object(answer)),
+            value=_answer(step, last if has_answer else {}),
             location=f"{location}/{index}",
-            request_messages=messages or None,
+            request_messages=(messages[:-1] if has_answer else messages) or None,
             actions=(_action(action, after),) if action else (),
         )
 
