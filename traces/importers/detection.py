@@ -23,7 +23,7 @@ from traces.importers.formats.tracing import event_lines, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.span_documents import find_documents, is_log_document, is_span_document
-from traces.importers.otlp.wire import is_otlp_request
+from traces.importers.otlp.wire import find_request_body
 
 SURE: Final = 1.0
 LIKELY: Final = 0.6
@@ -274,8 +274,7 @@ def _is_submission(body: JSONObject) -> bool:
 
 
 def _is_otlp_value(value: JSONValue) -> bool:
-    first = value[0] if isinstance(value, list) and value else value
-    return is_otlp_request(first) or is_otlp_request(as_object(first).get("body"))
+    return find_request_body(value[0] if isinstance(value, list) and value else value) is not None
 
 
 def _first(sample: Sample) -> JSONObject:

@@ -1,4 +1,4 @@
-"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, exports of Phoenix and rows of Logfire.
+"""Spans as JSON documents instead of OTLP: OpenTelemetry's Python `to_json`, exports of Phoenix and of trace stores.
 
 OpenTelemetry's console exporters print indented documents of spans and of log records among a program's other output.
 Some instrumentations write the messages of a call as log records. Phoenix writes spans as documents, as table rows
@@ -10,14 +10,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
+from traces.importers.otlp.stores import jaeger, rows, zipkin
 from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
@@ -39,8 +41,10 @@ _MOST_LEVELS: Final = 30
 
 def is_span_document(value: JSONValue) -> bool:
     """Return whether `value` is a span, a list of spans, or an object that contains spans."""
-    head = next(iter(_span_list(value)), None)
-    return head is not None and _is_span(head)
+    head = as_object(next(iter(_span_list(value)), None))
+    if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head):
+        return True
+    return zipkin.is_span(as_object(first_item(value))) or _is_span(head)
 
 
 def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
@@ -48,7 +52,8 @@ def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
     spans = _span_list(value)
     for index, span in enumerate(spans):
         span_location = f"{location}/{index}" if isinstance(value, list) or len(spans) > 1 else location
-        yield _span(require_object(span, span_location), span_location)
+        for document in _documents(span, as_object(value)):
+            yield _span(require_object(document, span_location), span_location)
 
 
 def is_log_document(value: JSONValue) -> bool:
@@ -111,46 +116,33 @@ def _blocks(content: str) -> Iterator[tuple[int, str]]:
         yield start, "\n".join(lines)
 
 
+def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
+    """Yield a span, or the spans of a trace, as documents."""
+    body = as_object(span)
+    if jaeger.is_trace(body) or jaeger.is_span(body):
+        yield from jaeger.documents(body)
+    elif isinstance(span, list):
+        yield from (zipkin.document(body) if zipkin.is_span(body := as_object(item)) else item for item in span)
+    elif zipkin.is_span(body):
+        yield zipkin.document(body)
+    else:
+        yield from rows.documents([span], holder)
+
+
 def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = as_object(value)
+    if jaeger.is_trace(body):
+        return [value]
     for name in ("data", "spans", "rows"):
         if has_list(body, name):
             return as_list(body[name])
     return [value]
 
 
-def _is_row(span: JSONObject) -> bool:
-    """Return whether a span is a row of Logfire's table of records."""
-    return {"trace_id", "span_id", "span_name", "start_timestamp"} <= span.keys()
-
-
-def _row_document(row: JSONObject) -> JSONObject:
-    """Return a row of Logfire's as OpenTelemetry for Python writes a span."""
-    events: list[JSONValue] = [
-        {**event, "name": first_member(event, "event_name", "name"), "timestamp": event.get("event_timestamp")}
-        for event in as_objects(parse_embedded(row.get("otel_events")))
-    ]
-    service: JSONObject = {"service.name": row["service_name"]} if row.get("service_name") else {}
-    return {
-        "context": {"trace_id": row["trace_id"], "span_id": row["span_id"]},
-        "parent_id": row.get("parent_span_id"),
-        "name": row["span_name"],
-        "start_time": row["start_timestamp"],
-        "end_time": row.get("end_timestamp"),
-        "status_code": row.get("otel_status_code"),
-        "status_message": first_member(row, "otel_status_message", "exception_message"),
-        "attributes": row.get("attributes"),
-        "events": events,
-        "resource": {**as_object(parse_embedded(row.get("otel_resource_attributes"))), **service},
-    }
-
-
 def _is_span(value: JSONValue) -> bool:
     span = as_object(value)
-    if _is_row(span):
-        return True
     return {"trace_id", "span_id"} <= _context(span).keys() and "start_time" in span
 
 
@@ -162,7 +154,6 @@ def _context(span: JSONObject) -> JSONObject:
 
 
 def _span(span: JSONObject, location: str) -> WireSpan:
-    span = _row_document(span) if _is_row(span) else span
     context, status, resource = _context(span), as_object(span.get("status")), as_object(span.get("resource"))
     trace_id, span_id = _id(context.get("trace_id")), _id(context.get("span_id"))
     if not trace_id or not span_id:

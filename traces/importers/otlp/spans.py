@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.files.errors import BadFile
@@ -12,7 +11,7 @@ from traces.importers.otlp.assembly import Trace, build_trace
 from traces.importers.otlp.batches import decode_request, find_request
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_span_step
-from traces.importers.otlp.wire import WireLog, WireSpan, is_otlp_request, read_request
+from traces.importers.otlp.wire import WireLog, WireSpan, find_request_body, read_request
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -59,7 +58,7 @@ def _read_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
     elif isinstance(value, dict) and span_documents.is_log_document(value):
         yield from span_documents.read_log(value, location)
     else:
-        body = value if is_otlp_request(value) else as_object(value).get("body")
-        if not is_otlp_request(body):
+        body = find_request_body(value)
+        if body is None:
             raise BadFile("an OTLP request needs `resourceSpans` or `resourceLogs`", location or "/resourceSpans")
         yield from read_request(body, location)

@@ -28,6 +28,11 @@ DROP_COUNTS: Final = {
     "droppedLinksCount": "dropped_links_count",
 }
 _ENVELOPES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+# Names of a request inside the response of an API, or the record of a capture.
+_HOLDERS: Final = ("body", "trace", "result")
+# Tempo's name for the spans by resource, and what versions of OTLP before 1.0 call those by scope.
+_BATCHES: Final = "batches"
+_EARLY_SCOPE: Final = "instrumentationLibrary"
 
 
 @step_view
@@ -85,6 +90,19 @@ def is_otlp_request(value: JSONValue) -> bool:
     return isinstance(value, dict) and any(name in value for name in _ENVELOPES)
 
 
+def find_request_body(value: JSONValue) -> JSONObject | None:
+    """Return the request that a value is or contains; None if there is none."""
+    body = as_object(value)
+    candidates = (body, *(as_object(body.get(name)) for name in _HOLDERS))
+    for candidate in candidates:
+        if is_otlp_request(candidate):
+            return candidate
+        groups = as_list(candidate.get(_BATCHES))
+        if groups and not as_object(groups[0]).keys().isdisjoint({"scopeSpans", f"{_EARLY_SCOPE}Spans"}):
+            return {"resourceSpans": groups}
+    return None
+
+
 def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
     """Yield the spans and log records of one export request."""
     body = require_object(value, location)
@@ -111,7 +129,9 @@ def _scopes(
         attributes = resource_attributes(resource.get("resource"), f"{resource_location}/resource")
         if schema := as_text(first_member(resource, "schemaUrl", "schema_url")):
             attributes["schemaUrl"] = schema
-        for scope_location, scope in _child_records(resource, scope_field, resource_location):
+        early_field = scope_field.replace("scope", _EARLY_SCOPE)
+        field = early_field if early_field in resource else scope_field
+        for scope_location, scope in _child_records(resource, field, resource_location):
             yield scope, attributes, scope_location
 
 
@@ -184,7 +204,7 @@ def scope_fields(name: str, version: str, attributes: JSONObject, schema: str) -
 
 
 def _scope(group: JSONObject, location: str) -> JSONObject:
-    scope = as_object(group.get("scope"))
+    scope = as_object(first_member(group, "scope", _EARLY_SCOPE))
     attributes = _parse_attributes(scope.get("attributes"), f"{location}/scope")
     schema = as_text(first_member(group, "schemaUrl", "schema_url"))
     return scope_fields(as_text(scope.get("name")), as_text(scope.get("version")), attributes, schema)
