@@ -17,6 +17,7 @@ from traces.importers.formats.benchmarks import (
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
+from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
 
@@ -171,5 +172,23 @@ FRAMEWORKS: Final = (
         title="test runs of DeepEval and rows of Ragas",
         sniff=detection.sniff_by_value(graded_answers.is_evaluation),
         parse=graded_answers.parse,
+    ),
+    Importer(
+        name=dify.FORMAT,
+        title="Dify workflow runs and messages",
+        sniff=detection.sniff_by_value(dify.is_export),
+        parse_together=dify.parse,
+    ),
+    Importer(
+        name=n8n.FORMAT,
+        title="n8n executions",
+        sniff=detection.sniff_by_value(n8n.is_execution),
+        parse=n8n.parse,
+    ),
+    Importer(
+        name=flowise.FORMAT,
+        title="Flowise agentflows",
+        sniff=detection.sniff_by_value(flowise.is_flow),
+        parse=flowise.parse,
     ),
 )

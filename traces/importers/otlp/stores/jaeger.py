@@ -58,8 +58,8 @@ def _document(span: JSONObject, process: JSONObject) -> JSONObject:
 
 def _tags(holder: JSONObject) -> JSONObject:
     """Return the tags of a span or process. Indexes have some of them in an object, with `@` for dots."""
-    listed = {as_text(tag.get("key")): tag.get("value") for tag in as_objects(holder.get("tags"))}
-    return {**{name.replace("@", "."): value for name, value in as_object(holder.get("tag")).items()}, **listed}
+    pairs = {as_text(tag.get("key")): tag.get("value") for tag in as_objects(holder.get("tags"))}
+    return {**{name.replace("@", "."): value for name, value in as_object(holder.get("tag")).items()}, **pairs}
 
 
 def _event(log: JSONObject) -> JSONObject:
