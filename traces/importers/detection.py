@@ -15,6 +15,7 @@ from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
+from traces.importers.formats.chats.openai_items import page_items
 from traces.importers.formats.coding_agents import claude_stream, codex
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
@@ -164,7 +165,7 @@ def sniff_chat(sample: Sample) -> float:
         body = as_object(value)
         request = as_object(body.get("request")) or body
         messages = next((request[name] for name in chat.LISTS if has_list(request, name)), None)
-        if is_message(value) or (messages is not None and _is_conversation(messages)):
+        if is_message(value) or (messages is not None and _is_conversation(messages)) or page_items(body):
             return LIKELY
         if isinstance(value, list) and value and (is_message(value[0]) or has_list(value[0], "messages")):
             return LIKELY

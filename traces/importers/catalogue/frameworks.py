@@ -16,7 +16,7 @@ from traces.importers.formats.benchmarks import (
 )
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
-from traces.importers.formats.histories import adk, assistants, letta, pydantic_ai, semantic_kernel, strands
+from traces.importers.formats.histories import adk, agno, assistants, letta, pydantic_ai, semantic_kernel, strands
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
@@ -190,5 +190,11 @@ FRAMEWORKS: Final = (
         title="Flowise agentflows",
         sniff=detection.sniff_by_value(flowise.is_flow),
         parse=flowise.parse,
+    ),
+    Importer(
+        name=agno.FORMAT,
+        title="Agno sessions",
+        sniff=detection.sniff_by_value(agno.is_session),
+        parse=agno.parse,
     ),
 )

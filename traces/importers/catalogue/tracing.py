@@ -5,7 +5,18 @@ from typing import Final
 from traces.importers import detection
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
-from traces.importers.formats.platforms import bedrock_agents, braintrust, datadog, helicone, litellm, opik, weave
+from traces.importers.formats.platforms import (
+    bedrock_agents,
+    braintrust,
+    datadog,
+    galileo,
+    helicone,
+    litellm,
+    mastra,
+    opik,
+    posthog,
+    weave,
+)
 from traces.importers.formats.replay_tools import kurral, prela
 from traces.importers.formats.tracing import forkpoint_events, langfuse, langsmith
 from traces.importers.importer import Importer, lines_are_runs
@@ -123,5 +134,25 @@ TRACING: Final = (
         title="traces of Bedrock agents",
         sniff=detection.sniff_by_value(bedrock_agents.is_trace),
         parse_together=bedrock_agents.parse,
+    ),
+    Importer(
+        name=mastra.FORMAT,
+        title="Mastra traces",
+        sniff=detection.sniff_by_value(mastra.is_export),
+        parse_together=mastra.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=posthog.FORMAT,
+        title="PostHog events",
+        sniff=detection.sniff_by_value(posthog.is_export),
+        parse_together=posthog.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=galileo.FORMAT,
+        title="Galileo traces",
+        sniff=detection.sniff_by_value(galileo.is_export),
+        parse=galileo.parse,
     ),
 )

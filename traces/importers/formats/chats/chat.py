@@ -22,7 +22,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list
 from traces.importers.files.source import Source
-from traces.importers.formats.chats.openai_items import is_item_list, normalize_items
+from traces.importers.formats.chats.openai_items import is_item_list, normalize_items, page_items
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id", "executionId")
@@ -99,6 +99,9 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
                 yield from _transcripts(item, f"{location}/{index}", name)
         return
     body = as_object(value)
+    if items := page_items(body):
+        yield from _transcripts(items, f"{location}/data", name)
+        return
     request = as_object(body.get("request")) or body
     messages = first_member(request, *LISTS)
     if messages is None:
@@ -116,9 +119,11 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
 def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONValue]:
     """Return the answer to the messages with the facts of its envelope, or the error instead of it; none if neither."""
     response = as_object(body.get("response"))
-    answer = normalize_answer(first_member(body, "response", "choices") and (body.get("response") or body))
+    envelope = (body.get("response") or body) if first_member(body, "response", "choices") else None
+    # Some logs have the error as the response.
+    answer = normalize_answer(None if "error" in response and "choices" not in response else envelope)
     is_open = bool(messages) and as_object(messages[-1]).get("role") != "assistant"
-    if not answer.output and not (is_open and body.get("error")):
+    if not answer.output and not (is_open and _error(body)):
         return []
     facts: JSONObject = {
         "id": first_member(response, "id"),
@@ -126,12 +131,17 @@ def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONVa
         "usage": first_member(response, "usage") or _usage(body),
         "cost": first_member(body, "response_cost", "cost"),
         "ts": first_member(body, "endTime", "end_time", "timestamp") or first_member(response, "created"),
-        "error": None if answer.output else body.get("error"),
+        "error": None if answer.output else _error(body),
         "finish_reason": (answer.output or {}).get("finish_reason"),
         "other_choices": as_list(first_member(response or body, "choices"))[1:],
     }
     message = as_object((answer.output or {}).get("message")) or {"role": "assistant", "content": None}
     return [{**message, **{name: value for name, value in facts.items() if value}}]
+
+
+def _error(body: JSONObject) -> JSONValue:
+    """Return the error instead of an answer, which some logs have as the response."""
+    return body.get("error") or as_object(body.get("response")).get("error")
 
 
 def _usage(body: JSONObject) -> JSONValue:
@@ -162,7 +172,7 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     steps = transcripts.build_steps(messages, setting)
     if not _TRIAL.isdisjoint(body):
         steps = benchmark_scores.fail_without_turns(steps, benchmark_scores.termination_reason(body))
-    if (error := body.get("error")) and not steps[0].error:
+    if (error := _error(body)) and not steps[0].error:
         steps = [replace(steps[0], status=StepStatus.ERROR, error=text_or_json(error)), *steps[1:]]
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
 

@@ -66,6 +66,26 @@ def is_item_list(value: list[JSONValue]) -> bool:
     return bool(kinds) and kinds <= {*_CALLS, *_RESULTS, "reasoning"}
 
 
+def page_items(body: JSONObject) -> list[JSONValue]:
+    """Return the items of a page of a conversation, the oldest first; an empty list if `body` is no such page."""
+    items = as_list(body.get("data")) if body.get("object") == "list" else []
+    if not any(_type(item) == "message" and is_message(item) for item in items):
+        return []
+    return items[::-1] if _is_newest_first(items) else items
+
+
+def _is_newest_first(items: list[JSONValue]) -> bool:
+    """Return whether a page lists a result before its call, or an answer before the request."""
+    results: set[JSONValue] = set()
+    for item in items:
+        id = as_text(as_object(item).get("call_id"))
+        if _type(item) in _CALLS and id in results:
+            return True
+        if _type(item) in _RESULTS:
+            results.add(id)
+    return not results and as_object(items[0]).get("role") != "user" and as_object(items[-1]).get("role") == "user"
+
+
 def is_response_output(value: JSONValue) -> bool:
     """Return True if `value` is a list of items as in the output of a response."""
     kinds = {_type(item) for item in as_list(value)}

@@ -20,7 +20,7 @@ from traces.importers.common.speakers import Result, Team, Utterance, Voice, bui
 from traces.importers.common.times import parse_time
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.frameworks.autogen_events import TYPES, build_utterances
+from traces.importers.formats.frameworks.autogen_events import TYPES, add_events, build_utterances
 
 FORMAT: Final = "autogen"
 _LISTS: Final = ("chat_history", "trajectory", "messages", "history")
@@ -98,7 +98,12 @@ def _threads(body: JSONObject) -> list[_Chat]:
     }
     threads = [[as_object(message) for message in as_list(state.get("message_thread"))] for state in states.values()]
     if any(threads):
-        return [("", body, max(threads, key=len))]
+        own_messages = [
+            as_object(message)
+            for state in states.values()
+            for message in as_list(as_object(state.get("llm_context")).get("messages"))
+        ]
+        return [("", body, add_events(max(threads, key=len), own_messages))]
     contexts = {
         name: [as_object(message) for message in as_list(as_object(state.get("llm_context")).get("messages"))]
         for name, state in states.items()

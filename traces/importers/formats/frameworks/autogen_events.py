@@ -1,6 +1,7 @@
 """Typed messages and events of AutoGen 0.4, with the agent in `source`, and the model context of an agent."""
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
@@ -37,6 +38,11 @@ _CONTEXT: Final = frozenset(
 )
 _THOUGHT: Final = "ThoughtEvent"
 TYPES: Final = frozenset({*_MESSAGE_TYPES, _CALLS, *_RESULTS, *_CONTEXT, _THOUGHT})
+# Messages in an agent's context, and the events that they are.
+_EVENTS: Final = {
+    "AssistantMessage": "ToolCallRequestEvent",
+    "FunctionExecutionResultMessage": "ToolCallExecutionEvent",
+}
 _NO_CONTENT: Final = frozenset({"SelectSpeakerEvent", "UserInputRequestedEvent", "ModelClientStreamingChunkEvent"})
 _MAPPED_FIELDS: Final = frozenset({"content", "source", "type", "models_usage", "created_at", "id", "agent", "thought"})
 
@@ -52,6 +58,40 @@ def build_utterances(messages: Sequence[JSONObject], location: str) -> list[Utte
             continue
         utterances.append(_utterance(message, thoughts.pop(source, []), f"{location}/{index}"))
     return utterances
+
+
+def add_events(thread: Sequence[JSONObject], contexts: Iterable[JSONObject]) -> list[JSONObject]:
+    """Add to a team's thread what only the contexts of its agents have: calls, results and thoughts.
+
+    Each comes before the message that its agent sent next.
+    """
+    events: dict[str, deque[JSONObject]] = {}
+    owner = ""
+    # Newer teams have the events of their agents in the thread.
+    thread_ids = {id for message in thread for id in _call_ids(message)}
+    thoughts = {as_text(message.get("content")) for message in thread if message.get("type") == _THOUGHT}
+    for message in contexts:
+        # A result names no agent: it follows the call.
+        owner = as_text(message.get("source")) or owner
+        if as_text(message.get("type")) in _EVENTS and thread_ids.isdisjoint(_call_ids(message)):
+            events.setdefault(owner, deque()).append({**message, "source": owner})
+    messages: list[JSONObject] = []
+    for message in thread:
+        own_events = events.get(as_text(message.get("source")), deque())
+        while own_events and not as_text(message.get("type")).endswith("Event"):
+            event = own_events.popleft()
+            if isinstance(event.get("content"), str):
+                has_thought = event.get("thought") and event["thought"] not in thoughts
+                message = {**message, **({"thought": event["thought"]} if has_thought else {})}
+                break
+            messages.append({**event, "type": _EVENTS[as_text(event["type"])]})
+        messages.append(message)
+    return messages
+
+
+def _call_ids(message: JSONObject) -> set[str]:
+    """Return the ids of the calls, or of the calls whose results a message has."""
+    return {as_text(first_member(as_object(item), "call_id", "id")) for item in as_list(message.get("content"))} - {""}
 
 
 def _utterance(message: JSONObject, thoughts: list[JSONValue], location: str) -> Utterance:

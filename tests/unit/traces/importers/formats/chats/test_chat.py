@@ -104,6 +104,9 @@ def test_error_instead_of_answer_fails() -> None:
     (run,) = read({"model": "gpt-x", "messages": HELLO[:1], "error": {"message": "rate limit", "code": 429}})
     (step,) = fixtures.steps(run, StepType.MODEL)
     assert (run.status, step.status, step.error, step.output) == ("failed", "error", "rate limit", None)
+    (response,) = read({"request": {"messages": HELLO[:1]}, "response": {"error": {"message": "rate limit"}}})
+    (step,) = fixtures.steps(response, StepType.MODEL)
+    assert (response.status, step.error, step.output) == ("failed", "rate limit", None)
     (late,) = read({"messages": HELLO, "error": "the worker died"})
     assert (late.status, late.steps[0].error) == ("failed", "the worker died")
     assert [step.status for step in fixtures.steps(late, StepType.MODEL)] == ["ok"]
@@ -148,9 +151,13 @@ def test_items_of_a_loop_are_a_conversation() -> None:
         {"type": "function_call_output", "call_id": "c2", "output": "none"},
         {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
     ]
-    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(items))
-    tools = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
-    assert (tools, len(fixtures.steps(run, StepType.MODEL)), problems) == ([("c1", "3 copies"), ("c2", "none")], 2, [])
+    # A page of a conversation may have the newest item first.
+    newest_first = {"object": "list", "data": [*items[:4], items[5], items[4], items[6]][::-1], "has_more": False}
+    for value in (items, {"object": "list", "data": items}, newest_first):
+        ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(value))
+        tools = [(step.call_id, step.output) for step in fixtures.steps(run, StepType.TOOL)]
+        assert (tools, len(fixtures.steps(run, StepType.MODEL))) == ([("c1", "3 copies"), ("c2", "none")], 2)
+        assert not problems
 
 
 def test_execution_of_kiro_has_its_model() -> None:

@@ -281,3 +281,34 @@ def test_messages_that_no_agent_read_are_listed() -> None:
     ]
     root = build_steps(utterances, Team(name="team"))[0]
     assert root.attributes == {"unread_messages": [{"name": "host", "content": "We close."}]}
+
+
+@pytest.mark.parametrize("has_events", [False, True])
+def test_saved_team_has_calls_of_its_agents(has_events: bool) -> None:
+    call = {"id": "c1", "name": "find_book", "arguments": '{"title": "Dune"}'}
+    result = {"call_id": "c1", "name": "find_book", "content": "3 copies", "is_error": False}
+    events: list[Any] = [
+        {"type": "ToolCallRequestEvent", "source": "clerk", "content": [call]},
+        {"type": "ToolCallExecutionEvent", "source": "clerk", "content": [result]},
+    ]
+    thread = [
+        {"type": "TextMessage", "source": "user", "content": "Is Dune in stock?"},
+        *(events if has_events else []),
+        {"type": "TextMessage", "source": "clerk", "content": "Yes."},
+    ]
+    context = [
+        {"type": "UserMessage", "source": "user", "content": "Is Dune in stock?"},
+        {"type": "AssistantMessage", "source": "clerk", "content": [call]},
+        {"type": "FunctionExecutionResultMessage", "content": [result]},
+        {"type": "AssistantMessage", "source": "clerk", "content": "Yes.", "thought": "three are left"},
+    ]
+    states = {
+        "clerk/1": {"agent_state": {"llm_context": {"messages": context}}},
+        "Manager/1": {"message_thread": thread},
+    }
+    (run,) = read("autogen", {"type": "TeamState", "agent_states": states})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    ask, answer = fixtures.steps(run, StepType.MODEL)
+    assert (tool.call_id, tool.input, tool.output) == ("c1", {"title": "Dune"}, "3 copies")
+    assert "three are left" in str(answer.output)
+    assert "three are left" not in str(ask.output)

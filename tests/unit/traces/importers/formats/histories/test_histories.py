@@ -5,10 +5,12 @@ from typing import Any
 import orjson
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
+from traces.payloads.messages import ModelRequest
 
 
 def results(run: RecordedRun) -> list[tuple[str, str, Any, str]]:
@@ -115,3 +117,41 @@ def test_bad_sessions_are_skipped() -> None:
     message = {"id": "m", "object": "thread.message", "thread_id": "bad", "role": "user", "created_at": "never"}
     (runs, problems) = fixtures.detect_and_read("openai-assistants", fixtures.json_lines([message, thread]))
     assert ([run.external_id for run in runs], len(problems)) == (["thread_1"], 1)
+
+
+def agno_message(role: str, content: str | None, **members: Any) -> dict[str, Any]:
+    return {"role": role, "content": content, **members}
+
+
+def test_agno_sessions_have_history_once() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"title": "Dune"}'}}
+    system, ask = agno_message("system", "Sell"), agno_message("user", "Is Dune in stock?")
+    answer = agno_message("assistant", "No", metrics={"input_tokens": 30, "output_tokens": 2, "cache_read_tokens": 9})
+    first = [
+        system,
+        ask,
+        agno_message("assistant", None, tool_calls=[call], reasoning_content="I look"),
+        agno_message("tool", "no shop", tool_call_id="c1", tool_name="stock", tool_call_error=True),
+        answer,
+    ]
+    history = [{**message, "from_history": True} for message in (ask, answer)]
+    second = [system, *history, agno_message("user", "Why?"), agno_message("assistant", "Sold out")]
+    member = {"run_id": "r3", "agent_name": "clerk", "content": "0", "parent_run_id": "r2", "status": "ERROR"}
+    runs = [
+        {"run_id": "r1", "agent_id": "a", "model": "gpt-4o", "messages": first, "status": "COMPLETED"},
+        {"run_id": "r2", "agent_id": "a", "model": "gpt-4o", "messages": second, "status": "ERROR"},
+        {**member, "messages": [agno_message("user", "Count"), agno_message("assistant", "0")]},
+    ]
+    data = orjson.dumps({"session_id": "s1", "agent_data": {"name": "Shop"}, "runs": runs})
+    ((run,), problems) = fixtures.detect_and_read("agno", data)
+    call_step, answer_step, last, clerk = fixtures.steps(run, StepType.MODEL)
+    assert (run.external_id, run.app, run.status, problems) == ("s1", "Shop", RunStatus.FAILED, [])
+    assert (answer_step.tokens_in, answer_step.tokens_cached, call_step.model) == (30, 9, "gpt-4o")
+    assert results(run) == [("c1", "stock", "no shop", "no shop")]
+    assert [as_object(message)["content"] for message in ModelRequest(last.input).messages] == [
+        "Sell",
+        "Is Dune in stock?",
+        "No",
+        "Why?",
+    ]
+    assert (clerk.key, clerk.parent, run.steps[0].key) == ("r3/msg-2", "r3/msg-1", "agent")
