@@ -119,8 +119,8 @@ def sniff_langsmith(sample: Sample) -> float:
 
 
 def sniff_krabs(sample: Sample) -> float:
+    # Also databases of other programs, which are refused with the tables that they lack.
     if sample.head.startswith(sqlite_file.MAGIC):
-        # Its importer also explains why other databases are refused.
         return LIKELY
     is_event = any(
         as_object(value).get("event_type") in krabs.EVENT_TYPES and "timestamp_ms" in as_object(value)
@@ -223,12 +223,21 @@ def _describe(value: JSONValue) -> str:
     for test, reason in checks:
         if body and test(body):
             return reason
+    if _is_example(as_object(first_item(value))):
+        return "these are examples of a data set, not a recording: export the runs of an experiment"
     if reason := kurral.explain_rejection(value):
         return reason
     if isinstance(value, dict):
         return f"no known format has an object with the keys {', '.join(sorted(body)[:8]) or '(none)'}"
+    if first := as_object(first_item(value)):
+        return f"no known format has a list of objects with the keys {', '.join(sorted(first)[:8])}"
     inner = f" of {kind(value[0]).split(' ')[-1]}s" if isinstance(value, list) and value else ""
     return f"{kind(value)}{inner} of this form is not a known format"
+
+
+def _is_example(body: JSONObject) -> bool:
+    """Return whether an object is an example of a LangSmith data set, or a list of these."""
+    return {"dataset_id", "inputs", "outputs"} <= body.keys()
 
 
 def _is_schema(body: JSONObject) -> bool:

@@ -1,9 +1,14 @@
 """Formats of frameworks and of evaluations."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from traces.core.json_walk import first_item
+from traces.core.recorded_run import RecordedRun
 from traces.importers import detection
+from traces.importers.files import sqlite_file
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Source
 from traces.importers.formats.benchmarks import (
     agentless,
     browsergym,
@@ -14,12 +19,29 @@ from traces.importers.formats.benchmarks import (
     osworld,
     toolbench,
 )
+from traces.importers.formats.databases import langgraph_checkpoints
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import adk, agno, assistants, letta, pydantic_ai, semantic_kernel, strands
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
+
+
+def _sniff_langgraph(sample: Sample) -> float:
+    is_state = langgraph_checkpoints.is_database(sample) or any(map(langgraph.is_state, sample.values))
+    return detection.SURE if is_state else 0.0
+
+
+def _langgraph(sources: Sequence[Source]) -> Iterable[RecordedRun]:
+    """Yield the threads of databases and of exported states."""
+    readable = [
+        file
+        for source in sources
+        for file in (langgraph_checkpoints.documents(source) if source.data.startswith(sqlite_file.MAGIC) else [source])
+    ]
+    return langgraph.parse(readable)
+
 
 FRAMEWORKS: Final = (
     Importer(
@@ -31,8 +53,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=langgraph.FORMAT,
         title="LangGraph state and checkpoints",
-        sniff=detection.sniff_by_value(langgraph.is_state),
-        parse_together=langgraph.parse,
+        sniff=_sniff_langgraph,
+        parse_together=_langgraph,
     ),
     Importer(
         name=langchain.FORMAT,

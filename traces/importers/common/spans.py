@@ -1,6 +1,6 @@
 """Conversion of a span from any tracer to a step in the shapes of `traces.core.recorded_run`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
@@ -57,9 +57,11 @@ class SpanFacts:
 
 def build_step(facts: SpanFacts) -> RecordedStep:
     """Build the step that a span recorded."""
+    is_model = facts.type is StepType.MODEL
+    if is_model and facts.answer is None:
+        facts = replace(facts, answer=normalize_answer(facts.output))
     step_input, output = _payloads(facts)
     end_note: JSONObject = {"recorded_end": facts.times.invalid_end} if facts.times.invalid_end else {}
-    is_model = facts.type is StepType.MODEL
     return RecordedStep(
         key=facts.key,
         type=facts.type,
@@ -81,7 +83,7 @@ def build_step(facts: SpanFacts) -> RecordedStep:
         cost_usd=facts.usage.cost_usd,
         retries=facts.retries,
         links=facts.links,
-        attributes={**facts.attributes, **end_note},
+        attributes={**_response_model(facts), **facts.attributes, **end_note},
     )
 
 
@@ -91,6 +93,12 @@ def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSON
     documents = as_list(value) or as_list(first_member(as_object(value), "documents", "results", "matches", "output"))
     pairs = zip_longest(documents, as_list(scores)[: len(documents)])
     return [_document(document, score, number) for number, (document, score) in enumerate(pairs, 1)]
+
+
+def _response_model(facts: SpanFacts) -> JSONObject:
+    """Return the model that an answer names, if the request was to another: usually a version of it."""
+    model = facts.answer.model if facts.answer else ""
+    return {"response_model": model} if model and facts.model and model != facts.model else {}
 
 
 def _status(facts: SpanFacts) -> StepStatus:
@@ -104,7 +112,7 @@ def _payloads(facts: SpanFacts) -> tuple[JSONValue, JSONValue]:
     """Return the step's input and output."""
     match facts.type:
         case StepType.MODEL:
-            return facts.request or _request(facts.input), (facts.answer or normalize_answer(facts.output)).output
+            return facts.request or _request(facts.input), facts.answer.output if facts.answer else None
         case StepType.TOOL:
             arguments = None if facts.input is None else normalize_arguments(facts.input)
             return arguments, _result(facts.output)

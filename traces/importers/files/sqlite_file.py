@@ -68,6 +68,10 @@ class Database:
     def __contains__(self, table: str) -> bool:
         return table in self._tables
 
+    def columns(self, table: str) -> list[str]:
+        """Return those of the wanted columns that a table has."""
+        return self._tables[table]
+
     def rows(self, table: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Row]:
         """Yield the rows of a table as objects; `rest` follows the table's name in the query."""
         names = self._tables[table]

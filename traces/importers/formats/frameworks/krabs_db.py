@@ -35,8 +35,6 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {
         "created_at",
     ),
 }
-# A column of LangGraph's tables, as their definition contains it.
-_CHECKPOINTS = b"checkpoint_ns"
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -46,8 +44,6 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         if "sessions" not in database or not sqlite_file.has_column(source.data, "messages", "content"):
             names = ", ".join(database.table_names()[:8]) or "(none)"
             problem = f"no known format has an SQLite database with the tables {names}"
-            if _CHECKPOINTS in source.data:
-                problem = "checkpoints of LangGraph in a database: export them by `get_state_history` as JSON"
             raise BadFile(problem, "table sessions")
         tables = {name: _Table(database, name) for name in _SESSION_TABLES}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):

@@ -1,9 +1,10 @@
 """LangChain messages in all serializations: `messages_to_dict`, `dumpd` (`lc`), and model dumps."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_object, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -14,6 +15,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind
 from traces.importers.files.source import Source
+from traces.importers.formats.tracing import langsmith_feedback
 
 FORMAT: Final = "langchain"
 _ROLES: Final = {
@@ -38,7 +40,7 @@ _ROLES: Final = {
     "ChatMessage": "user",
 }
 _CALL_BLOCKS: Final = frozenset({"tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk"})
-_IDS: Final = ("thread_id", "run_id", "id", "session_id", "conversation_id")
+_IDS: Final = ("thread_id", "run_id", "id", "session_id", "conversation_id", "trace_id")
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -144,6 +146,12 @@ def _run(body: JSONObject, messages: list[JSONValue], location: str, name: str) 
             app=app_name(body.get("app"), body.get("graph_id")) or FORMAT,
             format=FORMAT,
             name=name,
+            # Of `langsmith-fetch`.
+            failed=as_object(body.get("metadata")).get("status") == "error",
+            judgements=[
+                replace(mark, step=None)
+                for mark in langsmith_feedback.to_judgements(as_objects(body.get("feedback")), "")
+            ],
             metadata={key: item for key, item in body.items() if key != "messages"},
         ),
         transcripts.build_steps(recorded_messages, TranscriptSettings(provider=find_provider(recorded_messages))),

@@ -11,6 +11,14 @@ from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import parse_embedded
 
 _LOGFIRE: Final = frozenset({"trace_id", "span_id", "span_name", "start_timestamp"})
+# Columns that Logfire takes out of the attributes.
+_LOGFIRE_COLUMNS: Final = {
+    "tags": "logfire.tags",
+    "level": "logfire.level_num",
+    "otel_scope_name": "otel.scope.name",
+    "exception_type": "exception.type",
+    "exception_stacktrace": "exception.stacktrace",
+}
 _AGENTOPS: Final = frozenset({"span_id", "span_name", "span_attributes", "start_time"})
 _CLICKHOUSE: Final = frozenset({"TraceId", "SpanId", "SpanName", "Timestamp", "SpanAttributes"})
 
@@ -36,6 +44,7 @@ def _logfire_document(row: JSONObject) -> JSONObject:
         {**event, "name": first_member(event, "event_name", "name"), "timestamp": event.get("event_timestamp")}
         for event in as_objects(parse_embedded(row.get("otel_events")))
     ]
+    environment = row.get("deployment_environment")
     service: JSONObject = {"service.name": row["service_name"]} if row.get("service_name") else {}
     return {
         "context": {"trace_id": row["trace_id"], "span_id": row["span_id"]},
@@ -45,9 +54,17 @@ def _logfire_document(row: JSONObject) -> JSONObject:
         "end_time": row.get("end_timestamp"),
         "status_code": row.get("otel_status_code"),
         "status_message": first_member(row, "otel_status_message", "exception_message"),
-        "attributes": row.get("attributes"),
+        "attributes": {
+            **{name: row[column] for column, name in _LOGFIRE_COLUMNS.items() if row.get(column)},
+            **({"logfire.msg": row["message"]} if row.get("message") not in (None, row["span_name"]) else {}),
+            **as_object(parse_embedded(row.get("attributes"))),
+        },
         "events": events,
-        "resource": {**as_object(parse_embedded(row.get("otel_resource_attributes"))), **service},
+        "resource": {
+            **({"deployment.environment.name": environment} if environment else {}),
+            **as_object(parse_embedded(row.get("otel_resource_attributes"))),
+            **service,
+        },
     }
 
 

@@ -46,7 +46,6 @@ def database(*statements: str) -> bytes:
         (LARGE_DEFAULT, "than its bytes"),
         ((SESSIONS, "CREATE VIRTUAL TABLE messages USING fts5(session_id, role, content)", ROWS[0]), "virtual table"),
         ((SESSIONS, "CREATE VIEW messages AS SELECT 1"), "no known format has an SQLite database"),
-        (("CREATE TABLE checkpoints (thread_id TEXT, checkpoint_ns TEXT)",), "export them by `get_state_history`"),
     ],
 )
 def test_computed_content_is_refused(statements: Sequence[str], problem: str) -> None:

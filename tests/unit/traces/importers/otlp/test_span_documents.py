@@ -123,10 +123,16 @@ def test_rows_of_logfire_are_spans() -> None:
         "otel_status_code": "ERROR",
         "otel_status_message": "the shelf is full",
         "otel_events": [{"event_name": "exception", "attributes": exception}],
+        "tags": ["night"],
+        "message": "running tool: shelve",
+        "deployment_environment": "prod",
+        "exception_stacktrace": "line 1",
         "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "shelve"},
     }
     for value in ([row], {"rows": [row]}):
         ((run,), problems) = import_spans(orjson.dumps(value))
         (step,) = run.steps
         assert (step.type, step.tool_name, step.error) == (StepType.TOOL, "shelve", "the shelf is full")
-        assert (run.app, run.status, problems) == ("shop", RunStatus.FAILED, [])
+        assert (run.app, run.environment, run.status, problems) == ("shop", "prod", RunStatus.FAILED, [])
+        names = ("logfire.tags", "logfire.msg", "exception.stacktrace")
+        assert [step.attributes[name] for name in names] == [["night"], "running tool: shelve", "line 1"]

@@ -40,6 +40,14 @@ def test_all_serializations_give_same_steps() -> None:
     assert [step.output for step in log_run.steps] == [step.output for step in plain_run.steps]
 
 
+def test_fetched_trace_has_feedback() -> None:
+    feedback = {"id": "f1", "key": "helpful", "score": 0, "comment": "late", "run_id": "r"}
+    trace = {"trace_id": "t1", "messages": MESSAGES, "metadata": {"status": "error"}, "feedback": [feedback]}
+    ((run,), _) = read(trace, "langchain")
+    assert (run.external_id, run.status) == ("t1", RunStatus.FAILED)
+    assert [(mark.name, mark.value, mark.text, mark.step) for mark in run.judgements] == [("helpful", 0, "late", None)]
+
+
 def test_failed_tool_message_is_an_error() -> None:
     run = fixtures.runs("langchain_dumps.jsonl")[1]
     (tool,) = fixtures.steps(run, StepType.TOOL)

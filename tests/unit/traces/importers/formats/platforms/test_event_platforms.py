@@ -150,3 +150,13 @@ def test_galileo_spans_are_nested() -> None:
     )
     assert (tool.call_id, tool.input, tool.status) == ("c1", {"title": "Dune"}, StepStatus.ERROR)
     assert [(mark.name, mark.value) for mark in run.judgements] == [("correctness", 0.5)]
+
+
+def test_model_of_answer_is_kept_beside_requested_one() -> None:
+    output = {"model": "gpt-4o-2024", "choices": [{"message": {"role": "assistant", "content": "Yes"}}]}
+    span = mastra_span("s1", None, "model_step", input={"model": "gpt-4o", "messages": ASK}, output=output)
+    (step,) = import_value({"spans": [span]}).steps
+    assert (step.model, step.attributes.get("response_model")) == ("gpt-4o-2024", None)
+    span["attributes"] = {"model": "gpt-4o"}
+    (step,) = import_value({"spans": [span]}).steps
+    assert (step.model, step.attributes["response_model"]) == ("gpt-4o", "gpt-4o-2024")

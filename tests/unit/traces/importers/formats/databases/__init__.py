@@ -1,0 +1,1 @@
+"""Tests of databases in which frameworks store what their agents do."""

@@ -1,0 +1,1 @@
+"""SQLite databases in which frameworks store what their agents do. Pure."""

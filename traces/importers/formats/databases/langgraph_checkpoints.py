@@ -1,0 +1,133 @@
+"""LangGraph's checkpoints in SQLite, as the snapshots that its API returns.
+
+A checkpoint has the state before a step, in MessagePack or JSON. What its tasks then wrote is in a table of its own,
+where the path of a task ends with the name of its node: `~__pregel_pull, agent`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from traces.core.json_access import as_object, as_text
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.files import sqlite_file
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import json_value
+from traces.importers.files.sample import Sample
+from traces.importers.files.source import Record, Source
+from traces.importers.files.sqlite_file import Database
+
+# A column of both tables, as their definition contains it.
+_NAMESPACE: Final = b"checkpoint_ns"
+_KEY: Final = "thread_id, checkpoint_ns, checkpoint_id"
+_COLUMNS: Final[dict[str, Sequence[str]]] = {"checkpoints": ("thread_id",), "writes": ("task_path",)}
+_ERROR: Final = "__error__"
+_INTERRUPT: Final = "__interrupt__"
+# Channels that the engine uses to start nodes.
+_CONTROL: Final = ("branch:", "__", "start:", "join:")
+# Of a Python object, MessagePack contains its module, its class, and then its content.
+_CONTENT: Final = 2
+
+
+def is_database(sample: Sample) -> bool:
+    return sample.head.startswith(sqlite_file.MAGIC) and _NAMESPACE in sample.head
+
+
+def read_snapshots(source: Source) -> list[Record]:
+    """Return the snapshots of all threads. Raises `BadFile` for a database without checkpoints."""
+    database = Database(source.data, _COLUMNS)
+    try:
+        if "checkpoints" not in database:
+            raise BadFile("a database of LangGraph without `checkpoints`", "table checkpoints")
+        tasks = _tasks(database) if "writes" in database else {}
+        query = f"{_KEY}, parent_checkpoint_id, type, checkpoint, metadata FROM checkpoints ORDER BY {_KEY}"
+        records = [_record(row, tasks) for row in database.select(query)]
+    finally:
+        database.close()
+    if not records:
+        raise BadFile("this database has no checkpoints", "table checkpoints")
+    return records
+
+
+def _record(row: tuple[Any, ...], tasks: Mapping[tuple[str, ...], list[JSONObject]]) -> Record:
+    thread, namespace, id, parent, kind, data, metadata = row
+    location = f"checkpoint {id}"
+    checkpoint = as_object(_value(kind, data, location))
+    config: JSONObject = {"thread_id": thread, "checkpoint_ns": namespace, "checkpoint_id": id}
+    steps = tasks.get((thread, namespace, id), [])
+    snapshot: JSONObject = {
+        "values": {
+            name: value
+            for name, value in as_object(checkpoint.get("channel_values")).items()
+            if not name.startswith(_CONTROL)
+        },
+        "config": {"configurable": config},
+        "parent_config": {"configurable": {**config, "checkpoint_id": parent}} if parent else None,
+        "metadata": _value("json", metadata, location) if metadata else {},
+        "created_at": checkpoint.get("ts"),
+        "tasks": [*steps],
+        "next": [task["name"] for task in steps if task.get("interrupts")],
+    }
+    return Record(value=snapshot, location=location)
+
+
+def _tasks(database: Database) -> dict[tuple[str, ...], list[JSONObject]]:
+    """Return the tasks of each checkpoint with what they wrote."""
+    path = "task_path" if "task_path" in database.columns("writes") else "''"
+    query = f"{_KEY}, task_id, {path}, channel, type, value FROM writes ORDER BY {_KEY}, task_id, idx"
+    tasks: dict[tuple[str, ...], dict[str, JSONObject]] = {}
+    for thread, namespace, id, task_id, task_path, channel, kind, data in database.select(query):
+        task = tasks.setdefault((thread, namespace, id), {}).setdefault(
+            task_id, {"id": task_id, "name": as_text(task_path).rpartition(", ")[2]}
+        )
+        value = _value(kind, data, f"writes of task {task_id}")
+        if channel == _ERROR:
+            task["error"] = value
+        elif channel == _INTERRUPT:
+            task["interrupts"] = value
+        elif not channel.startswith(_CONTROL):
+            task["result"] = {**as_object(task.get("result")), channel: value}
+    return {key: list(by_id.values()) for key, by_id in tasks.items()}
+
+
+def _value(kind: Any, data: Any, location: str) -> JSONValue:
+    """Decode a stored value. Raises `BadFile` for what cannot be decoded."""
+    content = data.encode() if isinstance(data, str) else data or b""
+    if kind in (None, "json"):
+        return json_value(content)
+    if kind == "null":
+        return None
+    if kind != "msgpack":
+        return f"({kind} data)"
+    try:
+        return _plain(msgspec.msgpack.decode(content, ext_hook=_object_content))
+    except (msgspec.DecodeError, RecursionError, ValueError) as error:
+        raise BadFile(f"not MessagePack: {error}", location) from error
+
+
+def _object_content(code: int, data: memoryview) -> Any:
+    """Return the content of a Python object: its arguments or fields."""
+    parts = msgspec.msgpack.decode(data, ext_hook=_object_content)
+    return parts[_CONTENT] if isinstance(parts, list) and len(parts) > _CONTENT else parts
+
+
+def _plain(value: Any) -> JSONValue:
+    """Return a decoded value as JSON."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+
+
+def documents(source: Source) -> Iterator[Source]:
+    """Yield the file with its snapshots; nothing if it has none, which is a problem of the file."""
+    try:
+        source.documents = read_snapshots(source)
+    except BadFile as problem:
+        source.problems.append(problem)
+    else:
+        yield source
