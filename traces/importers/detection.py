@@ -219,6 +219,7 @@ def _describe(value: JSONValue) -> str:
         (_is_prediction, "these are predictions of SWE-bench, patches without steps: import the trajectories"),
         (_is_report, "this is a report of SWE-bench, verdicts without steps: import the trajectories"),
         (_is_submission, "these are answers to GAIA without steps: import the traces of the agent"),
+        (_is_context, "this is the context of a LlamaIndex workflow, without messages: import its memory (`to_dict`)"),
     )
     for test, reason in checks:
         if body and test(body):
@@ -233,6 +234,11 @@ def _describe(value: JSONValue) -> str:
         return f"no known format has a list of objects with the keys {', '.join(sorted(first)[:8])}"
     inner = f" of {kind(value[0]).split(' ')[-1]}s" if isinstance(value, list) and value else ""
     return f"{kind(value)}{inner} of this form is not a known format"
+
+
+def _is_context(body: JSONObject) -> bool:
+    """Return whether an object is the stored state of a LlamaIndex workflow, of any version."""
+    return "is_running" in body and not body.keys().isdisjoint({"broker_log", "work_item_seq"})
 
 
 def _is_example(body: JSONObject) -> bool:

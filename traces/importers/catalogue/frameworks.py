@@ -22,7 +22,16 @@ from traces.importers.formats.benchmarks import (
 from traces.importers.formats.databases import langgraph_checkpoints
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
-from traces.importers.formats.histories import adk, agno, assistants, letta, pydantic_ai, semantic_kernel, strands
+from traces.importers.formats.histories import (
+    adk,
+    adk_evals,
+    agno,
+    assistants,
+    letta,
+    pydantic_ai,
+    semantic_kernel,
+    strands,
+)
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
@@ -41,6 +50,13 @@ def _langgraph(sources: Sequence[Source]) -> Iterable[RecordedRun]:
         for file in (langgraph_checkpoints.documents(source) if source.data.startswith(sqlite_file.MAGIC) else [source])
     ]
     return langgraph.parse(readable)
+
+
+def _adk(source: Source) -> Iterable[RecordedRun]:
+    """Yield the cases of evaluations, or sessions."""
+    if not source.is_lines and adk_evals.is_evaluation(source.value):
+        return adk_evals.read_runs(source.value, "")
+    return adk.parse(source)
 
 
 FRAMEWORKS: Final = (
@@ -71,8 +87,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=adk.FORMAT,
         title="Agent Development Kit sessions",
-        sniff=detection.sniff_by_value(adk.is_session),
-        parse=adk.parse,
+        sniff=detection.sniff_by_value(lambda value: adk.is_session(value) or adk_evals.is_evaluation(value)),
+        parse=_adk,
     ),
     Importer(
         name=assistants.FORMAT,

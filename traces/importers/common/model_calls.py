@@ -76,6 +76,8 @@ _FINISH_REASONS: Final = {
     "tool_call": "tool_calls",
     "tool_use": "tool_calls",
     "tool-calls": "tool_calls",
+    "ToolCalls": "tool_calls",
+    "Stop": "stop",
     "end_turn": "stop",
     "stop_sequence": "stop",
     "max_tokens": "length",
@@ -116,6 +118,8 @@ _INPUT_COUNTS: Final = (
     "inputTokens",
     "input",
     "promptTokenCount",
+    # Semantic Kernel for .NET
+    "InputTokenCount",
 )
 _OUTPUT_COUNTS: Final = (
     "completion_tokens",
@@ -124,14 +128,21 @@ _OUTPUT_COUNTS: Final = (
     "outputTokens",
     "output",
     "candidatesTokenCount",
+    "OutputTokenCount",
 )
-_CACHED_COUNTS: Final = ("cached_tokens", "cached_input_tokens", "cachedInputTokens", "cachedContentTokenCount")
+_CACHED_COUNTS: Final = (
+    "cached_tokens",
+    "cached_input_tokens",
+    "cachedInputTokens",
+    "cachedContentTokenCount",
+    "CachedInputTokenCount",
+)
 # Programs use few clients.
 _MOST_USAGES: Final = 200
 # Counts and costs that a step has columns for, and sums of them, under any client's names.
 _COLUMN_COUNTS: Final = frozenset(
     {*_INPUT_COUNTS, *_OUTPUT_COUNTS, *_CACHED_COUNTS, "cache_read", "cache_read_input_tokens", "input_cached_tokens"}
-    | {"total_tokens", "totalTokens", "total", "totalTokenCount"}
+    | {"total_tokens", "totalTokens", "total", "totalTokenCount", "TotalTokenCount"}
     | {"total_cost", "totalCost", "estimated_cost_usd", "cost"}
 )
 

@@ -36,8 +36,8 @@ class Source:
 
     @cached_property
     def value(self) -> JSONValue:
-        """The whole file as one JSON value."""
-        return json_reader.json_value(self.data)
+        """The whole file as one JSON value. Some programs encode a document twice: then it is inside a string."""
+        return json_reader.parse_embedded(json_reader.json_value(self.data))
 
     @cached_property
     def is_lines(self) -> bool:

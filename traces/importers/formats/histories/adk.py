@@ -45,14 +45,14 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             except BadFile as problem:
                 source.problems.append(problem)
     if events:
-        yield _run({}, events, "")
+        yield build_session({}, events, "")
 
 
 def _session(value: JSONValue, location: str) -> RecordedRun:
     body = require_object(value, location)
     if not has_list(body, "events"):
         raise BadFile("a session of the Agent Development Kit needs `events`", location or "/events")
-    return _run(body, as_list(body["events"]), location)
+    return build_session(body, as_list(body["events"]), location)
 
 
 def _is_event(value: JSONValue) -> bool:
@@ -60,7 +60,8 @@ def _is_event(value: JSONValue) -> bool:
     return "author" in body and not body.keys().isdisjoint(_INVOCATION)
 
 
-def _run(session: JSONObject, events: list[JSONValue], location: str) -> RecordedRun:
+def build_session(session: JSONObject, events: list[JSONValue], location: str) -> RecordedRun:
+    """Build the run of a session's events."""
     # Pieces of a streamed answer, which an event with all of it follows.
     whole_events = [event for event in as_objects(events) if event.get("partial") is not True]
     entries = [

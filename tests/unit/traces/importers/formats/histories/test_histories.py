@@ -73,14 +73,16 @@ def test_thread_joins_messages_and_steps() -> None:
 def test_items_of_both_languages_are_read() -> None:
     run = fixtures.run("semantic_kernel.json")
     assert results(run) == [("call_1", "shop-find_book", "3 copies", "")]
+    usage = {"InputTokenCount": 20, "OutputTokenCount": 5, "TotalTokenCount": 25}
     call = {"$type": "FunctionCallContent", "Id": "c", "PluginName": "shop", "FunctionName": "find", "Arguments": {}}
     messages = [
         {"Role": {"Label": "user"}, "Items": [{"$type": "TextContent", "Text": "Is Dune in stock?"}]},
-        {"Role": {"Label": "assistant"}, "ModelId": "gpt-x", "Items": [call]},
+        {"Role": {"Label": "assistant"}, "ModelId": "gpt-x", "Items": [call], "Metadata": {"Usage": usage}},
         {"Role": {"Label": "tool"}, "Items": [{"$type": "FunctionResultContent", "CallId": "c", "Result": "no"}]},
     ]
     ((other,), problems) = fixtures.detect_and_read("semantic-kernel", orjson.dumps(messages))
     assert (results(other), other.name, problems) == ([("c", "shop-find", "no", "")], "Is Dune in stock?", [])
+    assert [(step.tokens_in, step.tokens_out) for step in fixtures.steps(other, StepType.MODEL)] == [(20, 5)]
 
 
 def test_files_of_a_folder_are_one_session() -> None:
@@ -155,3 +157,38 @@ def test_agno_sessions_have_history_once() -> None:
         "Why?",
     ]
     assert (clerk.key, clerk.parent, run.steps[0].key) == ("r3/msg-2", "r3/msg-1", "agent")
+
+
+def test_evaluations_of_adk_are_runs() -> None:
+    def content(role: str, **part: Any) -> dict[str, Any]:
+        return {"role": role, "parts": [part]}
+
+    invocation = {
+        "invocation_id": "i1",
+        "user_content": content("user", text="Is Dune in stock?"),
+        "intermediate_data": {
+            "tool_uses": [{"id": "c1", "name": "find_book", "args": {"title": "Dune"}}],
+            "tool_responses": [{"id": "c1", "name": "find_book", "response": {"copies": 3}}],
+            "intermediate_responses": [["clerk", [{"text": "I look."}]]],
+        },
+        "final_response": content("model", text="Yes."),
+    }
+    cases = [{"eval_id": "stock", "conversation": [invocation], "session_input": {"app_name": "shop"}}]
+    metric = {"metric_name": "match", "score": 0.5, "threshold": 1.0}
+    result = {
+        "eval_id": "stock",
+        "final_eval_status": 2,
+        "overall_eval_metric_results": [metric],
+        "eval_metric_result_per_invocation": [{"actual_invocation": invocation}],
+    }
+    evaluation = {"eval_set_id": "books", "eval_case_results": [result]}
+    # The kit encodes results twice.
+    for value in ({"eval_set_id": "books", "eval_cases": cases}, orjson.dumps(evaluation).decode()):
+        ((run,), problems) = fixtures.detect_and_read("adk", orjson.dumps(value))
+        assert (run.external_id, problems) == ("books/stock", [])
+        assert results(run) == [("c1", "find_book", '{"copies":3}', "")]
+        assert fixtures.answer_contents(run) == [None, "I look.", "Yes."]
+    assert [(mark.name, mark.kind, mark.value) for mark in run.judgements] == [
+        ("eval", "fail", None),
+        ("match", "score", 0.5),
+    ]
