@@ -257,10 +257,11 @@ def _tool_use(call: JSONObject) -> dict[str, Any]:
 
 
 def _content(content: JSONValue) -> list[dict[str, Any]]:
-    """Convert content, without empty texts, which the protocol rejects."""
+    """Convert content, without what the protocol rejects: empty texts, and thoughts of other providers."""
     if isinstance(content, list):
         blocks = [_block(item) for item in as_objects(content)]
-        return [block for block in blocks if block.get("type") != "text" or block.get("text")]
+        required_names = {"text": "text", "thinking": "signature"}
+        return [block for block in blocks if block.get(required_names.get(str(block.get("type")), "type"))]
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 
 

@@ -177,10 +177,20 @@ def message_body(message: JSONObject) -> dict[str, Any]:
     body.setdefault("content", None if message.get("tool_calls") else "")
     if calls := [_call_body(call) for call in as_objects(message.get("tool_calls"))]:
         body["tool_calls"] = calls
+    if body.get("role") == "assistant" and isinstance(body["content"], list):
+        body["content"] = _answer_content(body["content"]) or (None if message.get("tool_calls") else "")
     if body.get("role") == "tool":
         body["content"] = tool_text(message.get("content"))
         body.pop("name", None)
     return body
+
+
+def _answer_content(content: list[JSONValue]) -> str | list[JSONValue]:
+    """Return what of a recorded answer the protocol accepts: its texts, or them and a refusal; no thoughts or media."""
+    refusals: list[JSONValue] = [block for block in content if member(block, "type") == "refusal"]
+    texts = [str(block["text"]) for block in as_objects(content) if block.get("type") == "text" and block.get("text")]
+    parts: list[JSONValue] = [{"type": "text", "text": text} for text in texts]
+    return [*parts, *refusals] if refusals else "".join(texts)
 
 
 def _call_body(call: JSONObject) -> dict[str, Any]:

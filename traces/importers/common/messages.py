@@ -55,6 +55,8 @@ _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-res
 # Members of Gemini's parts, in its API and in its client for Python.
 _GEMINI_CALLS: Final = frozenset({"functionCall", "function_call"})
 _GEMINI_RESULTS: Final = frozenset({"functionResponse", "function_response"})
+_THOUGHTS: Final = ("reasoning_content", "reasoning")
+_PARTS: Final = ("refusal", "audio", "images")
 # The signature is of no use to anyone but the provider.
 _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
 # How the Vercel AI SDK states what a tool's result is.
@@ -219,7 +221,8 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
         calls.append(normalize_tool_call(value["function_call"]))
     if speaker == "tool" and not has_list(value, "parts") and not _has_results(value.get("content")):
         return [_tool_message(value, extra)]
-    return _split_content(speaker, _content_of_message(value), extra, calls)
+    content = _content_of_message(value)
+    return _split_content(speaker, _add_parts(value, content) if speaker == "assistant" else content, extra, calls)
 
 
 def plain_message(value: JSONValue) -> JSONObject | None:
@@ -264,6 +267,18 @@ def _content_of_message(value: JSONObject) -> JSONValue:
     if has_list(value, "parts"):
         return value["parts"]
     return value["content"] if value.get("content") is not None else value.get("text")
+
+
+def _add_parts(value: JSONObject, content: JSONValue) -> JSONValue:
+    """Add what APIs like OpenAI's state beside the content of an answer: thoughts, citations, a refusal, media."""
+    thought = next((value[name] for name in _THOUGHTS if has_string(value, name) and value[name]), None)
+    citations = as_list(value.get("annotations")) if isinstance(content, str) else []
+    parts: list[JSONValue] = [{"type": name, name: value[name]} for name in _PARTS if value.get(name)]
+    if not (thought or citations or parts):
+        return content
+    text: list[JSONValue] = [{"type": "text", "text": content, "citations": citations}] if citations else []
+    thoughts: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
+    return [*thoughts, *(text or content_blocks(content)), *parts]
 
 
 def _type(block: JSONValue) -> str:

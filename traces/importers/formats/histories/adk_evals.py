@@ -55,28 +55,28 @@ def _run(case: JSONObject, location: str) -> RecordedRun:
 
 def _events(invocation: JSONObject) -> Iterator[JSONObject]:
     """Yield an invocation as events. In which order its calls and texts came is not recorded."""
-    shared: JSONObject = {
+    base: JSONObject = {
         "invocation_id": first_member(invocation, "invocation_id", "invocationId"),
         "timestamp": first_member(invocation, "creation_timestamp", "creationTimestamp"),
     }
     steps = as_object(first_member(invocation, "intermediate_data", "intermediateData"))
-    yield {**shared, "author": "user", "content": first_member(invocation, "user_content", "userContent")}
+    yield {**base, "author": "user", "content": first_member(invocation, "user_content", "userContent")}
     calls: list[JSONValue] = [{"functionCall": call} for call in as_list(first_member(steps, "tool_uses", "toolUses"))]
     if calls:
-        yield {**shared, "author": _AGENT, "content": {"role": "model", "parts": calls}}
+        yield {**base, "author": _AGENT, "content": {"role": "model", "parts": calls}}
     results: list[JSONValue] = [
         {"functionResponse": result} for result in as_list(first_member(steps, "tool_responses", "toolResponses"))
     ]
     if results:
-        yield {**shared, "author": _AGENT, "content": {"role": "user", "parts": results}}
+        yield {**base, "author": _AGENT, "content": {"role": "user", "parts": results}}
     for event in as_objects(first_member(steps, "invocation_events", "invocationEvents")):
-        yield {**shared, **event}
+        yield {**base, **event}
     for response in as_list(first_member(steps, "intermediate_responses", "intermediateResponses")):
         author, parts = (response[0], response[1]) if isinstance(response, list) and len(response) > 1 else ("", None)
-        yield {**shared, "author": author or _AGENT, "content": {"role": "model", "parts": parts}}
+        yield {**base, "author": author or _AGENT, "content": {"role": "model", "parts": parts}}
     answer = as_object(first_member(invocation, "final_response", "finalResponse"))
     if any(part for parts in as_objects(answer.get("parts")) for part in parts.values()):
-        yield {**shared, "author": _AGENT, "content": answer}
+        yield {**base, "author": _AGENT, "content": answer}
 
 
 def _judgements(case: JSONObject) -> Iterator[RecordedJudgement]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, omit, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -17,6 +17,8 @@ from traces.importers.files.source import Source
 FORMAT: Final = "letta"
 _CALLS: Final = frozenset({"tool_call_message", "approval_request_message"})
 _ROLES: Final = {"user_message": "user", "system_message": "system", "assistant_message": "assistant"}
+_FACTS: Final = frozenset({"usage_statistics", "stop_reason"})
+_FAILURES: Final = frozenset({"error", "invalid_llm_response", "llm_api_error", "invalid_tool_call"})
 _IDS: Final = ("id", "otid", "run_id", "step_id", "sender_id")
 
 
@@ -77,14 +79,26 @@ def _stored_message(message: JSONObject) -> JSONObject:
 
 def _history(messages: list[JSONObject], location: str) -> RecordedRun:
     """Return the run of messages of the API, which lists the newest first unless it is asked otherwise."""
-    if len(messages) > 1 and as_text(messages[0].get("date")) > as_text(messages[-1].get("date")):
+    # Of a response, the last items state the usage and why the agent stopped.
+    dates = [date for message in messages if (date := as_text(message.get("date")))]
+    if dates and dates[0] > dates[-1]:
         messages = messages[::-1]
+    facts = {
+        kind: omit(item, "message_type") for item in messages if (kind := as_text(item.get("message_type"))) in _FACTS
+    }
+    messages = [item for item in messages if item.get("message_type") not in _FACTS]
     entries = [
         TranscriptMessage(value=value, location=f"{location}/{index}")
         for index, value in enumerate(_with_reasoning(messages))
     ]
     return build_run(
-        RunFacts(external_id=f"{FORMAT}-{content_id([*messages[:2]], location)}", app=FORMAT, format=FORMAT),
+        RunFacts(
+            external_id=f"{FORMAT}-{content_id([*messages[:2]], location)}",
+            app=FORMAT,
+            format=FORMAT,
+            failed=as_text(as_object(facts.get("stop_reason")).get("stop_reason")) in _FAILURES,
+            metadata={**facts},
+        ),
         transcripts.build_steps(entries, TranscriptSettings()),
         location=location,
     )
@@ -114,9 +128,29 @@ def _api_message(message: JSONObject, kind: str, thoughts: list[JSONValue]) -> J
     if kind == "tool_return_message":
         failure: JSONObject = {"is_error": True} if message.get("status") == "error" else {}
         content = message.get("tool_return")
-        return {"role": "tool", "tool_call_id": message.get("tool_call_id"), "content": content, **failure, **time}
+        output = {name: message[name] for name in ("stdout", "stderr") if message.get(name)}
+        return {
+            "role": "tool",
+            "tool_call_id": message.get("tool_call_id"),
+            "content": content,
+            **failure,
+            **output,
+            **time,
+        }
+    if kind == "approval_response_message":
+        return _denial(message) | time
     content = message.get("content")
     if thoughts:
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         content = [*thoughts, *blocks]
     return {"role": _ROLES.get(kind, "system"), "content": content, **time}
+
+
+def _denial(message: JSONObject) -> JSONObject:
+    """Return the answer of a person to a request as a message: of a denial as a result, so that the call has one."""
+    reason = as_text(message.get("reason")) or "denied"
+    call_id = message.get("tool_call_id")
+    if message.get("approve") is False and call_id:
+        return {"role": "tool", "tool_call_id": call_id, "content": reason, "denied": True}
+    answer = omit(message, *_IDS, "message_type", "date")
+    return {"role": "system", "content": text_or_json(answer)}

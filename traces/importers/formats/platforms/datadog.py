@@ -5,6 +5,7 @@ from typing import Final
 
 from traces.core.json_access import (
     as_list,
+    as_number,
     as_object,
     as_objects,
     as_text,
@@ -74,12 +75,13 @@ def _unwrap(value: JSONValue) -> JSONObject:
 
 
 def _is_span(body: JSONObject) -> bool:
-    return {"span_id", "trace_id"} <= body.keys() and "start_ns" in body and ("span_kind" in body or "meta" in body)
+    has_start = not body.keys().isdisjoint({"start_ns", "start_ms"})
+    return {"span_id", "trace_id"} <= body.keys() and has_start and ("span_kind" in body or "meta" in body)
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield spans with what they share; raise `BadFile` for one that cannot become a step."""
-    refusal = "a span of Datadog needs `span_id`, `trace_id` and `start_ns`"
+    refusal = "a span of Datadog needs `span_id`, `trace_id` and `start_ns` or `start_ms`"
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from _read(item, f"{location}/{index}")
@@ -99,7 +101,9 @@ def _flatten(span: JSONObject) -> JSONObject:
     """Return a span that a program sent with the names that the export has."""
     meta = as_object(span.get("meta"))
     kind = first_member(meta, "span.kind", "kind") or as_object(meta.get("span")).get("kind")
-    return {**meta, **span, "span_kind": span.get("span_kind") or kind}
+    start = as_number(span.get("start_ms"))
+    start_ns = span.get("start_ns") if start is None else round(start * _NANOSECONDS)
+    return {**meta, **span, "start_ns": start_ns, "span_kind": span.get("span_kind") or kind}
 
 
 def _run(trace_id: str, spans: list[JSONObject]) -> RecordedRun:

@@ -364,3 +364,21 @@ def test_plain_answers_with_calls_are_read_like_others(role: Any, content: Any, 
     message: JSONObject = {"role": role, "content": content, "tool_calls": [*calls]}
     # With a field that is no part of a message, it is no longer a plain one.
     assert normalize_messages(message) == normalize_messages({**message, "refusal": None})
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_thoughts_beside_an_answer_are_part_of_it(name: str) -> None:
+    citation: JSONObject = {"type": "url_citation", "url_citation": {"url": "https://shop"}}
+    message: JSONObject = {"role": "assistant", "content": "Yes", name: "three are left", "annotations": [citation]}
+    content: JSONValue = [
+        {"type": "thinking", "thinking": "three are left"},
+        {"type": "text", "text": "Yes", "citations": [citation]},
+    ]
+    answer = normalize_answer({"choices": [{"message": message}]}).output
+    assert answer == {"message": {"role": "assistant", "content": content}}
+    assert normalize_messages([message]) == [{"role": "assistant", "content": content}]
+
+
+def test_refusal_is_content_of_an_answer() -> None:
+    (message,) = normalize_messages([{"role": "assistant", "content": None, "refusal": "No."}])
+    assert message == {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}

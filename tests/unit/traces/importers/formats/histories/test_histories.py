@@ -108,6 +108,14 @@ def test_agents_and_messages_of_letta_are_runs() -> None:
     output: Any = model.output
     assert output["message"]["content"] == [{"type": "thinking", "thinking": "I look."}]
     assert (results(other), problems) == ([("c", "find_book", None, "")], [])
+    response = [
+        *messages[::-1],
+        {"message_type": "stop_reason", "stop_reason": "llm_api_error"},
+        {"message_type": "usage_statistics", "prompt_tokens": 99},
+    ]
+    ((whole,), _) = fixtures.detect_and_read("letta", orjson.dumps(response))
+    assert [step.type for step in whole.steps] == [step.type for step in other.steps]
+    assert (whole.status, whole.metadata["usage_statistics"]) == (RunStatus.FAILED, {"prompt_tokens": 99})
 
 
 def test_bad_sessions_are_skipped() -> None:

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import omit
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 
 PAGE: Any = fixtures.source("datadog_spans.json").value
@@ -29,6 +30,11 @@ def test_exported_spans_form_a_trace() -> None:
     assert fixtures.request_contents(second) == ["Is Dune in stock?", None, "3 copies"]
     assert fixtures.steps(run, StepType.TOOL)[0].call_id == "call_1"
     assert (run.app, run.environment) == ("bookshop", "prod")
+    starts = [{"start_ms": span["start_ns"] // 10**6} for span in SPANS]
+    later = [{**omit(span, "start_ns"), **start} for span, start in zip(SPANS, starts, strict=True)]
+    rows = [{"type": "span", "attributes": span} for span in later]
+    ((other,), _) = fixtures.detect_and_read("datadog", orjson.dumps({"data": rows}))
+    assert [step.started_at for step in other.steps] == [step.started_at for step in run.steps]
     assert [(item.name, item.kind, item.value, item.text) for item in run.judgements] == [
         ("helpful", JudgementKind.SCORE, 0.5, "short"),
         ("answered", JudgementKind.FAIL, None, "answered"),
