@@ -50,6 +50,7 @@ _YAML: Final = (
         "this is the configuration of Kurral's MCP proxy, not a recording",
     ),
 )
+_SPAN_TABLE: Final = re.compile(r"[^\n]*\bcontext\.span_id\b[^\n]*,")
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -200,6 +201,9 @@ def _not_json(sample: Sample) -> BadFile:
             return BadFile(reason, "line 1")
     if _SQL.match(content):
         return BadFile("these are SQL statements: import the database file itself", "line 1")
+    if _SPAN_TABLE.match(content):
+        table = "a data frame of spans as CSV, in which Python writes nested values in its own form"
+        return BadFile(f'{table}: write it by `to_json(orient="records")`', "line 1")
     if content.lstrip()[:1] in {"{", "["}:
         try:
             return BadFile(_describe(sample.source.value), "/")

@@ -28,6 +28,7 @@ from traces.importers.formats.histories import (
     agno,
     assistants,
     letta,
+    llamaindex_events,
     pydantic_ai,
     semantic_kernel,
     strands,
@@ -234,5 +235,11 @@ FRAMEWORKS: Final = (
         title="Agno sessions",
         sniff=detection.sniff_by_value(agno.is_session),
         parse=agno.parse,
+    ),
+    Importer(
+        name=llamaindex_events.FORMAT,
+        title="events of LlamaIndex agents",
+        sniff=detection.sniff_by_value(llamaindex_events.is_event),
+        parse=llamaindex_events.parse,
     ),
 )

@@ -191,12 +191,13 @@ def _llamaindex(value: JSONValue) -> Iterator[_Chat]:
         if messages := as_objects(chat):
             yield _Chat(
                 app="llamaindex",
-                messages=[_llamaindex_message(message) for message in messages],
+                messages=[read_llamaindex_message(message) for message in messages],
                 metadata={"chat": key, **omit(body, "store", "chat_store")},
             )
 
 
-def _llamaindex_message(message: JSONObject) -> JSONObject:
+def read_llamaindex_message(message: JSONObject) -> JSONObject:
+    """Return a message of LlamaIndex in the terms of transcripts."""
     details = as_object(message.get("additional_kwargs"))
     blocks = [_llamaindex_block(block) for block in as_objects(message.get("blocks"))]
     content: JSONValue = [*blocks] if blocks else message.get("content")

@@ -37,7 +37,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_list, require_object
+from traces.importers.files.json_reader import parse_embedded, require_list, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langsmith_feedback
 from traces.importers.formats.tracing.langsmith_feedback import FeedbackStates, to_judgements
@@ -70,6 +70,7 @@ _MAPPED_FIELDS: Final = frozenset(
         "feedback_stats",
     }
 )
+_OBJECTS: Final = ("inputs", "outputs", "extra", "tags", "feedback_stats", "events", "serialized")
 _INVOCATION: Final = (
     "temperature",
     "top_p",
@@ -199,10 +200,16 @@ def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]
         return
     runs = first_member(body, "runs", "data") if not isinstance(value, list) else value
     for index, item in enumerate(runs if isinstance(runs, list) else [body]):
-        run = require_object(item, f"{location}/{index}")
+        run = _parse_members(require_object(item, f"{location}/{index}"))
         yield run, f"{location}/{index}"
         children = [_place_below(run, child) for child in as_list(run.get("child_runs"))]
         yield from _records(children, f"{location}/{index}/child_runs")
+
+
+def _parse_members(run: JSONObject) -> JSONObject:
+    """Return a run with its objects, which a bulk export contains as texts."""
+    members = {name: parse_embedded(value) for name in _OBJECTS if isinstance(value := run.get(name), str)}
+    return {**run, **members} if members else run
 
 
 def _place_below(run: JSONObject, child: JSONValue) -> JSONValue:

@@ -204,7 +204,9 @@ def _only(value: JSONValue, name: str) -> JSONValue:
 
 def _model_facts(facts: SpanFacts) -> SpanFacts:
     request, result = as_object(facts.input), as_object(facts.output)
-    options = as_object(request.get("options"))
+    # Without secrets and other objects that LangChain describes instead of writing them.
+    settings = as_object(request.get("options"))
+    options = {name: item for name, item in settings.items() if "lc" not in settings and "lc" not in as_object(item)}
     messages: list[JSONValue] = []
     for message in as_list(request.get("messages")):
         messages += parse_buffer(message) if isinstance(message, str) else [message]

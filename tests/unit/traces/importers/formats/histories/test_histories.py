@@ -200,3 +200,29 @@ def test_evaluations_of_adk_are_runs() -> None:
         ("eval", "fail", None),
         ("match", "score", 0.5),
     ]
+
+
+def test_events_of_llamaindex_agents_are_a_run() -> None:
+    def message(role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "additional_kwargs": {}, "blocks": [{"block_type": "text", "text": text}]}
+
+    call = {"tool_name": "find_book", "tool_kwargs": {"title": "Dune"}, "tool_id": "c1"}
+    ask, agent = message("user", "Is Dune in stock?"), {"current_agent_name": "clerk"}
+    output = {"blocks": [{"block_type": "text", "text": "no shelf"}], "is_error": True}
+    answer = message("assistant", "Answer: No.")
+    events: list[dict[str, Any]] = [
+        {"input": [ask], **agent},
+        {"delta": "I", "response": "I look", "tool_calls": [], **agent},
+        {"response": message("assistant", "I look."), "tool_calls": [call], **agent},
+        {**call, "tool_output": output},
+        {"input": [ask, message("assistant", "I look."), message("user", "no shelf")], **agent},
+        {"response": answer, "tool_calls": [], "raw": {"model": "gpt-4o", "usage": {"prompt_tokens": 9}}, **agent},
+        {"result": {"response": message("assistant", "No.")}},
+    ]
+    wrapped = [{"__is_pydantic": True, "value": events[0], "qualified_name": "a.AgentInput"}, *events[1:]]
+    for values in (events, wrapped):
+        ((run,), problems) = fixtures.detect_and_read("llamaindex-events", fixtures.json_lines(values))
+        (first, last) = fixtures.steps(run, StepType.MODEL)
+        assert results(run) == [("c1", "find_book", "no shelf", "no shelf")]
+        assert [len(ModelRequest(step.input).messages) for step in (first, last)] == [1, 3]
+        assert (last.model, last.tokens_in, run.steps[-1].output, problems) == ("gpt-4o", 9, {"text": "No."}, [])

@@ -36,7 +36,9 @@ def test_exported_run_has_costs_and_cached_tokens() -> None:
     outputs = {"generations": [[{"message": answer}]], "llm_output": {"token_usage": {"prompt_tokens": 42}}}
     run = {"id": "r1", "name": "chat", "run_type": "llm", "inputs": {"messages": ["Hi"]}, **counts}
     stats = {"feedback_stats": {"helpful": {"n": 2, "avg": 0.5, "comments": ["too short"]}}}
-    for fields, cached in (({"outputs": outputs, **stats}, 16), ({"outputs": {"output": "Yes."}}, None)):
+    # A bulk export has objects as texts.
+    texts = {name: orjson.dumps(value).decode() for name, value in {"outputs": outputs, **stats}.items()}
+    for fields, cached in (({"outputs": outputs, **stats}, 16), (texts, 16), ({"outputs": {"output": "Yes."}}, None)):
         [trace] = parse([Source(name="run.json", data=orjson.dumps({**run, **fields}))])
         (step,) = trace.steps
         assert (step.tokens_in, step.tokens_out, step.tokens_cached) == (42, 9, cached)

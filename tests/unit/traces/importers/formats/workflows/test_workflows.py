@@ -109,7 +109,8 @@ def n8n_execution() -> dict[str, Any]:
     def run(start: int, **members: Any) -> list[dict[str, Any]]:
         return [{"startTime": (START + start) * 1000, "executionTime": 500, "executionStatus": "success", **members}]
 
-    request = {"json": {"messages": [f"System: sell\nHuman: {ASK}"], "options": {"model": "gpt-4o"}}}
+    secret = {"lc": 1, "type": "secret", "id": ["OPENAI_API_KEY"]}
+    request = {"json": {"messages": [f"System: sell\nHuman: {ASK}"], "options": {"model": "gpt-4o", "api_key": secret}}}
     generation = {"text": "", "generationInfo": {"finish_reason": "tool_calls"}}
     answer = {"response": {"generations": [[generation]]}, "tokenUsage": {"promptTokens": 80, "completionTokens": 15}}
     target = [{"previousNode": "Agent"}]
