@@ -27,6 +27,7 @@ from traces.importers.formats.histories import (
     adk_evals,
     agno,
     assistants,
+    autogen_log,
     letta,
     llamaindex_events,
     pydantic_ai,
@@ -241,5 +242,11 @@ FRAMEWORKS: Final = (
         title="events of LlamaIndex agents",
         sniff=detection.sniff_by_value(llamaindex_events.is_event),
         parse=llamaindex_events.parse,
+    ),
+    Importer(
+        name=autogen_log.FORMAT,
+        title="AutoGen's event log",
+        sniff=detection.sniff_by_value(autogen_log.is_event),
+        parse=autogen_log.parse,
     ),
 )

@@ -5,6 +5,7 @@ where the path of a task ends with the name of its node: `~__pregel_pull, agent`
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, Final
 
 import msgspec
@@ -120,7 +121,8 @@ def _plain(value: Any) -> JSONValue:
         return [_plain(item) for item in value]
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+    is_json = value is None or isinstance(value, str | int | bool) or (isinstance(value, float) and isfinite(value))
+    return value if is_json else str(value)
 
 
 def documents(source: Source) -> Iterator[Source]:

@@ -57,7 +57,8 @@ def message(kind: str, **fields: Any) -> msgspec.msgpack.Ext:
 
 
 def checkpoint(number: int, messages: list[Any]) -> tuple[str, Sequence[Any]]:
-    state = {"ts": f"2026-01-01T00:00:0{number}Z", "channel_values": {"messages": messages, "branch:to:agent": None}}
+    channels = {"messages": messages, "branch:to:agent": None, "score": float("nan")}
+    state = {"ts": f"2026-01-01T00:00:0{number}Z", "channel_values": channels}
     parent = f"c{number - 1}" if number else None
     metadata = orjson.dumps({"source": "loop" if number else "input", "step": number})
     return "checkpoints", ("t1", "", f"c{number}", parent, "msgpack", msgspec.msgpack.encode(state), metadata)
@@ -82,6 +83,7 @@ def test_checkpoints_become_nodes_with_messages() -> None:
     (model,) = fixtures.steps(run, StepType.MODEL)
     nodes = [(step.name, step.status, step.error) for step in fixtures.steps(run, StepType.AGENT)[1:]]
     assert (run.format, run.external_id, run.status, problems) == ("langgraph", "t1", RunStatus.FAILED, [])
+    assert run.metadata["state"] == {"score": "nan"}
     assert nodes == [("clerk", StepStatus.OK, ""), ("clerk", StepStatus.ERROR, "RuntimeError('no shop')")]
     assert (model.model, model.tokens_in, model.tokens_out) == ("gpt-4o", 20, 5)
     assert [*ModelRequest(model.input).messages] == [{"role": "user", "content": "Is Dune in stock?"}]

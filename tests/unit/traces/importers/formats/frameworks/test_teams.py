@@ -312,3 +312,24 @@ def test_saved_team_has_calls_of_its_agents(has_events: bool) -> None:
     assert (tool.call_id, tool.input, tool.output) == ("c1", {"title": "Dune"}, "3 copies")
     assert "three are left" in str(answer.output)
     assert "three are left" not in str(ask.output)
+
+
+def test_event_log_has_calls_of_agents() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
+    choice = {"finish_reason": "tool_calls", "message": {"role": "assistant", "content": None, "tool_calls": [call]}}
+    response = {"model": "gpt-4o", "choices": [choice], "usage": {"prompt_tokens": 20, "completion_tokens": 5}}
+    messages = [{"role": "user", "content": "Is Dune in stock?"}]
+    agent = {"agent_id": "clerk/1"}
+    events = [
+        {"type": "Message", "payload": "{}", "sender": "a", "receiver": "b", "delivery_stage": "DeliveryStage.SEND"},
+        {"type": "LLMCall", "messages": messages, "response": response, **agent},
+        {"type": "ToolCall", "tool_name": "find_book", "arguments": {"title": "Dune"}, "result": "3 copies", **agent},
+        {"type": "LLMStreamStart", "messages": messages, **agent},
+        {"type": "LLMStreamEnd", "response": {"content": "Yes."}, "prompt_tokens": 9, "completion_tokens": 2, **agent},
+        {"type": "MessageHandlerException", "payload": "{}", "handling_agent": "clerk/1", "exception": "no shop"},
+    ]
+    (run,) = read("autogen-events", b"\n".join(map(orjson.dumps, events)))
+    speaker, first, tool, last, failure = run.steps
+    assert (first.model, first.tokens_in, last.tokens_in, run.status) == ("gpt-4o", 20, 9, "failed")
+    assert (tool.call_id, tool.output, tool.parent, failure.error) == ("c1", "3 copies", speaker.key, "no shop")
+    assert request_messages(last) == messages
