@@ -13,6 +13,7 @@ from traces.importers.formats.platforms import (
     helicone,
     litellm,
     mastra,
+    newrelic,
     opik,
     posthog,
     weave,
@@ -154,5 +155,11 @@ TRACING: Final = (
         title="Galileo traces",
         sniff=detection.sniff_by_value(galileo.is_export),
         parse=galileo.parse,
+    ),
+    Importer(
+        name=newrelic.FORMAT,
+        title="New Relic's events of AI monitoring",
+        sniff=detection.sniff_by_value(newrelic.is_export),
+        parse_together=newrelic.parse,
     ),
 )

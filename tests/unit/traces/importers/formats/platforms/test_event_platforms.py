@@ -1,4 +1,4 @@
-"""Exports of Mastra, PostHog and Galileo."""
+"""Exports of Mastra, PostHog, Galileo and New Relic."""
 
 from decimal import Decimal
 from typing import Any
@@ -160,3 +160,29 @@ def test_model_of_answer_is_kept_beside_requested_one() -> None:
     span["attributes"] = {"model": "gpt-4o"}
     (step,) = import_value({"spans": [span]}).steps
     assert (step.model, step.attributes["response_model"]) == ("gpt-4o", "gpt-4o-2024")
+
+
+def test_events_of_new_relic_form_calls() -> None:
+    def event(**members: Any) -> dict[str, Any]:
+        return {"trace_id": "t1", "vendor": "openai", "appName": "shop", "timestamp": 1_767_225_602_000, **members}
+
+    summary = {
+        "request.model": "gpt-4o",
+        "request.temperature": 0.5,
+        "response.number_of_messages": 2,
+        "response.usage.prompt_tokens": 20,
+        "response.choices.finish_reason": "stop",
+    }
+    answer = event(completion_id="c1", sequence=1, role="assistant", content="Yes", is_response=True)
+    request = event(completion_id="c1", sequence=0, role="user", content="Is Dune in stock?")
+    tool = event(
+        id="x1", run_id="r", name="stock", input="Dune", output="no shop", error=True, timestamp=1_767_225_603_000
+    )
+    run = import_value([{"results": [answer, request, event(id="c1", duration=1500, **summary), tool]}])
+    (model, call) = run.steps
+    assert (run.external_id, run.app, model.model, model.tokens_in) == ("t1", "shop", "gpt-4o", 20)
+    assert model.input == {"messages": ASK, "parameters": {"temperature": 0.5}}
+    assert model.output == {"message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}
+    assert model.started_at
+    assert model.started_at.microsecond == 500_000
+    assert (call.tool_name, call.input, call.output, call.status) == ("stock", "Dune", "no shop", StepStatus.ERROR)
