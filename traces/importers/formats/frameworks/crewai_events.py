@@ -241,7 +241,8 @@ def _input(kind: StepType, data: JSONObject) -> JSONValue:
             return parse_embedded(data.get("tool_args"))
         case StepType.RETRIEVAL:
             return {"query": data["query"]} if data.get("query") else None
-    request = first_member(data, "task_prompt", "inputs", "task_description", "context")
+    task = as_object(data.get("task"))
+    request = first_member({**task, **data}, "task_prompt", "inputs", "task_description", "description", "context")
     return {"task": request} if isinstance(request, str) else request
 
 
@@ -259,9 +260,11 @@ def _output(kind: StepType, data: JSONObject) -> JSONValue:
 
 
 def _attributes(data: JSONObject) -> JSONObject:
-    """Return the small values without a field in the step."""
+    """Return the small values without a field in the step, and what a task is to give."""
+    task = as_object(data.get("task"))
+    expectation: JSONObject = {name: task[name] for name in ("expected_output", "name") if task.get(name)}
     return {
         name: value
-        for name, value in data.items()
+        for name, value in {**expectation, **data}.items()
         if name not in _NOT_ATTRIBUTES and isinstance(value, str | int | float) and value != ""
     }

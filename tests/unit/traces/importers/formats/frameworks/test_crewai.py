@@ -87,6 +87,17 @@ def test_events_nest_by_order() -> None:
     assert (tool.input, tool.status, tool.error) == ({"title": "Dune"}, StepStatus.ERROR, "the shelf is locked")
 
 
+def test_task_inside_its_event_is_input() -> None:
+    task = {"description": "Count the copies.", "expected_output": "A number."}
+    events = [
+        {"type": "crew_kickoff_started", "timestamp": "2026-03-01T10:00:00Z", "crew_name": "shop"},
+        {"type": "task_started", "timestamp": "2026-03-01T10:00:01Z", "task_id": "t1", "task": task},
+    ]
+    ((run,), _) = fixtures.detect_and_read("crewai", fixtures.json_lines(events))
+    step = run.steps[1]
+    assert (step.input, step.attributes["expected_output"]) == ({"task": "Count the copies."}, "A number.")
+
+
 def test_execution_ids_separate_runs() -> None:
     events = [
         {"execution_id": name, "type": f"crew_kickoff_{phase}", "timestamp": "2026-03-01T10:00:00Z", "data": data}
