@@ -1,15 +1,18 @@
 """Redaction of a recording, before anything is derived from it. Pure."""
 
+import marshal
 from collections.abc import Iterator
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any, Final
 
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.payloads.conversation import Messages
 from traces.redaction.output_forms import check_form
 from traces.redaction.raw_responses import RAW_RESPONSE, drop_raw_response
-from traces.redaction.redactor import Redaction, Redactor
+from traces.redaction.redactor import JOINTS, Redaction, Redactor
 
 REDACTION: Final = "redaction"
 STATUS: Final = "redaction_status"
@@ -17,6 +20,13 @@ BLOCKING_STATES: Final = frozenset({"blocked", "failed"})
 _PAYLOADS: Final = ("input", "output", "attributes")
 _STEP_TEXTS: Final = ("name", "key", "provider", "model", "tool_name", "call_id", "error")
 _RUN_TEXTS: Final = ("name", "external_id", "environment")
+# What the first look sees besides the entries of histories.
+_contents_of_run: Final = attrgetter(*_RUN_TEXTS, "tags", "metadata")
+_texts_of_step: Final = attrgetter(*_STEP_TEXTS, "parent", "links")
+_payloads_of: Final = attrgetter(*_PAYLOADS)
+_contents_of_judgement: Final = attrgetter("name", "text", "by", "step", "detail")
+# Values that are marshalled at a time.
+_MOST_VALUES: Final = 1_000
 # Failures named in the reason of a blocked run.
 _MAX_FAILURES: Final = 3
 
@@ -26,7 +36,7 @@ def redact(run: RecordedRun, redaction: Redaction) -> RecordedRun:
 
     A value that a detector found in one place is then replaced everywhere in the run.
     """
-    if redaction.is_off:
+    if redaction.is_off or (not redaction.policy.rules and _is_clean(run, redaction)):
         return run
     redactor = redaction.redactor()
     redacted_run = _redact(run, redactor)
@@ -66,6 +76,49 @@ def block_reason(metadata: JSONObject) -> str:
 
 def _kinds(metadata: JSONObject) -> list[JSONValue]:
     return as_list(member(metadata, REDACTION, "kinds"))
+
+
+def _is_clean(run: RecordedRun, redaction: Redaction) -> bool:
+    """Quick check that no text of a recording contains a value; false only means to look closer."""
+    try:
+        return not any(map(redaction.suspects, _marshalled(run)))
+    except ValueError:  # too deep, or not plain JSON
+        return False
+
+
+def _marshalled(run: RecordedRun) -> Iterator[bytes]:
+    """Yield all texts of a recording, each after its key; those of an entry of a history once."""
+    # The recording keeps them alive.
+    known_ids: set[int] = set()
+    values: list[Any] = [_contents_of_run(run), *map(_contents_of_judgement, run.judgements)]
+    for step in run.steps:
+        values.append(_texts_of_step(step))
+        for value in _payloads_of(step):
+            if type(value) is dict and not JOINTS.isdisjoint(value):
+                values += _new_values(value, known_ids)
+            else:
+                values.append(value)
+        if len(values) > _MOST_VALUES:
+            yield marshal.dumps(values, 2)
+            values.clear()
+    yield marshal.dumps(values, 2)
+
+
+def _new_values(payload: JSONObject, known_ids: set[int]) -> Iterator[JSONValue]:
+    """Yield the members of a payload, and of its histories the entries that are not known yet."""
+    rest: JSONObject = {}
+    for name, item in payload.items():
+        if type(item) is Messages:
+            source = item.conversation
+            yield [] if id(source) in known_ids else source.messages
+            known_ids.add(id(source))
+        elif name in JOINTS and type(item) is list:
+            entries = dict(zip(map(id, item), item, strict=True))
+            yield from [entries[key] for key in entries.keys() - known_ids]
+            known_ids |= entries.keys()
+        else:
+            rest[name] = item
+    yield rest
 
 
 def _redact(run: RecordedRun, redactor: Redactor) -> RecordedRun:

@@ -25,7 +25,7 @@ from traces.redaction.policy import Action, FieldPaths, FieldRule, Policy, State
 # Lists that are compared with the next one.
 _RECENT: Final = 4
 # Members with entries that later payloads repeat.
-_JOINTS: Final = frozenset({"messages", "tools", "documents"})
+JOINTS: Final = frozenset({"messages", "tools", "documents"})
 _NO_STATES: Final[States] = frozenset()
 # Shorter ones, and words, may occur by chance: they are redacted only in their place.
 _SHORTEST_LITERAL: Final = 6
@@ -148,7 +148,7 @@ class Redactor:
             return value
         if isinstance(value, Messages):
             return self._messages(value, states, exempt)
-        if isinstance(value, dict) and (states or not _JOINTS.isdisjoint(value)):
+        if isinstance(value, dict) and (states or not JOINTS.isdisjoint(value)):
             return self._object(value, states, exempt)
         if isinstance(value, list) and states:
             return self._list(value, name, states, exempt)
@@ -309,8 +309,8 @@ def _with_safe_keys(value: JSONObject, members: JSONObject, redact: Callable[[st
 def _has_entries(key: str, item: JSONValue) -> bool:
     """Return whether a member is a history, or contains one, whose entries were looked at before."""
     if isinstance(item, dict):
-        return not _JOINTS.isdisjoint(item)
-    return isinstance(item, Messages) or (key in _JOINTS and isinstance(item, list))
+        return not JOINTS.isdisjoint(item)
+    return isinstance(item, Messages) or (key in JOINTS and isinstance(item, list))
 
 
 def _is_distinctive(literal: bytes) -> bool:

@@ -9,11 +9,12 @@ import pytest
 from tests.support.recordings import order_run, tool_step
 from tests.support.redactions import redaction, secrets
 from tests.unit.traces.redaction.test_redactor import FailingDetector
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
 from traces.ingest.prepare import prepare
 from traces.ingest.redaction import block_reason, redact
+from traces.payloads.conversation import Conversation
 
 SECRET = secrets()["GitHub"]
 PASSWORD = "tiger4lily"
@@ -62,6 +63,36 @@ def test_no_secret_reaches_rows_parts_or_judgements() -> None:
 def test_run_without_secrets_is_the_same_recording() -> None:
     run = order_run()
     assert redact(run, redaction()) == run
+
+
+HISTORY: list[JSONValue] = [{"role": "user", "content": "hello"}, {"role": "user", "content": SECRET}]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": SECRET},
+        {"parent": SECRET},
+        {"links": (SECRET,)},
+        {"error": SECRET},
+        {"input": SECRET},
+        {"input": [[SECRET]]},
+        {"output": {"documents": [SECRET]}},
+        {"attributes": {SECRET: 1}},
+        {"attributes": {"PASSWORD": PASSWORD}},
+        {"input": {"messages": HISTORY, "temperature": 1}},
+        {"input": {"messages": Conversation(HISTORY).snapshot}},
+        {"input": {"messages": [], "extra": {"messages": Conversation(HISTORY).snapshot}}},
+        {"input": {"messages": HISTORY[:1], "parameters": {"clientSecret": PASSWORD}}},
+    ],
+)
+def test_first_look_misses_no_place(changes: dict[str, Any]) -> None:
+    run = order_run()
+    clean = tool_step("look", "call-7", "A-1", {"messages": HISTORY[:1]})
+    redacted = redact(replace(run, steps=(*run.steps, clean, replace(clean, key="k", **changes))), redaction())
+    text = repr(redacted.steps)
+    assert SECRET not in text
+    assert PASSWORD not in text
 
 
 def test_metadata_states_what_was_redacted() -> None:
