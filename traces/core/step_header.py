@@ -24,6 +24,12 @@ def step_view(view: type[T]) -> type[T]:
     return dataclass(kw_only=True, slots=True, unsafe_hash=True)(view)
 
 
+@dataclass_transform(frozen_default=True)
+def payload_view(view: type[T]) -> type[T]:
+    """Like `step_view`, with positional fields: every payload is looked at several times."""
+    return dataclass(slots=True, unsafe_hash=True)(view)
+
+
 @step_view
 class StepHeader:
     """A step without its payloads, stored or not."""

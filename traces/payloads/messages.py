@@ -4,17 +4,17 @@ A view accepts any JSON; a part of an unexpected shape counts as absent. `value`
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import payload_view
 from traces.payloads.conversation import Messages
 
 ANSWER: Final = "/message"  # the place of a model's message in its output
 
 
-@dataclass(frozen=True, slots=True)
+@payload_view
 class ModelRequest:
     """The input of a model step."""
 
@@ -36,7 +36,7 @@ class ModelRequest:
         return as_objects(member(self.value, "tools"))
 
 
-@dataclass(frozen=True, slots=True)
+@payload_view
 class Message:
     """One message of a request or an answer, or a document."""
 
@@ -91,7 +91,7 @@ class Message:
                 yield text.strip(), f"{ANSWER}/content{path}"
 
 
-@dataclass(frozen=True, slots=True)
+@payload_view
 class ModelAnswer:
     """The output of a model step."""
 
@@ -114,7 +114,7 @@ class ModelAnswer:
         return Message(self.message).text
 
 
-@dataclass(frozen=True, slots=True)
+@payload_view
 class Documents:
     """The output of a retrieval step."""
 

@@ -230,6 +230,9 @@ def usage_details(usage: JSONObject) -> JSONObject:
 
 def has_other_counts(usage: JSONObject) -> bool:
     """Return whether usage states counts for which a step has no columns."""
+    # As in most cases.
+    if usage.keys() <= _COLUMN_COUNTS and dict not in map(type, usage.values()):
+        return False
     return any(
         has_other_counts(value) if isinstance(value, dict) else name not in _COLUMN_COUNTS and is_number(value)
         for name, value in usage.items()
@@ -241,7 +244,7 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     if not usage:
         return Usage()
     if (names := _plain_counts(tuple(usage))) is not None:
-        tokens_in, tokens_out, tokens_cached = (parse_token_count(usage.get(name), location) for name in names)
+        tokens_in, tokens_out, tokens_cached = [parse_token_count(usage.get(name), location) for name in names]
         return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
     details = as_object(first_member(usage, "prompt_tokens_details", "input_tokens_details", "input_token_details"))
     input_count, output_count = first_member(usage, *_INPUT_COUNTS), first_member(usage, *_OUTPUT_COUNTS)

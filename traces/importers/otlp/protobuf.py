@@ -245,24 +245,22 @@ def _text_attribute(data: bytes) -> tuple[str, str] | None:
     """
     try:
         name_end = _NAME_START + data[1]
-        value_start, size = _length_at(data, name_end + 1)
-        if data[0] != _TAG_1 or data[1] > _ONE_BYTE or data[name_end] != _TAG_2 or value_start + size != len(data):
+        if data[0] != _TAG_1 or data[1] > _ONE_BYTE or data[name_end] != _TAG_2:
             return None
-        text_start, size = _length_at(data, value_start + 1)
-        if data[value_start] != _TAG_1 or text_start + size != len(data):
+        # Both lengths have one byte or two; longer values are parsed.
+        start, low, high = name_end + 2, data[name_end + 1], 0
+        if low > _ONE_BYTE:
+            start, low, high = start + 1, low - 128, data[start]
+        if high > _ONE_BYTE or start + low + (high << 7) != len(data) or data[start] != _TAG_1:
             return None
-        return data[_NAME_START:name_end].decode(), data[text_start:].decode()
+        start, low, high = start + 2, data[start + 1], 0
+        if low > _ONE_BYTE:
+            start, low, high = start + 1, low - 128, data[start]
+        if high > _ONE_BYTE or start + low + (high << 7) != len(data):
+            return None
+        return data[_NAME_START:name_end].decode(), data[start:].decode()
     except (IndexError, UnicodeDecodeError):
         return None
-
-
-def _length_at(data: bytes, position: int) -> tuple[int, int]:
-    """Return the end of a length of up to two bytes, and the length; a longer one results in one that fits nothing."""
-    low = data[position]
-    if low <= _ONE_BYTE:
-        return position + 1, low
-    high = data[position + 1]
-    return position + 2, low - 128 + (high << 7) if high <= _ONE_BYTE else -1
 
 
 def _any_attribute(data: bytes) -> tuple[str, JSONValue]:

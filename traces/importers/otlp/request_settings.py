@@ -1,10 +1,10 @@
 """Settings of a model request: its parameters and response format, and what only describes it."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.model_calls import REQUEST_ATTRIBUTES, is_infinite, normalize_parameters
 from traces.importers.formats.chats.openai_items import shaping_fields
 
@@ -29,7 +29,7 @@ _DESCRIPTIONS: Final = REQUEST_ATTRIBUTES | {
 _NOT_PARAMETERS: Final = _DESCRIPTIONS | _STATED_ELSEWHERE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Settings:
     """Parameters and response format of a request, and its fields that are neither."""
 

@@ -64,11 +64,13 @@ class Attributes:
 
     def take_json(self, *names: str) -> JSONValue:
         """Like `take`, and parse a JSON text."""
-        return parse_shared(self.take(*names))
+        value = self.take(*names)
+        return parse_shared(value) if isinstance(value, str) else value
 
     def look_json(self, name: str) -> JSONValue:
         """Like `look`, and parse a JSON text."""
-        return parse_shared(self.look(name))
+        value = self._values.get(name)
+        return parse_shared(value) if value.__class__ is str and value else self.look(name)
 
     def body(self, name: str) -> RequestBody | None:
         """Return a request body with a list of messages, without marking it as used; None for any other value."""

@@ -5,12 +5,12 @@ events or log records. Older OpenLLMetry versions use indexed attributes. The Ve
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import is_conversation_item, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import Answer, Usage, model_input
 from traces.importers.files.json_reader import parse_embedded, parse_shared
@@ -30,7 +30,7 @@ _TOOL_DEFINITIONS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class ModelCall:
     """A model call; `attributes` are what its request and response contain besides."""
 
@@ -41,7 +41,7 @@ class ModelCall:
     attributes: JSONObject
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class ToolOffer:
     """The tools that a model may call, and their settings that are no part of their schemas."""
 

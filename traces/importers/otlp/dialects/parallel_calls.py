@@ -7,13 +7,14 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
 _NO_IDS: Final[frozenset[JSONValue]] = frozenset()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Conversation:
     """Messages in which each result names its call, and the ids of results that the tracer recorded, by call."""
 

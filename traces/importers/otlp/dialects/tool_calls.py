@@ -1,11 +1,12 @@
 """Arguments and results of tool calls in span attributes, and settings of tools that a model is offered."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.step_header import step_view
 from traces.importers.common.messages import SCHEMA_NAMES
 from traces.importers.files.json_reader import parse_embedded, parse_shared
 
@@ -15,7 +16,7 @@ _ARGUMENTS: Final = ("args", "kwargs")
 _RESULT_FIELDS: Final = frozenset({"content", "tool_call_id", "type"})
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class ToolArguments:
     """The arguments of a tool, the id of the call, and the options of the function that called it."""
 
@@ -24,7 +25,7 @@ class ToolArguments:
     other: JSONObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class ToolResult:
     """The result of a tool, and what else its message contains, such as the id of the call."""
 
