@@ -12,7 +12,9 @@ import orjson
 from traces.payloads.parts import references
 
 _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
-_MARK: Final = b"\x00"
+_MARK_DIGITS: Final = b"00"
+# Bytes of a digest and its mark.
+_MARKED: Final = 33
 _DIGEST_AFTER_MARK: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
 _COMMA: Final = b","
@@ -25,11 +27,11 @@ def pack(data: bytes) -> bytes:
     """Pack the references in JSON text."""
     if _PART_KEY not in data:
         return data
-    first, *rest = _REFERENCE.split(data)
-    digests = bytes.fromhex(b"".join(rest[::2]).decode())
-    pieces = [first]
-    for index, text in enumerate(rest[1::2]):
-        pieces += (_MARK, digests[index * _BYTES : (index + 1) * _BYTES], text)
+    pieces = _REFERENCE.split(data)
+    digits = pieces[1::2]
+    # All at once, as below.
+    marked_digests = bytes.fromhex((_MARK_DIGITS + _MARK_DIGITS.join(digits)).decode()) if digits else b""
+    pieces[1::2] = [marked_digests[start : start + _MARKED] for start in range(0, len(marked_digests), _MARKED)]
     return b"".join(pieces)
 
 
