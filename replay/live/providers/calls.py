@@ -135,7 +135,15 @@ def _model_answer(
 
 def _open_stream(client: Any, provider: Provider, arguments: dict[str, Any]) -> Any:
     if provider.protocol == "openai":
-        return client.chat.completions.create(**arguments, stream=True, stream_options={"include_usage": True})
+        # In `extra_body`, which the SDK sends as it is. In its own arguments, it looks for keys to rename: that takes
+        # 0.2 ms per message of a history.
+        return client.chat.completions.create(
+            model=arguments["model"],
+            messages=[],
+            extra_body=arguments,
+            stream=True,
+            stream_options={"include_usage": True},
+        )
     return client.messages.create(**arguments, stream=True)
 
 

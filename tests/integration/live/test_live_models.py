@@ -11,6 +11,7 @@ from pytest_django import Settings
 
 from replay.live import providers
 from replay.live.providers import Cancelled, ModelAnswer, ModelCall, ProviderError
+from tests.bench.ingest.stages import call_clock
 from tests.support.servers.provider_server import (
     Exchange,
     ProviderServer,
@@ -20,7 +21,7 @@ from tests.support.servers.provider_server import (
     openai_text,
     provider_server,
 )
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 
 pytestmark = pytest.mark.divided
 
@@ -66,6 +67,19 @@ def test_openai_text_streams_with_usage(server: ProviderServer) -> None:
     assert server.requests[0].path == "/v1/chat/completions"
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert (body["temperature"], body["max_tokens"], body["seed"], body["stop"]) == (0, 9, 3, ["X"])
+
+
+def test_long_history_is_sent_as_it_is(server: ProviderServer) -> None:
+    def calls_of(count: int) -> int:
+        messages: JSONValue = [{"role": "user", "content": f"Where is order {number}?"} for number in range(count)]
+        with call_clock() as clock:
+            ask(messages=messages)
+            calls = int(clock())
+        assert server.requests[-1].body["messages"] == messages
+        return calls
+
+    calls_of(1)
+    assert (calls_of(401) - calls_of(1)) / 400 < 40
 
 
 def test_openai_tool_calls_are_parsed(server: ProviderServer) -> None:
