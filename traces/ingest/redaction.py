@@ -3,6 +3,7 @@
 import marshal
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Final
 
@@ -81,44 +82,51 @@ def _kinds(metadata: JSONObject) -> list[JSONValue]:
 def _is_clean(run: RecordedRun, redaction: Redaction) -> bool:
     """Quick check that no text of a recording contains a value; false only means to look closer."""
     try:
-        return not any(map(redaction.suspects, _marshalled(run)))
+        return not any(map(redaction.suspects, _contents(run)))
     except ValueError:  # too deep, or not plain JSON
         return False
 
 
-def _marshalled(run: RecordedRun) -> Iterator[bytes]:
-    """Yield all texts of a recording, each after its key; those of an entry of a history once."""
+def _contents(run: RecordedRun) -> Iterator[bytes]:
+    """Yield all values of a recording, marshalled together: each text comes after its key."""
+    values = _values(run)
+    while batch := list(islice(values, _MOST_VALUES)):
+        yield marshal.dumps(batch, 2)
+
+
+def _values(run: RecordedRun) -> Iterator[Any]:
+    """Yield the texts and payloads of a recording, and each entry of a history once."""
     # The recording keeps them alive.
     known_ids: set[int] = set()
-    values: list[Any] = [_contents_of_run(run), *map(_contents_of_judgement, run.judgements)]
+    yield _contents_of_run(run)
+    yield from map(_contents_of_judgement, run.judgements)
     for step in run.steps:
-        values.append(_texts_of_step(step))
+        yield _texts_of_step(step)
         for value in _payloads_of(step):
             if type(value) is dict and not JOINTS.isdisjoint(value):
-                values += _new_values(value, known_ids)
-            else:
-                values.append(value)
-        if len(values) > _MOST_VALUES:
-            yield marshal.dumps(values, 2)
-            values.clear()
-    yield marshal.dumps(values, 2)
+                yield from _new_values(value, known_ids)
+            elif value:
+                yield value
 
 
-def _new_values(payload: JSONObject, known_ids: set[int]) -> Iterator[JSONValue]:
+def _new_values(payload: dict[str, Any], known_ids: set[int]) -> Iterator[JSONValue]:
     """Yield the members of a payload, and of its histories the entries that are not known yet."""
     rest: JSONObject = {}
     for name, item in payload.items():
+        # Not `isinstance`, which is slow for an abstract base class.
         if type(item) is Messages:
             source = item.conversation
-            yield [] if id(source) in known_ids else source.messages
-            known_ids.add(id(source))
+            if id(source) not in known_ids:
+                known_ids.add(id(source))
+                yield from source.messages
         elif name in JOINTS and type(item) is list:
             entries = dict(zip(map(id, item), item, strict=True))
             yield from [entries[key] for key in entries.keys() - known_ids]
             known_ids |= entries.keys()
         else:
             rest[name] = item
-    yield rest
+    if rest:
+        yield rest
 
 
 def _redact(run: RecordedRun, redactor: Redactor) -> RecordedRun:

@@ -13,8 +13,8 @@ from traces.payloads.parts import references
 
 _REFERENCE: Final = re.compile(rb'\{"\$part":"([0-9a-f]{64})"\}')
 _MARK_DIGITS: Final = b"00"
-# Bytes of a digest and its mark.
-_MARKED: Final = 33
+# Bytes of a mark and the digest after it.
+_TOKEN_SIZE: Final = 33
 _DIGEST_AFTER_MARK: Final = re.compile(rb"\x00(.{32})", re.DOTALL)
 _BYTES: Final = 32
 _COMMA: Final = b","
@@ -30,8 +30,8 @@ def pack(data: bytes) -> bytes:
     pieces = _REFERENCE.split(data)
     digits = pieces[1::2]
     # All at once, as below.
-    marked_digests = bytes.fromhex((_MARK_DIGITS + _MARK_DIGITS.join(digits)).decode()) if digits else b""
-    pieces[1::2] = [marked_digests[start : start + _MARKED] for start in range(0, len(marked_digests), _MARKED)]
+    tokens = bytes.fromhex((_MARK_DIGITS + _MARK_DIGITS.join(digits)).decode()) if digits else b""
+    pieces[1::2] = [tokens[start : start + _TOKEN_SIZE] for start in range(0, len(tokens), _TOKEN_SIZE)]
     return b"".join(pieces)
 
 
