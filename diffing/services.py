@@ -19,6 +19,7 @@ from traces.core.canonical import digest
 from traces.core.ids import new_id
 from traces.errors import NotFound, NotSealed
 from traces.models import Run
+from traces.runs import deleted_runs
 from traces.storage.compression import FAST, compress
 from traces.transitions import move
 
@@ -129,6 +130,7 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str) -> Di
         }
     )
     with transaction.atomic():
+        deleted_runs.hold({base_id, candidate_id})
         row, _ = DiffReport.objects.defer("body").get_or_create(
             key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json, "by": by}
         )

@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -16,6 +17,7 @@ from traces.core.vocabulary import CommentKind
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, role_of
+from traces.runs import deleted_runs
 from traces.runs.queries import as_uuid
 
 SUBJECT = (
@@ -82,7 +84,11 @@ def requested_subject(request: Request) -> CommentSubject:
 
 def add(subject: CommentSubject, body: CommentRequest, author: Author) -> CommentView:
     """Store a comment on what it names."""
-    return comment_view(services.add_comment(subject, body, author, quote=anchor_quote(subject, body)), author)
+    quote = anchor_quote(subject, body)
+    with transaction.atomic():
+        if subject.kind == CommentKind.RUN:
+            deleted_runs.hold([subject.id])
+        return comment_view(services.add_comment(subject, body, author, quote=quote), author)
 
 
 def edit(subject: CommentSubject, id: UUID, body: CommentEdit, author: Author) -> CommentView:

@@ -28,6 +28,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.models import Run
+from traces.runs import deleted_runs
 from traces.runs.queries import find_run
 
 _KIND: Final = "bisection"
@@ -92,6 +93,7 @@ def start(
         runners.require_online(run.app, tools=consents.tools_of_runner(preparation.unintercepted_tools))
 
     def make() -> str:
+        deleted_runs.hold([run.id])
         forks = zip(preparation.forks, preparation.costs, strict=True)
         bisection = Bisection.objects.create(
             run=run,

@@ -21,6 +21,7 @@ from traces.core.json_types import JSONValue
 from traces.errors import NotSealed
 from traces.http.idempotency import Key, make_once
 from traces.models import IgnoreList, Run
+from traces.runs import deleted_runs
 from traces.runs.queries import find_run
 from traces.signatures.ignore_rules import SIGNED_TYPES, IgnoreRule
 from traces.storage import artifacts
@@ -44,7 +45,10 @@ def compare(base: Run, candidate: Run, *, by: str) -> Calibration:
     if earlier is not None:
         return earlier
     findings = _compare(base, candidate)
-    row, _ = Calibration.objects.get_or_create(base=base, candidate=candidate, defaults={"found": findings, "by": by})
+    with transaction.atomic():
+        deleted_runs.hold([base.id, candidate.id])
+        columns = {"found": findings, "by": by}
+        row, _ = Calibration.objects.get_or_create(base=base, candidate=candidate, defaults=columns)
     return row
 
 

@@ -19,6 +19,7 @@ from replay.sessions import create, prepare, queries
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
 from traces.models import Run, Step
+from traces.runs import deleted_runs
 
 _UNSUCCESSFUL = FINAL_STATUSES - COMPLETED
 
@@ -57,6 +58,8 @@ def start(diff_id: UUID, unchanged_request: UnchangedRequest, *, by: str = "") -
         for refusal in preparation.plan.refusals:
             raise ReplayRefusal(refusal)
         with transaction.atomic():
+            # First, as a deletion locks runs before their reports.
+            deleted_runs.hold([preparation.run.id])
             DiffReport.objects.select_for_update().get(id=diff_id)
             if _has_usable_replay(diff_id):
                 # Started concurrently.

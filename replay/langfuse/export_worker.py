@@ -24,6 +24,7 @@ from replay.models import LangfuseExport
 from traces import enqueue as traces_enqueue
 from traces import notify
 from traces.models import Run
+from traces.runs import deleted_runs
 from traces.transitions import move
 
 logger = structlog.get_logger("replay.langfuse")
@@ -52,6 +53,7 @@ class _Pause(Exception):
 def enqueue(run_id: UUID, target: str) -> LangfuseExport:
     """Queue an export; returns the open export of this run and target, if there is one."""
     with transaction.atomic():
+        deleted_runs.hold([run_id])
         open_export = LangfuseExport.objects.filter(run_id=run_id, target=target, status__in=_OPEN_STATUSES).first()
         if open_export is not None:
             return open_export

@@ -28,6 +28,7 @@ from replay.store.run_outcome import evaluated_conclusion, recorded_conclusions
 from traces import enqueue
 from traces.core.json_types import JSONValue
 from traces.http.idempotency import Key, find_made, make_once
+from traces.runs import deleted_runs
 
 _KIND: Final = "proof"
 _SIDES: Final = ("base", "candidate")
@@ -60,6 +61,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
         runners.require_online(diff.base.app, tools=tools)
 
     def make() -> str:
+        deleted_runs.hold({diff.base_id, diff.candidate_id})
         checks_json = [check.model_dump(mode="json") for check in request.checks]
         proof = Proof.objects.create(
             diff=diff, by=by, request={**body, "checks": checks_json}, worked_at=datetime.now(UTC)

@@ -23,6 +23,7 @@ from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
 from replay.tool_review.queries import safety_by_tool
 from traces.core.vocabulary import Reason, RunStatus
+from traces.runs import deleted_runs
 from traces.runs import queries as runs
 
 logger = structlog.get_logger("replay")
@@ -65,8 +66,7 @@ def start(
     if is_comparison:
         rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
         rerun.fork_sequence_no = run.step_count + AFTER_THE_END
-    rerun.save()
-    return rerun
+    return _open(rerun)
 
 
 def start_fork(
@@ -87,7 +87,7 @@ def start_fork(
     is_live = "model" in request.policy.allow
     is_open = is_live or bool(request.overrides.overrides)
     consents.require(source.run, is_open=is_open, allowed_names=[*tools_to_run, *tools_with_hook])
-    return Rerun.objects.create(
+    rerun = Rerun(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
         tools_to_ask=[*tools_to_ask],
@@ -99,6 +99,14 @@ def start_fork(
         is_live=is_live,
         **_limits(budget),
     )
+    return _open(rerun)
+
+
+def _open(rerun: Rerun) -> Rerun:
+    with transaction.atomic():
+        deleted_runs.hold([rerun.source_run_id])
+        rerun.save()
+    return rerun
 
 
 def _recording_of_fork(ref: str) -> str:
@@ -147,6 +155,7 @@ def resume(rerun: Rerun, *, tools_to_run: Sequence[str] = ()) -> Rerun:
     allowed_names = [*rerun.tools_to_run, *rerun.tools_with_hook, *tools_to_run]
     consents.require(rerun.source_run, is_open=_is_open(rerun), allowed_names=allowed_names)
     with transaction.atomic():
+        deleted_runs.hold([rerun.source_run_id])
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)
         if rerun.exit_code == 0 and not _lacks_answer(rerun):
             raise SessionConflict("its agent has ended successfully")
@@ -189,6 +198,8 @@ def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
     With `writes_run`, a comparison becomes a run even if it does not differ.
     """
     with transaction.atomic():
+        # A deletion of the source ends its reruns, in the same order of locks.
+        deleted_runs.lock([rerun.source_run_id])
         rerun = Rerun.objects.select_for_update(of=("self",)).select_related("source_run", "profile").get(id=rerun.id)
         if rerun.ended_at is not None:
             return rerun

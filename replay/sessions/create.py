@@ -7,10 +7,12 @@ from replay.saved_profiles import services as library
 from replay.sessions import prepare
 from traces.redaction.markers import Digester
 from traces.redaction_policies.key import redaction_key
+from traces.runs import deleted_runs
 
 
 def create(preparation: prepare.PreparedReplay, *, is_probe: bool = False, by: str = "") -> ReplaySession:
-    """Create a pending session for a prepared replay; the caller queues it."""
+    """Create a pending session for a prepared replay, in the caller's transaction; the caller queues it."""
+    deleted_runs.hold([preparation.run.id])
     request, plan = preparation.request, preparation.plan
     planned_steps = {
         str(step.sequence_no): [step.action, step.label, str(step.reason)]

@@ -1,6 +1,7 @@
 """Replays and searches refer to runs: what cites a run, and what goes with it when it is deleted."""
 
 from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import Q
@@ -59,6 +60,10 @@ class ReplayCiter(Citer):
         sessions = ReplaySession.objects.filter(run__in=run_ids, diff_id__isnull=False)
         reports = {id for id in sessions.values_list("diff_id", flat=True) if id is not None}
         return reports - links.shared_subjects(ShareKind.DIFF, reports)
+
+    def stop_reading(self, run_ids: Collection[UUID]) -> None:
+        """End the reruns: their agents get no further answers, and they become no forks."""
+        Rerun.objects.filter(source_run__in=run_ids, ended_at=None).update(ended_at=datetime.now(UTC))
 
     def release(self, run_ids: Collection[UUID]) -> None:
         """Delete what was computed from these runs, and what sessions of remaining forks repeat of them."""

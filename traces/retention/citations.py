@@ -38,6 +38,9 @@ class Citer:
         """Return the objects that were made for these runs alone and go with them: they are no citations."""
         return set()
 
+    def stop_reading(self, run_ids: Collection[UUID]) -> None:
+        """End what would go on reading these runs after they are hidden."""
+
     def release(self, run_ids: Collection[UUID]) -> None:
         """Delete what belongs to these runs, and remove their contents from objects that remain."""
 
@@ -85,6 +88,12 @@ def find_belongings(run_ids: Collection[UUID]) -> set[UUID]:
 def find_work(run_ids: Collection[UUID]) -> list[Citation]:
     """Return the work in progress on these runs."""
     return [citation for citer in _citers for citation in citer.in_progress(run_ids)]
+
+
+def stop_reading(run_ids: Collection[UUID]) -> None:
+    """End what would go on reading these runs after they are hidden."""
+    for citer in _citers:
+        citer.stop_reading(run_ids)
 
 
 def release(run_ids: Collection[UUID]) -> None:

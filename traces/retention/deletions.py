@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 
 from traces import notify
 from traces.core.json_access import as_string
@@ -18,7 +19,7 @@ from traces.retention import audit, citations, holds
 from traces.retention.citations import Citation
 from traces.retention.families import find_families, with_relatives
 from traces.retention.schemas import DeletionView
-from traces.runs import sealed_runs
+from traces.runs import deleted_runs, sealed_runs
 
 _MAX_REASON: Final = 200
 # Runs that one query may name: SQLite limits its parameters.
@@ -56,7 +57,7 @@ def delete(
     """
     results: list[Deletion | Refusal] = []
     with transaction.atomic():
-        families = find_families(run_ids)
+        families = _lock_families(run_ids)
         refusals = _refusals(families, holds.stored_scopes(), includes_citations=includes_citations)
         for run_id, family in families.items():
             reason = (reasons or {}).get(run_id, "")
@@ -66,6 +67,13 @@ def delete(
             )
         notify.touch("runs")
     return results
+
+
+def _lock_families(run_ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
+    """Return the family of each run without what was removed since it was found; nothing new can cite these runs."""
+    families = find_families(run_ids)
+    existing_ids = deleted_runs.lock({id for family in families.values() for id in family})
+    return {run_id: [id for id in family if id in existing_ids] for run_id, family in families.items()}
 
 
 def find_refusals(run_ids: Sequence[UUID], scopes: Iterable[holds.Scope]) -> dict[UUID, Refusal]:
@@ -105,7 +113,10 @@ def find_deletion(run_id: UUID) -> DeletionView:
 def restore(run_id: UUID, *, by: str) -> None:
     """Show a hidden run again, with the revisions that were hidden with it; raise `NotFound`."""
     with transaction.atomic():
-        pending = Deletion.objects.filter(run__in=with_relatives(run_id), removed_at__isnull=True)
+        # Once it is due, its steps may be gone already.
+        pending = Deletion.objects.filter(
+            run__in=with_relatives(run_id), removed_at__isnull=True, due_at__gt=datetime.now(UTC)
+        )
         if not pending.filter(run=run_id).exists():
             raise NotFound(f"run {run_id} is not deleted, or it can no longer be restored")
         ids = list(pending.values_list("run_id", flat=True))
@@ -134,12 +145,13 @@ def _hide(
         "at": now,
         "due_at": due_at,
     }
-    removed_ids = set(
-        Deletion.objects.filter(run__in=family, removed_at__isnull=False).values_list("run_id", flat=True)
-    )
+    # Their contents are removed, or about to be.
+    is_over = Q(removed_at__isnull=False) | Q(due_at__lte=now)
+    lost_ids = set(Deletion.objects.filter(is_over, run__in=family).values_list("run_id", flat=True))
     sealed_runs.hide(family)
+    citations.stop_reading(family)
     for id in family:
-        if id in removed_ids:
+        if id in lost_ids:
             continue
         # Again for a run that is hidden already: the later request decides.
         Deletion.objects.update_or_create(run_id=id, removed_at=None, defaults=columns)
@@ -152,6 +164,11 @@ def _refusals(
     families: Mapping[UUID, Sequence[UUID]], scopes: Sequence[holds.Scope], *, includes_citations: bool
 ) -> dict[UUID, Refusal]:
     """Return the runs that cannot be deleted; citations by what is deleted with them do not count."""
+    lost_ids = [run_id for run_id, family in families.items() if run_id not in family]
+    if lost_ids:
+        families = {run_id: family for run_id, family in families.items() if run_id not in lost_ids}
+        refusals = _refusals(families, scopes, includes_citations=includes_citations)
+        return refusals | {id: Refusal(run_id=id, problem=deleted_runs.missing(id)) for id in lost_ids}
     members = {id for family in families.values() for id in family}
     if not members:
         return {}

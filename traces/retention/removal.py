@@ -60,13 +60,13 @@ _ZERO: Final = (
 
 def remove_due(now: datetime | None = None) -> int:
     """Remove the contents of all runs whose time has come; return how many. Citing runs go before the cited ones."""
-    due = Deletion.objects.filter(removed_at__isnull=True, due_at__lte=now or datetime.now(UTC))
+    due = Deletion.objects.filter(removed_at__isnull=True, due_at__lte=now or datetime.now(UTC)).select_related("run")
     return sum(_remove(deletion) for deletion in list(due.order_by("-run_id")))
 
 
 def _remove(deletion: Deletion) -> bool:
     run_id = deletion.run_id
-    if reason := _obstacle(deletion):
+    if not _has_begun(deletion) and (reason := _obstacle(deletion)):
         with transaction.atomic():
             deletion.delete()
             sealed_runs.show([run_id])
@@ -79,6 +79,16 @@ def _remove(deletion: Deletion) -> bool:
         pass
     _finish(deletion, forks)
     return True
+
+
+def _has_begun(deletion: Deletion) -> bool:
+    """Return whether an interrupted removal took some of the steps: then nothing can bring the run back."""
+    return Step.objects.filter(run_id=deletion.run_id).count() < deletion.run.step_count
+
+
+def _is_pending(run_id: UUID) -> bool:
+    """Lock the deletion of a run; return False if the run was restored or removed meanwhile."""
+    return Deletion.objects.select_for_update().filter(run_id=run_id, removed_at__isnull=True).exists()
 
 
 def _obstacle(deletion: Deletion) -> str:
@@ -98,6 +108,8 @@ def _obstacle(deletion: Deletion) -> str:
 def _remove_steps(run_id: UUID, forks: Sequence[UUID]) -> bool:
     """Remove a batch of steps, and what forks repeat of them; return whether there were any."""
     with retention_pass():
+        if not _is_pending(run_id):
+            return False
         rows = list(Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("id", *_REFS)[:_BATCH])
         if forks:
             _clear_forks(forks, {ref for _, *refs in rows for ref in refs if ref})
@@ -107,6 +119,8 @@ def _remove_steps(run_id: UUID, forks: Sequence[UUID]) -> bool:
 
 def _remove_edges(run_id: UUID) -> bool:
     with retention_pass():
+        if not _is_pending(run_id):
+            return False
         ids = list(Edge.objects.filter(run_id=run_id).values_list("id", flat=True)[:_BATCH])
         Edge.objects.filter(id__in=ids).delete()
     return bool(ids)
@@ -131,8 +145,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
     run_id = deletion.run_id
     with retention_pass():
         run = Run.objects.select_for_update().filter(id=run_id).first()
-        if run is None or not Deletion.objects.filter(run=run, removed_at__isnull=True).exists():
-            # Another process was faster.
+        if run is None or not _is_pending(run_id):
             return
         citations.release([run_id])
         _delete_recordings(run)

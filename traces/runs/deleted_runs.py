@@ -1,5 +1,6 @@
 """Deleted runs: hidden at once, removed later, and named in the error of every request for them."""
 
+from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
@@ -8,6 +9,7 @@ from django.db.models import QuerySet
 from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound
 from traces.models import AuditEntry, Deletion, Run
+from traces.storage import bulk
 
 _TIME: Final = "%Y-%m-%d %H:%M UTC"
 
@@ -31,6 +33,25 @@ def check_visible(run: Run) -> Run:
     if deletion.removed_at is None:
         text += f"; it can be restored until {deletion.due_at:{_TIME}}"
     raise RunDeleted(text)
+
+
+def lock(run_ids: Collection[UUID]) -> set[UUID]:
+    """Keep runs from being deleted until the end of the transaction; return those that exist."""
+    # In one order, so that two transactions that lock several runs cannot deadlock.
+    runs = Run.objects.select_for_update(no_key=True).order_by("id")
+    return {id for ids in bulk.chunks(sorted(run_ids)) for id in runs.filter(id__in=ids).values_list("id", flat=True)}
+
+
+def hold(run_ids: Collection[UUID]) -> None:
+    """Keep runs from being deleted until the end of the transaction; raise `RunDeleted` if one is deleted already.
+
+    What refers to runs is stored in a transaction that calls this: since they were found, they may have been deleted.
+    """
+    for run_id in {*run_ids} - lock(run_ids):
+        raise missing(run_id)
+    # In a statement of its own, which sees what was committed before the locks.
+    for deletion in Deletion.objects.filter(run__in=run_ids).select_related("run"):
+        check_visible(deletion.run)
 
 
 def missing(run_id: UUID) -> NotFound:

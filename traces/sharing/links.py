@@ -18,12 +18,15 @@ from traces.errors import NotFound, ProblemError
 from traces.http.idempotency import Key, derive_secret, make_once
 from traces.models import ShareLink
 from traces.retention import audit
+from traces.runs import deleted_runs
 from traces.sharing.schemas import ShareList, ShareRequest, ShareView
 
 # How long a page that was opened can read its subject.
 TICKET_LIFETIME: Final = timedelta(days=1)
 _IDEMPOTENCY_KIND: Final = "share"
 _SALT: Final = "forkpoint.share"
+# Kinds whose subject is a run.
+_RUNS: Final = frozenset({ShareKind.RUN, ShareKind.TREE})
 
 
 class SharingOff(ProblemError):
@@ -52,6 +55,8 @@ def create_link(
     lifetime = share_request.expires_in_s and timedelta(seconds=share_request.expires_in_s)
 
     def make() -> str:
+        if subject.kind in _RUNS:
+            deleted_runs.hold([subject.id])
         link = ShareLink.objects.create(
             kind=subject.kind,
             subject=subject.id,
