@@ -1,21 +1,35 @@
 """Convert an agent's values to JSON text. Never raises.
 
-Values are encoded at once, because the agent may change them later.
+Values are encoded at once, because the agent may change them later. The agent waits for that, so its time is bounded:
+what is too large is cut. A graph of a few objects can have more paths than memory has bytes, so sizes count every path.
 """
 
 import dataclasses
 import enum
+import gc
 import json
+import marshal
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 # Readers accept 100 levels, of which an event takes one.
 _DEEPEST: Final = 98
+_MOST_LEVELS: Final = 1000
 _LONGEST_REPR: Final = 2000
-# Values in containers that were converted before. Their conversion takes a tenth of a second.
-_MOST_REPETITIONS: Final = 100_000
+# Characters of a value: up to two tenths of a second.
+_LARGEST: Final = 16 * 1024 * 1024
+# An item takes as long as this many characters: in the encoder, in Python code, and if it is an object.
+_ITEM: Final = 32
+_CONVERTED_ITEM: Final = 160
+_OBJECT: Final = 800
+_CONTAINERS: Final = (dict, list, tuple)
+_TOO_LARGE: Final = "[too large]"
+# What is never cut: the fields of an event, and values of theirs such as a status.
+_MOST_FIELDS: Final = 100
+_SHORT: Final = 200
 # Written so that the search skips to the next digit, in a third of the time of `\d{19}`.
 _MANY_DIGITS: Final = re.compile(r"[0-9][0-9]{18}")
 
@@ -27,17 +41,65 @@ class Late:
         self.compute = compute
 
 
-def encode(value: Any) -> str:
-    """Encode a value as one line of JSON; values without a JSON form become text."""
+class TooLarge(Exception):
+    """A value that takes too long to encode."""
+
+
+class Budget(threading.local):
+    """The characters that the value being encoded by a thread may still have."""
+
+    def __init__(self) -> None:
+        self.rest = 0
+
+    def spend(self, value: Any) -> None:
+        """Take the size of a value; raise `TooLarge`. What an object unfolds to is spent when it does."""
+        rest, items = self.rest, [value]
+        # Deeper values have no JSON: the encoder raises.
+        for _ in range(_MOST_LEVELS):
+            rest -= sum([len(item) for item in items if isinstance(item, str)])
+            containers = [item for item in items if isinstance(item, _CONTAINERS)]
+            rest -= _ITEM * sum(map(len, containers))
+            if rest < 0:
+                raise TooLarge
+            if not (items := gc.get_referents(*containers)):
+                break
+        self.rest = rest
+
+
+def encode(value: Any, *, largest: int = 0) -> str:
+    """Encode a value as one line of JSON; values without a JSON form become text.
+
+    Raise `TooLarge` if it is larger than `largest`; without that, what is too large is cut.
+    """
+    _budget.rest = largest or _LARGEST
     try:
+        _budget.spend(value)
         return "".join(_encode(value, 0))
-    except Exception:  # noqa: BLE001 - the agent's own code runs here, and may raise anything
+    except Exception as error:  # noqa: BLE001 - the agent's own code runs here, and may raise anything
+        if largest and isinstance(error, TooLarge):
+            raise
         return _FAST.encode(as_json_value(value))
+
+
+def freeze(value: Any) -> str | bytes:
+    """Return the JSON of a value, or a copy of plain data that `thaw` encodes later: copying takes a tenth of the time.
+
+    The copy of a set may have another order.
+    """
+    try:
+        return marshal.dumps(value)
+    except ValueError:
+        return encode(value)
+
+
+def thaw(value: str | bytes) -> str:
+    """Return the JSON of a value that `freeze` returned."""
+    return value if isinstance(value, str) else encode(marshal.loads(value))
 
 
 def without_long_integers(line: str) -> str:
     """Convert integers beyond 64 bits in a line of JSON to text, because JSON readers may not accept them."""
-    return _FAST.encode(as_json_value(json.loads(line))) if _MANY_DIGITS.search(line) else line
+    return _FAST.encode(_Conversion(math.inf).convert(json.loads(line), 0)) if _MANY_DIGITS.search(line) else line
 
 
 def as_text(value: Any) -> str:
@@ -48,24 +110,25 @@ def as_text(value: Any) -> str:
 def as_json_value(value: Any) -> Any:
     """Convert `value` to JSON types.
 
-    Keys that are not text, NaN and integers beyond 64 bits become text. Cycles and deep nesting are cut off, and so is
-    what repeats the same objects again and again: a graph of a few objects can have more paths than memory has bytes.
+    Keys that are not text, NaN and integers beyond 64 bits become text. Cycles, deep nesting and what is too large are
+    cut off.
     """
-    return _Conversion().convert(value, 0, is_repeated=False)
+    return _Conversion().convert(value, 0)
 
 
 class _Conversion:
-    """The conversion of one value."""
+    """The conversion of one value; `rest` is how many characters it may still have."""
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = _LARGEST) -> None:
         self._path: set[int] = set()
-        # By id, which belongs to the object only as long as it exists.
-        self._objects: dict[int, Any] = {}
-        self._repetitions = 0
+        self._rest = rest
 
-    def convert(self, value: Any, depth: int, *, is_repeated: bool) -> Any:
-        if value is None or isinstance(value, str | bool):
+    def convert(self, value: Any, depth: int) -> Any:
+        self._rest -= _CONVERTED_ITEM
+        if value is None or isinstance(value, bool):
             return value
+        if isinstance(value, str):
+            return self._cut(value)
         if isinstance(value, float):
             return value if math.isfinite(value) else str(value)
         if isinstance(value, int):
@@ -74,28 +137,41 @@ class _Conversion:
             return "[nested too deep]"
         if id(value) in self._path:
             return "[contains itself]"
-        is_repeated = is_repeated or id(value) in self._objects
-        self._repetitions += is_repeated
-        if self._repetitions > _MOST_REPETITIONS:
-            return "[repeated too often]"
-        self._objects[id(value)] = value
         self._path.add(id(value))
         try:
-            return self._convert_items(value, depth + 1, is_repeated)
+            return self._convert_items(value, depth + 1)
         except Exception as error:  # noqa: BLE001 - the agent's own code runs here, and may raise anything
             return _failure(error)
         finally:
             self._path.discard(id(value))
 
-    def _convert_items(self, value: Any, depth: int, is_repeated: bool) -> Any:
+    def _convert_items(self, value: Any, depth: int) -> Any:
         if isinstance(value, Mapping):
-            self._repetitions += is_repeated * len(value)
-            items = value.items()
-            return {_as_key(key): self.convert(item, depth, is_repeated=is_repeated) for key, item in items}
+            return dict(self._pairs(value, depth))
         if isinstance(value, list | tuple | set | frozenset):
-            self._repetitions += is_repeated * len(value)
-            return [self.convert(item, depth, is_repeated=is_repeated) for item in value]
-        return self.convert(unfold(value), depth, is_repeated=is_repeated)
+            return [*self._items(value, depth)]
+        self._rest -= _OBJECT
+        return self.convert(unfold(value), depth)
+
+    def _pairs(self, value: Mapping[Any, Any], depth: int) -> Iterator[tuple[str, Any]]:
+        is_event = depth == 1 and len(value) <= _MOST_FIELDS
+        for key, item in value.items():
+            if self._rest < 0 and not is_event:
+                yield _TOO_LARGE, f"{len(value)} items"
+                return
+            yield self._cut(_as_key(key)), self.convert(item, depth)
+
+    def _items(self, value: Collection[Any], depth: int) -> Iterator[Any]:
+        for item in value:
+            if self._rest < 0:
+                yield f"{_TOO_LARGE} {len(value)} items"
+                return
+            yield self.convert(item, depth)
+
+    def _cut(self, text: str) -> str:
+        rest = max(_SHORT, self._rest)
+        self._rest -= len(text)
+        return text if len(text) <= rest else f"{text[: int(rest)]}{_TOO_LARGE} {len(text)} characters"
 
 
 def _as_number(value: int) -> int | str:
@@ -143,6 +219,15 @@ def unfold(value: Any) -> Any:
         return _failure(error)
 
 
+def _unfold(value: Any) -> Any:
+    """Return what the encoder writes for an object; raise `TooLarge`."""
+    plain = unfold(value)
+    _budget.rest -= _OBJECT
+    _budget.spend(plain)
+    return plain
+
+
+_budget: Final = Budget()
 _FAST: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=unfold)
 
 
@@ -153,9 +238,11 @@ def _make_encoder() -> Callable[[Any, int], Iterable[str]]:
     """
     make: Any = getattr(json.encoder, "c_make_encoder", None)
     if make is None:
-        return lambda value, _: _FAST.iterencode(value)
+        options: dict[str, Any] = {"ensure_ascii": False, "allow_nan": False, "separators": (",", ":")}
+        slow = json.JSONEncoder(default=_unfold, **options)
+        return lambda value, _: slow.iterencode(value)
     quote: Any = json.encoder.encode_basestring
-    encoder: Callable[[Any, int], Iterable[str]] = make(None, unfold, quote, None, ":", ",", False, False, False)
+    encoder: Callable[[Any, int], Iterable[str]] = make(None, _unfold, quote, None, ":", ",", False, False, False)
     return encoder
 
 

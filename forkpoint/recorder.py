@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from forkpoint.code_version import CodePart, code_version
-from forkpoint.encoding import Late, encode
+from forkpoint.encoding import Late, encode, freeze
 from forkpoint.entropy import random_bytes
 from forkpoint.gateway_run import GatewayRun
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
 from forkpoint.scopes import RunScope, Scope, Session
 from forkpoint.session import ReplaySession
-from forkpoint.transport.events import Event
+from forkpoint.transport.events import Content, Event
 from forkpoint.transport.files import FileSink
 from forkpoint.transport.reports import SessionSink
 from forkpoint.transport.server import ServerSink
 from forkpoint.transport.spill import SpillFolder
 from forkpoint.transport.writer import Redact, Writer
+from forkpoint.vocabulary import OUTPUT_FORM
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -299,7 +300,7 @@ class Recorder:
     def write(
         self, run_id: str, step_id: str | None, parent_id: str | None, number: int, type: str, payload: dict[str, Any]
     ) -> None:
-        """Queue an event. Its payload is encoded now, because the agent may change the values."""
+        """Queue an event. Its payload is frozen now, because the agent may change the values."""
         if self._writer is None:
             return
         if self._gateway_run is not None:
@@ -310,8 +311,12 @@ class Recorder:
             # Links name steps by ids that this run does not have.
             payload = {name: value for name, value in payload.items() if name != "links"}
         is_late = isinstance(payload.get("response"), Late)
-        text = functools.partial(encode, payload) if is_late else encode(payload)
-        self._writer.enqueue(Event(run_id, step_id, parent_id, number, type, time.time(), text))
+        if is_late:
+            content: Content = functools.partial(encode, payload)
+        else:
+            # A form refers to the items of sets by their order.
+            content = encode(payload) if OUTPUT_FORM in payload else freeze(payload)
+        self._writer.enqueue(Event(run_id, step_id, parent_id, number, type, time.time(), content))
 
     def enclosing_scope(self) -> Scope | None:
         """Return the scope that a new step belongs to.

@@ -20,6 +20,8 @@ from forkpoint.outputs.texts import READERS
 
 # Characters of an object's text; the model does not get longer ones in one piece either.
 _LONGEST_TEXT: Final = 200_000
+# Characters of an output: the agent waits for its form, which takes several times as long as its JSON.
+_LARGEST: Final = 8 * 1024 * 1024
 _EXACT_INTEGERS: Final = 2**53
 _COLLECTIONS: Final[dict[type, str]] = {list: "list", tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DICTS: Final[dict[type, str]] = {dict: "dict", OrderedDict: "ordered_dict"}
@@ -35,8 +37,11 @@ def form_of(output: Any) -> Form | None:
     if type(output) in _LOSSLESS and not (type(output) is str and not output.isascii()):
         return None
     try:
-        line = without_long_integers(encode(output))
         # Raises if there is half of a pair of surrogates, as in names of files in another encoding.
+        if type(output) is str:
+            output.encode()
+            return None
+        line = without_long_integers(encode(output, largest=_LARGEST))
         line.encode()
         return _describe(output, json.loads(line))
     except Exception:  # noqa: BLE001 - the agent's own code runs here, and may raise anything

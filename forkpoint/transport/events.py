@@ -4,12 +4,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+from forkpoint.encoding import thaw
+
+# A payload as JSON or frozen, or a function that computes its JSON on the background thread.
+Content = str | bytes | Callable[[], str]
+
 
 class Event(NamedTuple):
-    """An event with its payload as JSON, or a function that computes it on the background thread.
-
-    The agent's thread encodes only the payload, which the agent may change; the rest is put together later.
-    """
+    """An event. The agent's thread freezes the payload, which the agent may change; the rest is done later."""
 
     run_id: str
     step_id: str | None
@@ -18,11 +20,11 @@ class Event(NamedTuple):
     type: str
     # Seconds since 1970.
     at: float
-    payload: str | Callable[[], str]
+    payload: Content
 
     def line(self) -> str:
         """Return the event as a line of JSON. Ids and types need no escapes."""
-        payload = self.payload if isinstance(self.payload, str) else self.payload()
+        payload = self.payload() if callable(self.payload) else thaw(self.payload)
         return (
             f'{{"schema_version":"1.0.0","trace_id":"{self.run_id}","run_id":"{self.run_id}",'
             f'"step_id":{_quote(self.step_id)},"parent_step_id":{_quote(self.parent_id)},'

@@ -96,7 +96,7 @@ class Writer:
                 self._lost_lines += 1
                 return
             self.recorded_events += 1
-            self._bytes += len(event.payload) if isinstance(event.payload, str) else 0
+            self._bytes += 0 if callable(event.payload) else len(event.payload)
             self._queue.append(event)
             if self._thread is None:
                 self._start()
