@@ -167,8 +167,8 @@ def _refusals(
     lost_ids = [run_id for run_id, family in families.items() if run_id not in family]
     if lost_ids:
         families = {run_id: family for run_id, family in families.items() if run_id not in lost_ids}
-        refusals = _refusals(families, scopes, includes_citations=includes_citations)
-        return refusals | {id: Refusal(run_id=id, problem=deleted_runs.missing(id)) for id in lost_ids}
+        refusals_by_id = _refusals(families, scopes, includes_citations=includes_citations)
+        return refusals_by_id | {id: Refusal(run_id=id, problem=deleted_runs.missing(id)) for id in lost_ids}
     members = {id for family in families.values() for id in family}
     if not members:
         return {}
