@@ -14,6 +14,7 @@ from rest_framework import exceptions as drf
 from traces.collectors import refusals
 from traces.collectors.back_pressure import RETRY_AFTER_S, ServerOverload
 from traces.core.schema import ErrorCode, Problem
+from traces.http.outages import name_outage
 
 log = structlog.get_logger("cockpit.http.errors")
 CONTENT_TYPE = "application/problem+json"
@@ -87,7 +88,7 @@ def describe(error: Exception) -> ErrorDescription:
         case SuspiciousOperation():
             return ErrorDescription("validation_error", 400, "The request is malformed.")
         case OperationalError() | InterfaceError():
-            return ErrorDescription("dependency_unavailable", 503, "The database did not respond.", "", retryable=True)
+            return ErrorDescription("dependency_unavailable", 503, f"{name_outage(error)}.", "", retryable=True)
         case _ if _is_from_redis(error):
             return ErrorDescription("dependency_unavailable", 503, "Redis did not respond.", "", retryable=True)
     return ErrorDescription(

@@ -11,6 +11,7 @@ from cockpit.process.worker_threads import ThreadStep
 from traces.errors import ProblemError
 from traces.models import RetentionPolicy
 from traces.retention import purge
+from traces.storage import artifact_files
 
 log = structlog.get_logger("cockpit.process.purging")
 _PAUSE_S: Final = 60.0
@@ -51,6 +52,7 @@ class Purging(ThreadStep):
 
 def work() -> None:
     """Apply the policies if a day has passed; else remove what is due."""
+    artifact_files.remove_old_parts()
     newest = purge.newest_purge()
     is_day_over = newest is None or newest < datetime.now(UTC) - _INTERVAL
     if is_day_over and RetentionPolicy.objects.exists():

@@ -11,6 +11,9 @@ from forkpoint.entropy import new_uuid
 _log = logging.getLogger("forkpoint")
 # An hour of a busy agent. More is dropped and counted, so that an outage cannot fill the disk.
 _MAX_BYTES: Final = 1024**3
+# The file of a batch until it is complete, which takes much less than an hour.
+_HALF: Final = ".new"
+_OLDEST_HALF_S: Final = 3600
 
 
 class SpillFolder:
@@ -26,6 +29,7 @@ class SpillFolder:
         self._has_warned = False
         # Batches that could not be read or removed: they wait for a process that can.
         self._unusable: set[str] = set()
+        self._is_clean = False
 
     def write(self, body: bytes) -> bool:
         """Store a batch; return False if the folder is full or cannot be written."""
@@ -69,6 +73,9 @@ class SpillFolder:
 
     def oldest(self) -> str | None:
         """Return the oldest batch that can be sent."""
+        if not self._is_clean:
+            self._is_clean = True
+            self._remove_halves()
         return next((name for name in self.files() if name not in self._unusable), None)
 
     def size(self) -> int:
@@ -93,6 +100,16 @@ class SpillFolder:
             (self.path / name).unlink(missing_ok=True)
         except OSError as error:
             self._leave(name, error)
+
+    def _remove_halves(self) -> None:
+        """Remove what processes left that were killed while they stored a batch."""
+        for name in self._names(_HALF):
+            try:
+                # Of the file, because a process in a rerun may have the clock of its recording.
+                if (self.path / name).stat().st_mtime < time.time() - _OLDEST_HALF_S:
+                    self.remove(name)
+            except FileNotFoundError:
+                continue
 
     def _leave(self, name: str, error: OSError) -> None:
         self._unusable.add(name)
@@ -122,7 +139,7 @@ class SpillFolder:
     def _write(self, body: bytes, suffix: str) -> None:
         self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
         name = f"{time.time_ns()}-{new_uuid().hex[:8]}"
-        path = self.path / f"{name}.new"
+        path = self.path / f"{name}{_HALF}"
         try:
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(body)

@@ -10,6 +10,7 @@ import structlog
 from django.db import InterfaceError, OperationalError, connection
 
 from traces.errors import ProblemError
+from traces.http.outages import name_outage
 
 log = structlog.get_logger("traces.collectors.back_pressure")
 RETRY_AFTER_S: Final = 1
@@ -74,8 +75,9 @@ def slot() -> Iterator[None]:
         database.patience_s = _LOCK_PATIENCE_S
         yield
     except (OperationalError, InterfaceError) as error:
-        _REFUSALS.note(f"the database did not respond ({type(error).__name__})")
-        raise ServerOverload("the database did not respond: send the request again in a second") from error
+        problem = name_outage(error)
+        _REFUSALS.note(f"{problem} ({type(error).__name__})")
+        raise ServerOverload(f"{problem}: send the request again in a second") from error
     finally:
         database.patience_s = None
         _SLOTS.release()

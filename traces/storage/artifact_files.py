@@ -10,6 +10,7 @@ from uuid import uuid4
 from django.core.files.storage import Storage, storages
 
 from traces.errors import StorageAway, StorageRefuses
+from traces.storage.artifact_folder import ArtifactFolder
 
 _PROBES: Final = "probes"
 _SERVER_FAILED: Final = 500
@@ -38,6 +39,13 @@ def delete(path: str) -> None:
     """Delete a file; does nothing if it does not exist."""
     with _storage_errors():
         _storage().delete(path)
+
+
+def remove_old_parts() -> None:
+    """Remove the parts of files that killed processes left. S3 has none."""
+    if isinstance(storage := _storage(), ArtifactFolder):
+        with _storage_errors():
+            storage.remove_old_parts()
 
 
 def check() -> None:

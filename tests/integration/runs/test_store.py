@@ -1,5 +1,7 @@
 """Artifact store: bytes are returned unchanged or not at all."""
 
+import errno
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +120,26 @@ def test_file_appears_in_full(tmp_path: Path) -> None:
     assert folder.save("aa/file", content) == "aa/file"
     assert folder.save("aa/file", ContentFile(b"third")) == "aa/file"
     assert [(path.name, path.read_bytes()) for path in (tmp_path / "aa").iterdir()] == [("file", b"third")]
+
+
+def test_failed_and_killed_writers_leave_no_part(tmp_path: Path) -> None:
+    folder = ArtifactFolder(str(tmp_path))
+
+    class Full:
+        def chunks(self) -> Iterator[bytes]:
+            yield b"first "
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    content: Any = Full()
+    with pytest.raises(OSError, match="No space"):
+        folder.save("aa/bb/file", content)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+    old, fresh = tmp_path / "parts/old", tmp_path / "parts/fresh"
+    for path in (old, fresh):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    folder.remove_old_parts()
+    assert [*old.parent.iterdir()] == [fresh]
 
 
 def test_missing_file_is_reported_as_damage() -> None:

@@ -16,6 +16,7 @@ from traces.collectors.otlp.export import export, protobuf_response
 from traces.collectors.refusals import refusal_of
 from traces.collectors.rpc_status import retry_info, status_of
 from traces.errors import ProblemError
+from traces.http.outages import name_outage
 from traces.importers.otlp.raw_spans import Signal
 
 log = structlog.get_logger("traces.collectors.otlp.grpc_api")
@@ -98,7 +99,7 @@ def _problem(error: Exception) -> ProblemError:
         return error
     log.error("request_failed", exc_info=error)
     if isinstance(error, OperationalError | InterfaceError):
-        return ServerOverload("the database did not respond: send the request again in a second")
+        return ServerOverload(f"{name_outage(error)}: send the request again in a second")
     return InternalError("an internal error occurred; the server log contains it")
 
 

@@ -243,6 +243,15 @@ def test_full_disk_leaves_no_halves(spill: SpillFolder) -> None:
     assert [*spill.path.iterdir()] == []
 
 
+def test_halves_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    old, fresh = tmp_path / "1-a.new", tmp_path / "2-b.new"
+    for path in (old, fresh):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    assert SpillFolder(tmp_path).oldest() is None
+    assert [*tmp_path.iterdir()] == [fresh]
+
+
 def test_rejected_batches_have_limit(tmp_path: Path) -> None:
     spill = SpillFolder(tmp_path, max_bytes=100)
     for _ in range(5):
