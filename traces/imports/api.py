@@ -11,7 +11,7 @@ from threading import Thread
 from typing import IO, Any, Final
 
 import orjson
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -26,6 +26,7 @@ from rest_framework.views import APIView
 from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
+from traces.http.outages import name_outage
 from traces.http.responses import KEY, PROBLEMS, key_of, query
 from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
@@ -235,6 +236,8 @@ def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | Non
         lines.put({"type": "report", **run(progress).model_dump(mode="json")})
     except ProblemError as problem:
         lines.put({"type": "problem", "code": problem.code, "detail": str(problem), "where": problem.where})
+    except (OperationalError, InterfaceError) as error:
+        lines.put({"type": "problem", "code": "dependency_unavailable", "detail": name_outage(error), "where": ""})
     finally:
         lines.put(None)
         connections.close_all()

@@ -17,6 +17,8 @@ def run(*, host: str | None, port: int | None, demo: bool | None) -> None:
     if port is not None:
         os.environ["FORKPOINT_PORT"] = str(port)
     in_process.set_up()
+    from django.db import OperationalError
+
     from cockpit.demo.local_model import provider
     from cockpit.demo.service import Demo
     from cockpit.serving.serve import ServeError, serve
@@ -27,6 +29,8 @@ def run(*, host: str | None, port: int | None, demo: bool | None) -> None:
         serve(None if demo is False else Demo(restores_deleted=demo is True))
     except ServeError as error:
         raise Failure(str(error)) from error
+    except OperationalError as error:
+        raise Failure(f"cannot open the database: {error}", exit=Exit.UNAVAILABLE) from error
     finally:
         provider.stop()
 

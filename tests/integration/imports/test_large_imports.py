@@ -5,11 +5,12 @@ import os
 import signal
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import orjson
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError
 from django.test import Client
 
 from tests.integration.imports.test_import_files import in_memory
@@ -71,3 +72,12 @@ def test_second_large_import_is_rejected(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(post(transcript(0)).json()["runs"]) == 1
     slot.release()
     assert [len(post(compressed).json()["runs"]) for _ in range(2)] == [1, 1]
+
+
+def test_outage_during_an_import_is_named() -> None:
+    def run(progress: object) -> NoReturn:
+        raise OperationalError
+
+    (line,) = api._lines(run)
+    problem = {"code": "dependency_unavailable", "detail": "the database did not respond", "where": ""}
+    assert orjson.loads(line) == {"type": "problem", **problem}
