@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from django.db import IntegrityError, transaction
 
-from traces.bundles import archive
+from traces.bundles import archive, expansion
 from traces.bundles.archive import BadBundle, Bundle
 from traces.bundles.lines import CaptionLine, EdgeLine, JudgementLine, Origin, RunLine, StepLine, parse_line
 from traces.call_index import tool_calls
@@ -34,6 +34,7 @@ from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
 from traces.redaction_policies import services as policies
 from traces.runs import queries, revisions, services
+from traces.runs.deleted_runs import lock, visible_runs
 from traces.runs.revisions import StoredRevision
 from traces.runs.services import RecordResult
 from traces.signatures.call_signatures import signature
@@ -283,6 +284,7 @@ def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> Readable:
     def load(digests: Iterable[str]) -> dict[str, JSONValue]:
         return {digest: orjson.loads(bundle.artifacts[digest]) for digest in digests if digest in bundle.artifacts}
 
+    expansion.check(bundle.artifacts, _all_refs(lines))
     values = missing_parts.readable(_all_refs(lines), load)
     if missing := sorted(values.lost_digests - bundle.unavailable):
         raise BadBundle(f"the bundle lacks artifact {missing[0]}", where=f"artifacts/{missing[0]}")
@@ -290,11 +292,12 @@ def _payloads(bundle: Bundle, lines: Sequence[StepLine]) -> Readable:
 
 
 def _origin(run: RunLine) -> Run | None:
-    """Return the run that it was derived from, if that is stored here."""
+    """Return the run that it was derived from, if that is stored here, and keep that from being deleted meanwhile."""
     origin = run.derived_from
     if origin is None:
         return None
-    candidates = Run.objects.filter(app=origin.app, external_id=origin.external_id, sealed_at__isnull=False)
+    runs = Run.objects.filter(app=origin.app, external_id=origin.external_id, sealed_at__isnull=False)
+    candidates = visible_runs().filter(id__in=lock(runs.values_list("id", flat=True)))
     return next((run for run in candidates if content_digest(run) == origin.content_digest), None)
 
 

@@ -1,6 +1,8 @@
 """Work on a run that is deleted meanwhile: nothing brings the run back, cites it, or goes on reading it."""
 
+import io
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -18,8 +20,9 @@ from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
 from tests.support.agent_requests import first_request
 from tests.support.recordings import order_run
-from traces.core.vocabulary import ShareKind
+from traces.core.vocabulary import Label, RunStatus, ShareKind
 from traces.errors import NotFound
+from traces.imports import portable_runs
 from traces.models import AuditEntry, Deletion, RetentionPolicy, Run, RunMark, ShareLink, Step
 from traces.retention import deletions, marks, purge, removal
 from traces.runs import services
@@ -96,6 +99,19 @@ def test_rerun_ends_with_its_run(run: Run) -> None:
     with pytest.raises(RunDeleted):
         reruns.resume(rerun)
     assert not Run.objects.exclude(id=run.id).exists()
+
+
+def test_bundle_of_a_fork_does_not_cite_its_deleted_source(run: Run) -> None:
+    fork = services.open_run(name="fork", app=run.app, source_run=run, fork_sequence_no=3, external_id="fork")
+    copy: dict[str, Any] = {"first": 1, "last": 5, "label": Label.EXACT, "reason": "source_output_reused"}
+    services.copy_steps(source_run_id=run.id, run_id=fork.id, **copy)
+    services.seal_run(fork.id, RunStatus.COMPLETED)
+    bundle = io.BytesIO()
+    portable_runs.export(Run.objects.get(id=fork.id), bundle)
+    delete(fork)
+    delete(run)
+    imported = Run.objects.get(id=portable_runs.import_bundle(bundle).run_id)
+    assert (imported.source_run_id, imported.step_count) == (None, 5)
 
 
 @pytest.fixture
