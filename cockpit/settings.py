@@ -352,7 +352,9 @@ CHANNEL_LAYERS = {
 }
 
 CELERY_BROKER_URL = "memory://" if EMBEDDED else broker_url()
-CELERY_BROKER_TRANSPORT = "cockpit.serving.embedded_worker:QuickTransport" if EMBEDDED else None
+CELERY_BROKER_TRANSPORT = f"cockpit.serving.{'embedded_worker:QuickTransport' if EMBEDDED else 'redis_queue:Transport'}"
+# Celery's own default is that of every other program on the same Redis: they would take each other's tasks.
+CELERY_TASK_DEFAULT_QUEUE = "forkpoint"
 # The in-memory transport polls once a second by default. Acknowledgements are off for Redis, because the database
 # records unfinished work: a worker that cannot acknowledge a message during an outage would count it as open forever,
 # and with enough of them it would stop accepting work.

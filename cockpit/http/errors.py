@@ -90,16 +90,16 @@ def describe(error: Exception) -> ErrorDescription:
         case OperationalError() | InterfaceError():
             return ErrorDescription("dependency_unavailable", 503, f"{name_outage(error)}.", "", retryable=True)
         case _ if _is_from_redis(error):
-            return ErrorDescription("dependency_unavailable", 503, "Redis did not respond.", "", retryable=True)
+            return ErrorDescription("dependency_unavailable", 503, "Redis did not do its work.", "", retryable=True)
     return ErrorDescription(
         "internal_error", 500, "An internal error occurred; the server log contains this request id."
     )
 
 
 def _is_from_redis(error: Exception) -> bool:
-    """Tell whether Redis did not respond, without importing its slow client: a process without Redis never loads it."""
+    """Tell whether Redis is away or full, without importing its slow client: a process without Redis never loads it."""
     redis = sys.modules.get("redis")
-    return redis is not None and isinstance(error, (redis.ConnectionError, redis.TimeoutError))
+    return redis is not None and isinstance(error, redis.RedisError)
 
 
 def _problem(description: ErrorDescription, request_id: str) -> Problem:

@@ -1,16 +1,19 @@
 """The real worker: threads of this process, or a separate Celery process if distributed."""
 
 import logging
+from contextlib import suppress
+from queue import Empty
 from typing import Any
 
 import pytest
 from django.conf import settings
 from kombu import Connection
+from redis import Redis
 
 from replay.models import ReplaySession
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
-from tests.services.redis import own_server
+from tests.services.redis import own_server, redis_url
 from tests.support.patience import patience_s, wait_until
 from tests.support.recordings import order_run
 from traces.runs import services
@@ -58,3 +61,25 @@ def test_redis_failure_frees_prefetch_slot() -> None:
     server.kill()
     message.ack_log_error(logging.getLogger(), broker.connection_errors)  # as Celery does it
     assert channel.qos.can_consume()
+
+
+@pytest.mark.own_services
+def test_foreign_messages_do_not_end_a_worker() -> None:
+    """Kombu raises out of the worker's loop for each of them."""
+    address = redis_url()
+    options = settings.CELERY_BROKER_TRANSPORT_OPTIONS
+    broker = Connection(address, transport=settings.CELERY_BROKER_TRANSPORT, transport_options=options)
+    queue = broker.SimpleQueue("shared")
+    foreign_messages = [b"no JSON", b"\xff", b"null", b"[]", b'"text"', b"{}"]
+    Redis.from_url(address).lpush("shared", *foreign_messages)
+    queue.put("ours")
+
+    def take() -> Any:
+        with suppress(Empty):
+            return queue.get(timeout=1)
+
+    message = wait_until(take, LIMIT_S)
+    message.ack()
+    broker.close()
+    assert message.payload == "ours"
+    assert settings.CELERY_TASK_DEFAULT_QUEUE != "celery"

@@ -64,6 +64,7 @@ def test_what_does_not_fit_inside_is_ours() -> None:
         (OperationalError("gone"), "dependency_unavailable", 503, True),
         (redis.ConnectionError("gone"), "dependency_unavailable", 503, True),
         (redis.TimeoutError("slow"), "dependency_unavailable", 503, True),
+        (redis.OutOfMemoryError("full"), "dependency_unavailable", 503, True),
         (KeyError("secret inside"), "internal_error", 500, False),
     ],
 )
