@@ -1,6 +1,7 @@
 """Requests and responses of the gateway, without a framework."""
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -8,7 +9,7 @@ from typing import Any, Final
 from django.conf import settings
 
 from cockpit.gateway.refusals import Refusal
-from cockpit.http.transfer.slow_clients import patience_s
+from cockpit.http.transfer.slow_clients import PATIENCE_S, patience_s
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -25,19 +26,25 @@ JSON: Final[Headers] = [(b"content-type", b"application/json")]
 class Bodies:
     """Reads the bodies of requests, which stay in memory until they have arrived.
 
-    Each arrives at a minimum rate, and all that have not arrived in full may have `total` bytes together.
+    Each arrives at a minimum rate, and all that have not arrived in full may have `total` bytes together. Those that
+    have taken their time make room for others.
     """
 
-    def __init__(self, *, total: int = _MOST_WAITING) -> None:
+    def __init__(self, *, total: int = _MOST_WAITING, slow_after_s: float = PATIENCE_S) -> None:
         self._free = total
+        self._slow_after_s = slow_after_s
+        # By when each body began to arrive, oldest first, and a number: the timeout of its next piece.
+        self._arrivals: dict[tuple[float, int], asyncio.Timeout] = {}
+        self._numbers = itertools.count()
 
     async def read(self, receive: Receive) -> bytes:
         """Return a body; raise `Refusal` if it is too large, too slow, or does not arrive in full."""
         pieces: list[bytes] = []
         size, start = 0, time.monotonic()
+        arrival = (start, next(self._numbers))
         try:
             while True:
-                async with asyncio.timeout(patience_s(size, start)):
+                async with asyncio.timeout(patience_s(size, start)) as self._arrivals[arrival]:
                     message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Refusal(status=400, reason="the request ended before its body did")
@@ -48,7 +55,7 @@ class Bodies:
                     raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
                 if not message.get("more_body"):
                     return b"".join(pieces)
-                if self._free < 0:
+                if self._free < 0 and not self._end_slowest(arrival):
                     raise Refusal(status=503, reason="too many large requests are arriving", may_retry=True)
         except TimeoutError as error:
             raise Refusal(
@@ -56,6 +63,17 @@ class Bodies:
             ) from error
         finally:
             self._free += size
+            self._arrivals.pop(arrival, None)
+
+    def _end_slowest(self, newcomer: tuple[float, int]) -> bool:
+        """End the wait for the body that has been arriving for the longest time, if that is long, and another one."""
+        arrival, timeout = next(iter(self._arrivals.items()))
+        if arrival == newcomer or time.monotonic() - arrival[0] < self._slow_after_s:
+            return False
+        del self._arrivals[arrival]
+        if not timeout.expired():
+            timeout.reschedule(0)
+        return True
 
 
 async def respond(send: Send, status: int, headers: Headers, body: bytes) -> None:

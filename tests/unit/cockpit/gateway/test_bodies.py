@@ -35,3 +35,26 @@ def test_arriving_bodies_share_a_limit() -> None:
     assert status(bodies, piece) == 503
     whole: Message = {"type": "http.request", "body": b"x" * 1_000}
     assert asyncio.run(bodies.read(lambda: asyncio.sleep(0, whole))) == whole["body"]
+
+
+def test_slow_body_makes_room_for_others() -> None:
+    """One that has sent most of a large body could keep its memory for hours."""
+    bodies = Bodies(total=100, slow_after_s=0)
+    pieces = [piece, never]
+
+    async def trickle() -> Message:
+        return await pieces.pop(0)()
+
+    async def arrive() -> tuple[bytes | BaseException, bytes | BaseException]:
+        slow = asyncio.create_task(bodies.read(trickle))
+        await asyncio.sleep(0.01)
+        messages: list[Message] = [
+            {"type": "http.request", "body": b"x" * 60, "more_body": True},
+            {"type": "http.request", "body": b"y"},
+        ]
+        quick = asyncio.create_task(bodies.read(lambda: asyncio.sleep(0.01, messages.pop(0))))
+        return await asyncio.gather(slow, quick, return_exceptions=True)
+
+    refusal, body = asyncio.run(arrive())
+    assert isinstance(refusal, Refusal)
+    assert (refusal.status, body) == (408, b"x" * 60 + b"y")
