@@ -120,6 +120,8 @@ def format_name(request: Request) -> str:
 def _row_response(row: DiffReport, form: str, *, has_comments: bool = False) -> HttpResponse:
     if row.status == DiffStatus.READY:
         return report_response(row.id, form, has_comments=has_comments)
+    # A run may have been deleted while the report was made.
+    queries.check_content(row)
     if row.status == DiffStatus.FAILED:
         raise DiffFailed(f"the comparison failed: {row.error}")
     return Response(queries.pending(row), 202)

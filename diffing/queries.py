@@ -93,11 +93,12 @@ def find(ref: UUID) -> DiffReport:
     row = DiffReport.objects.filter(id=ref).select_related("base", "candidate").defer("body").first()
     if row is None:
         raise NotFound(f"there is no diff {ref}")
-    _check_content(row)
+    check_content(row)
     return row
 
 
-def _check_content(row: DiffReport) -> None:
+def check_content(row: DiffReport) -> None:
+    """Raise `ReportDeleted` if the content of a report was deleted with one of its runs."""
     if row.status == DiffStatus.SOURCE_DELETED:
         deletions = Deletion.objects.filter(run__in=(row.base_id, row.candidate_id)).order_by("at")
         time = deletions.values_list("at", flat=True).first()

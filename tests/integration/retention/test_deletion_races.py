@@ -8,7 +8,9 @@ from uuid import UUID
 import pytest
 from django.db import transaction
 
+from diffing import api
 from diffing import services as diffing
+from diffing.errors import ReportDeleted
 from diffing.schemas.report import DiffOptions
 from replay.calibration import services as calibration
 from replay.core.errors import SessionConflict
@@ -99,6 +101,16 @@ def test_rerun_ends_with_its_run(run: Run) -> None:
     with pytest.raises(RunDeleted):
         reruns.resume(rerun)
     assert not Run.objects.exclude(id=run.id).exists()
+
+
+def test_report_of_a_run_that_was_deleted_meanwhile_is_gone(run: Run) -> None:
+    other = Run.objects.get(id=services.record(order_run("order-2")).run_id)
+    row = diffing.diff(base_id=run.id, candidate_id=other.id)
+    deletions.delete([run.id], by="ann", includes_citations=True, at_once=True)
+    purge.remove_due()
+    row.refresh_from_db()
+    with pytest.raises(ReportDeleted):
+        api._row_response(row, "json")
 
 
 def test_bundle_of_a_fork_does_not_cite_its_deleted_source(run: Run) -> None:
