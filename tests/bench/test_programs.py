@@ -43,6 +43,7 @@ CONTROLS: Final = {
     "harbours": 16,
     "mills": 44,
     "depots": 32,
+    "gardens": 16,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -59,6 +60,7 @@ STRICT_SETS: Final = {
     "harbours",
     "mills",
     "depots",
+    "gardens",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

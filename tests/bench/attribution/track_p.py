@@ -16,6 +16,7 @@ from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
 from tests.bench.attribution.programs.fresh import FRESH
+from tests.bench.attribution.programs.gardens import GARDENS
 from tests.bench.attribution.programs.guilds import GUILDS
 from tests.bench.attribution.programs.harbours import HARBOURS
 from tests.bench.attribution.programs.heldout import HELD_OUT
@@ -57,6 +58,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "harbours": HARBOURS,
     "mills": MILLS,
     "depots": DEPOTS,
+    "gardens": GARDENS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
@@ -74,6 +76,7 @@ _VERSIONED_SETS: Final = frozenset(
         "harbours",
         "mills",
         "depots",
+        "gardens",
     }
 )
 _MODES: Final = (
