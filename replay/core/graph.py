@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 
+from replay.core.values.tool_servers import Server
 from traces.core.step_header import StoredHeader, step_view
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.lost_payloads import LostPayloads
@@ -87,7 +88,8 @@ class Graph:
     """Steps from the fork on, in order. Earlier steps are unchanged by definition and mostly not loaded.
 
     `open` are the containers that are open at the fork, in order. `load_earlier_calls` loads the tool calls before the
-    fork inside these containers: only a replay that leaves the recording needs them. `earlier` are the model steps
+    fork inside these containers: only a replay that leaves the recording needs them. So does it the MCP servers of tool
+    calls by number, which `load_servers` loads. `earlier` are the model steps
     whose conversations continue after the fork, with the closed containers around both. `witnesses` are other runs of
     the app.
     """
@@ -97,6 +99,7 @@ class Graph:
     links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict)
     open: tuple[Node, ...] = ()
     load_earlier_calls: Callable[[], tuple[Node, ...]] = tuple
+    load_servers: Callable[[], Mapping[int, Server]] = dict
     earlier: tuple[Node, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
@@ -109,6 +112,11 @@ class Graph:
     def earlier_calls(self) -> dict[int, Node]:
         """Tool calls before the fork inside the containers that are open at it, in order."""
         return {node.no: node for node in self.load_earlier_calls()}
+
+    @cached_property
+    def servers(self) -> Mapping[int, Server]:
+        """MCP servers of tool calls, by number."""
+        return self.load_servers()
 
     def find(self, no: int) -> Node | None:
         node = self.by_no.get(no)

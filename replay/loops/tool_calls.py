@@ -6,6 +6,7 @@ from typing import Final
 from replay.core import wording
 from replay.core.calls import Answer, Call, label_key
 from replay.core.graph import Node
+from replay.core.values.tool_servers import Server, are_several
 from replay.detection.implicit_calls import KINDS, ImplicitCall
 from replay.detection.intermediate_messages import turn_messages
 from replay.detection.loops import Loop
@@ -59,20 +60,27 @@ class TurnCalls:
         self._reserved_nodes: set[Node] = set()
         # Recorded result message and its position, by call id.
         self._recorded_messages: dict[str, tuple[int, JSONObject]] = {}
+        # Tools that several MCP servers have: it is not known which of them a new call is for.
+        self._shared_names: frozenset[str] = frozenset()
         self._start = start
 
     def load(self) -> None:
         """Register the recorded calls. Only a turn with calls needs them: a conversation may contain thousands."""
         start = self._start
         calls = [*self._calls_before_fork(), *(call for call in self._loop.calls if call.no < start.no)]
+        later_calls = self._loop.calls_after(start.no)
+        self._shared_names = self._names_of_several_servers([*calls, *later_calls])
         for node in calls:
             self._register_earlier(node)
         for node in self._calls_of_turn(start, calls):
             if node.type is StepType.TOOL or self._implicit.call_of(node) is not None:
                 number = self._state.numbers.get(node.no, node.no)
                 self._record_status(*self._request_of(node), self._current_status(node), number)
-        for node in self._loop.calls_after(start.no):
-            (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(node, *self._request_of(node))
+        for node in later_calls:
+            if node.callee not in self._shared_names:
+                (self._implicit_calls if node.type in KINDS else self._recorded_calls).add(
+                    node, *self._request_of(node)
+                )
         messages = self._context.recorded_request(self._loop.models[-1]).get("messages")
         for place, message in enumerate(map(as_object, as_list(messages)), 1):
             if has_string(message, "tool_call_id"):
@@ -228,7 +236,7 @@ class TurnCalls:
             return
         self._made_keys.add(self._key(*self._request_of(node)))
         is_repeatable = node.no not in self._state.changes and node.status in {StepStatus.OK, StepStatus.PARTIAL}
-        if node.no >= self._context.graph.fork and is_repeatable:
+        if node.no >= self._context.graph.fork and is_repeatable and node.callee not in self._shared_names:
             self._recorded_calls.add(node, *self._request_of(node))
             self.use(node)
 
@@ -244,6 +252,14 @@ class TurnCalls:
         # The turn began before the fork; there, call ids identify its calls.
         ids = {"", *(str(call.get("id")) for answer in answers for call in Message(answer).calls)}
         return [call for call in run_calls if call.no >= self._context.graph.fork or call.call_id in ids]
+
+    def _names_of_several_servers(self, calls: Iterable[Node]) -> frozenset[str]:
+        known_servers = self._context.graph.servers
+        servers: dict[str, list[Server]] = {}
+        for node in calls if known_servers else ():
+            if node.no in known_servers:
+                servers.setdefault(node.callee, []).append(known_servers[node.no])
+        return frozenset(name for name, items in servers.items() if are_several(items))
 
     def _calls_before_fork(self) -> list[Node]:
         """Calls of this loop before the fork, including those in its closed containers."""

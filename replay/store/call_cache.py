@@ -10,9 +10,9 @@ from django.db.models import Q, Value
 from django.db.models.functions import Coalesce, NullIf
 
 from replay.core.calls import LIVE_REASONS, CachedAnswer
+from replay.core.values.tool_servers import Server
 from replay.resolution import tool_matching
 from replay.store import mcp_servers
-from replay.store.mcp_servers import Server
 from traces.call_index import tool_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType

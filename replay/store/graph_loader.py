@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from replay.core.graph import Graph, Link, Node
+from replay.store import mcp_servers
 from replay.store.witness_loader import load_witnesses
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONObject
@@ -87,6 +88,7 @@ def load_graph(
         links=links,
         open=open_containers,
         load_earlier_calls=lambda: _earlier_calls(run_id, fork, open_numbers),
+        load_servers=lambda: mcp_servers.servers_by_number(run_id),
         earlier=tuple(earlier[no] for no in sorted(earlier)),
         witnesses=load_witnesses(run_id, fork, nodes, counterpart=counterpart),
     )

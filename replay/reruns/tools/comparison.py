@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+from replay.core.values.tool_servers import may_be_same
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import Rerun
 from replay.reruns import exchanges, recordings
@@ -14,7 +15,6 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
 from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from replay.reruns.schemas import ToolQuestion
-from replay.store.mcp_servers import may_be_same
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue

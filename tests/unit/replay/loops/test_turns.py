@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from forkpoint.vocabulary import MCP_SERVER
 from replay.core.calls import CachedAnswer
 from replay.core.events import StepResolved
 from replay.engine.replayer import Replayer
@@ -115,3 +116,15 @@ def test_plan_names_unanswerable_new_call() -> None:
         "The replay will fail at step 6, which is not in the recording: "
         "nothing can answer it, and the policy's fallback is `fail`."
     )
+
+
+@pytest.mark.parametrize(("other", "reason"), [("desk", "source_output_reused"), ("branch", "side_effect_blocked")])
+def test_call_is_answered_by_its_server_alone(other: str, reason: str) -> None:
+    run = talk(("Where is it?", (LOOK_UP, SEARCH, LOOK_UP, LOSS)))
+    fork = replay(asking(2, LOOK_UP, SEARCH), run=run)
+    numbers = [node.no for node in fork.graph.nodes if node.callee == "get_order"]
+    servers = {no: {MCP_SERVER: name} for no, name in zip(numbers, ("desk", other), strict=True)}
+    graph = replace(fork.graph, load_servers=lambda: servers)
+    context = replace(fork.context(MemoryEnvironment(payloads=fork.payloads)), graph=graph)
+    steps = [event for event in Replayer(context).run() if isinstance(event, StepResolved)]
+    assert next(step.answer.reason for step in steps if step.call.callee == "get_order") == reason
