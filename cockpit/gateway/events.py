@@ -27,6 +27,7 @@ from cockpit.gateway.answers import (
 from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation
 from replay.reruns.recordings import REQUEST_HEADERS
+from traces.core import duplicate_keys
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
@@ -41,6 +42,10 @@ _PROVIDERS: Final = {"gemini": "google"}
 _LONGEST_TEXT: Final = 2_000
 _ERRORS: Final = 400
 _CACHE_MARK: Final = "cache_control"
+# Its id is all that it has.
+_ITEM_REFERENCE: Final = "item_reference"
+# Parameters of an address that change no answer, or that `Operation` has.
+_NO_SETTINGS: Final = frozenset({"alt", "beta", "key"})
 # What no answer depends on: how it is sent, stored and paid.
 _NO_CONTENT: Final = frozenset(
     {"stream", "stream_options", "metadata", "user", "store", "safety_identifier", "prompt_cache_key", "service_tier"}
@@ -85,8 +90,13 @@ class Call:
             return ""
         operation = self.operation
         address = [self.provider, operation.api, operation.path, operation.model, self.asks_gemini_for_events]
-        head = orjson.dumps([*address, self.encoding, self.headers])
+        head = orjson.dumps([*address, self.encoding, self.headers, self.settings])
         return hmac.digest(self.digest_key, head + b"\n" + self.body, "sha256").hex()
+
+    @property
+    def settings(self) -> list[str]:
+        """The parameters of the address on which the answer may depend, such as the version of the API."""
+        return sorted(item for item in self.query.split("&") if item and item.partition("=")[0] not in _NO_SETTINGS)
 
     def url(self, base_url: str) -> str:
         return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
@@ -179,12 +189,30 @@ def content_digest(call: Call, request: JSONObject) -> str:
     """
     if not call.digest_key:
         return ""
-    content: JSONValue = {name: value for name, value in request.items() if name not in _NO_CONTENT}
+    content: JSONValue = {name: _content_of(call, name, request[name]) for name in request.keys() - _NO_CONTENT}
     # A long conversation takes a millisecond to look through.
     if call.encoding or _CACHE_MARK.encode() in call.body:
         content = _without_marks(content)
-    data = orjson.dumps(content, option=orjson.OPT_SORT_KEYS)
+    data = orjson.dumps([call.settings, content], option=orjson.OPT_SORT_KEYS)
+    if not call.encoding and _has_duplicates(call.body, request):
+        # Which of two members counts, each reader decides.
+        data = call.body
     return hmac.digest(call.digest_key, b"content\n" + data, "sha256").hex()
+
+
+def _has_duplicates(body: bytes, request: JSONObject) -> bool:
+    return not duplicate_keys.are_unique(body, request) and duplicate_keys.find(body, request) is not None
+
+
+def _content_of(call: Call, name: str, value: JSONValue) -> JSONValue:
+    """Return a member of a request without what its answer does not depend on: the names of messages."""
+    if call.operation.api != "openai.responses" or name != "input" or not isinstance(value, list):
+        return value
+    items = [(item, as_object(item)) for item in value]
+    return [
+        item if fields.get("type") == _ITEM_REFERENCE or "id" not in fields else {**fields, "id": None}
+        for item, fields in items
+    ]
 
 
 def _without_marks(value: JSONValue) -> JSONValue:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -14,6 +15,7 @@ from replay.models import ReplaySession, Rerun, RerunCall
 from replay.overrides.edits import OverrideValue
 from replay.reruns import claims, exchanges, forks, recordings, sources, starts
 from replay.reruns.core.built_responses import StepAnswer
+from replay.reruns.core.explanations import difference_fields, explain_miss
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
@@ -26,14 +28,14 @@ from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
 from replay.store import call_cache
 from traces.call_index import ignore_lists
-from traces.core.json_access import as_object, text_or_json
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.signatures.call_signatures import signature
 from traces.signatures.ignore_rules import IgnoreRules
 
-# Characters of a value in an error of a client.
-_SHORT = 200
+# Recorded calls that may differ in what steps do not store.
+_READ_ATTEMPTS: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,7 +98,9 @@ def _answer_as_recorded(
     id: UUID, request: AgentRequest, recording: Recording, *, needs_storing: bool
 ) -> Resolution | None:
     """Answer a call whose bytes are recorded, unless it needs a closer look."""
-    for call in recording.calls.by_sent_digest.get(request.digest, ()):
+    for call in recording.calls.of_kind(request.tool_api).by_sent_digest.get(request.digest, ()):
+        if recording.calls.of_kind(request.tool_api).rivals_of(call):
+            return None
         response = recordings.source_response(recording.run_id, call.no, rerun_id=id)
         if response is not None and (call_id := claims.claim(id, call.no)):
             return Resolution(
@@ -142,7 +146,7 @@ class _Resolver:
         # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
         as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)
         result = matcher.match_equal(*as_sent, request.content_digest) or matcher.match(
-            *self._comparable(request, has_headers=self._recording.has_headers)
+            *self._comparable(request, has_headers=self._recording.has_headers), request.content_digest
         )
         if isinstance(result, Match) and result.renames:
             Rerun.objects.filter(id=self._rerun.id).update(names=self._renaming.pairs())
@@ -150,11 +154,13 @@ class _Resolver:
 
     def _match_bytes(self, request: AgentRequest) -> Match | None:
         """Return the first call left that was recorded with these very bytes: they need not be read."""
-        calls = self._recording.calls.by_sent_digest.get(request.digest, ())
+        recorded_calls = self._recorded_calls(request)
+        calls = recorded_calls.by_sent_digest.get(request.digest, ())
         if not calls:
             return None
         used_numbers = {*self._used_numbers().filter(sequence_no__range=(calls[0].no, calls[-1].no))}
-        return next((Match(call=call, is_exact=True) for call in calls if call.no not in used_numbers), None)
+        call = next((call for call in calls if call.no not in used_numbers), None)
+        return None if call is None else Match(call=call, is_equal=True, rivals=recorded_calls.rivals_of(call))
 
     def _used_numbers(self) -> QuerySet[RerunCall, int | None]:
         """Return the recorded calls that the agent has made since it was started."""
@@ -172,7 +178,11 @@ class _Resolver:
         if edited_request.output is not None:
             return self._override_answer(request, edited_request.output)
         is_forked = self._fork is not None and self._place(result) >= self._fork.start
-        is_recorded = isinstance(result, Match) and edited_request.body is None and not edited_request.provider
+        is_edited = edited_request.body is not None or edited_request.provider != ""
+        is_recorded = isinstance(result, Match) and not is_edited
+        if is_forked and self._rerun.is_live:
+            # What is another call by its content gets an answer of its own where it may.
+            is_recorded = is_recorded and not (isinstance(result, Match) and result.has_other_content)
         needs_new_answer = is_forked and self._is_reexecution and not request.tool_api
         if isinstance(result, Match) and is_recorded and not needs_new_answer:
             return self._recorded_answer(request, result)
@@ -209,8 +219,12 @@ class _Resolver:
             return _Answer(refusal=request.form_refusal(recordings.step_name(self._recording.run_id, match.call.no)))
         if match.is_exact:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
-        names: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
-        return _Answer(label=Label.CACHED, reason=Reason.CACHE_NORMALISED, response=response, detail=names)
+        detail: JSONObject = {"mapped": [[old, new] for _, old, new in match.renames], **self._ignoring.key}
+        if match.rivals:
+            detail["equal_steps"] = [*match.rivals]
+        if match.has_other_content:
+            detail["has_other_content"] = True
+        return _Answer(label=Label.CACHED, reason=Reason.CACHE_NORMALISED, response=response, detail=detail)
 
     def _same_answer(self, request: AgentRequest) -> _Answer | None:
         """Give a recorded answer once more: without a model, the same call has the same answer."""
@@ -239,8 +253,8 @@ class _Resolver:
         known_exchanges = [item for item in earlier_exchanges if item.has_answer or not item.is_complete]
         names = Renaming()
         matcher = Matcher(calls=RecordedCalls([item.request for item in known_exchanges]), renaming=names)
-        result = matcher.match(*self._comparable(request, has_headers=True))
-        if isinstance(result, Divergence):
+        result = matcher.match(*self._comparable(request, has_headers=True), request.content_digest)
+        if isinstance(result, Divergence) or result.has_other_content:
             return None
         exchange = next(item for item in known_exchanges if item.call.id == result.call.no)
         if not exchange.is_complete:
@@ -281,12 +295,17 @@ class _Resolver:
         input, _ = self._comparable(request, has_headers=False)
         key = signature(type=StepType.MODEL, name="", input=input, provider=request.provider, model=request.model)
         run, steps = (self._rerun.source_run_id, self._steps_elsewhere()) if is_elsewhere else (None, [])
-        if (hit := call_cache.lookup(self._app, key, exclude=steps, exclude_run=run)) is None:
+        for _ in range(_READ_ATTEMPTS):
+            if (hit := call_cache.lookup(self._app, key, exclude=steps, exclude_run=run)) is None:
+                return None
+            run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
+            if recordings.may_be_of(run_id, no, request.headers, request.content_digest):
+                response = self._response(run_id, no, request)
+                break
+            steps.append(UUID(str(hit.location["id"])))
+        else:
             return None
-        run_id, no = UUID(str(hit.location["run"])), int(str(hit.location["step"]))
-        if not recordings.has_headers(recordings.load_attributes(run_id, no), request.headers):
-            return None
-        if (response := self._response(run_id, no, request)) is None:
+        if response is None:
             return None
         detail: JSONObject = {"matched": hit.location}
         return _Answer(label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, response=response, detail=detail)
@@ -344,19 +363,7 @@ class _Resolver:
         run = self._rerun.source_run_id
         if isinstance(result, Match) and self._is_reexecution:
             return f"the policy asks for a new answer to step {result.call.no}"
-        if isinstance(result, Match):
-            return f"the overrides change this call, so step {result.call.no} of run {run} does not answer it"
-        if result.nearest is None or result.difference is None:
-            return f"run {run} has no call left that this one could be"
-        difference = result.difference
-        return (
-            f"this call is not in the recording of run {run}: at {difference.path} it has "
-            f"{_quote(difference.new)}, and step {result.nearest.no} has {_quote(difference.old)}"
-        )
-
-
-def _quote(value: JSONValue) -> str:
-    return f"“{text_or_json(value)[:_SHORT]}”"
+        return explain_miss(result, run)
 
 
 def _save(
@@ -371,7 +378,7 @@ def _save(
     if call is None:
         call = _earlier_call(rerun, no, answer) or RerunCall(rerun=rerun, sequence_no=no)
     call.label, call.reason = answer.label or "", answer.reason or ""
-    call.difference = _difference(result) or None
+    call.difference = difference_fields(result) or None
     refusal = {"refusal": answer.refusal} if answer.refusal else {}
     block = {"block": answer.refusal} if answer.is_over_budget else {}
     results = {"results": [*edited_request.results]} if edited_request.results else {}
@@ -391,10 +398,3 @@ def _earlier_call(rerun: Rerun, no: int | None, answer: _Answer) -> RerunCall | 
     call = calls.filter(label=answer.label or "", reason=answer.reason or "").first() if answer.response else None
     (calls.exclude(id=call.id) if call else calls).delete()
     return call
-
-
-def _difference(result: Match | Divergence) -> JSONObject:
-    if isinstance(result, Match) or result.nearest is None or result.difference is None:
-        return {}
-    difference = result.difference
-    return {"step": result.nearest.no, "path": difference.path, "old": difference.old, "new": difference.new}

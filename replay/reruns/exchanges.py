@@ -24,6 +24,7 @@ from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason
 from traces.importers.formats.tracing.client_calls import model_answer, model_request
 from traces.recordings import segment_redaction
+from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.redaction_policies import services as policies
 from traces.storage.compression import compress, decompress
 
@@ -129,7 +130,12 @@ class Exchange:
         payload = as_object(self._request_event.get("payload"))
         facts = as_text(payload.get("provider")), as_text(payload.get("model_id")), as_text(payload.get("api"))
         headers, input = as_object(payload.get(REQUEST_HEADERS)), as_object(model_request(payload))
-        return RecordedRequest(no=self.call.id, request=input, strict=strict_fields(*facts, headers, input))
+        return RecordedRequest(
+            no=self.call.id,
+            request=input,
+            strict=strict_fields(*facts, headers, input),
+            content_digest=as_text(as_object(self._answer.get(RAW_RESPONSE)).get("content")),
+        )
 
     @property
     def is_complete(self) -> bool:

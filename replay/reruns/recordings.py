@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from forkpoint.vocabulary import MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
-from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming
 from replay.store import mcp_servers
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
@@ -40,6 +40,20 @@ _REQUEST_COLUMNS: Final = (
     "model",
     "input_ref",
     "attributes_ref",
+    "output_ref",
+    "status",
+    "started_at",
+    "duration_ms",
+)
+_TOOL_COLUMNS: Final = (
+    "sequence_no",
+    "type",
+    "name",
+    "tool_name",
+    "input_ref",
+    "attributes_ref",
+    "output_ref",
+    "error",
     "started_at",
     "duration_ms",
 )
@@ -110,7 +124,7 @@ def load(run_id: UUID) -> Recording:
     has_headers = False
     for chunk in bulk.chunks(rows):
         attributes = artifacts.available(row[5] for row in chunk)
-        for no, api, provider, model, input_ref, attributes_ref, *times in chunk:
+        for no, api, provider, model, input_ref, attributes_ref, output_ref, status, *times in chunk:
             fields = as_object(attributes.get(attributes_ref))
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
@@ -125,6 +139,7 @@ def load(run_id: UUID) -> Recording:
                     ref=input_ref,
                     sent_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("request")),
                     content_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("content")),
+                    answer=output_ref if status == StepStatus.OK else "",
                 )
                 requests.append(request)
     return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers)
@@ -197,18 +212,22 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
     """
     steps = Step.objects.filter(run_id=run_id, type__in=_TOOL_TYPES, status__in=_OUTCOMES).order_by("sequence_no")
     calls: list[RecordedRequest] = []
-    for chunk in bulk.chunks([*steps.only("sequence_no", "type", "name", "tool_name", "input_ref", "attributes_ref")]):
+    for chunk in bulk.chunks([*steps.only(*_TOOL_COLUMNS)]):
         values = artifacts.available(ref for step in chunk for ref in (step.input_ref, step.attributes_ref))
         for step in chunk:
             arguments, attributes = values.get(step.input_ref), as_object(values.get(step.attributes_ref))
             if step.type == StepType.RETRIEVAL:
                 arguments = {**attributes, **as_object(arguments)}
             strict: JSONObject = {"type": step.type, "name": step.tool_name or step.name}
+            start_s, end_s = _span(step.started_at, step.duration_ms)
             call = RecordedRequest(
                 no=step.sequence_no,
                 request={"arguments": arguments},
                 strict=strict,
                 server=mcp_servers.server_of(attributes),
+                answer=step.output_ref or step.error,
+                start_s=start_s,
+                end_s=end_s,
             )
             calls.append(call)
     return calls
@@ -267,9 +286,14 @@ def load_attributes(run_id: UUID, no: int) -> JSONObject:
     return as_object(artifacts.available([ref]).get(ref))
 
 
-def has_headers(attributes: JSONObject, headers: JSONObject) -> bool:
-    """Return whether a step was recorded with these headers, or without any because the gateway did not see it."""
-    return as_object(attributes.get(REQUEST_HEADERS)) == headers or not {RAW_RESPONSE, REQUEST_HEADERS} & {*attributes}
+def may_be_of(run_id: UUID, no: int, headers: JSONObject, content_digest: str) -> bool:
+    """Return whether a step may have these headers and this content: if the gateway did not see it, it has neither."""
+    attributes = load_attributes(run_id, no)
+    if not {RAW_RESPONSE, REQUEST_HEADERS} & {*attributes}:
+        return True
+    has_headers = as_object(attributes.get(REQUEST_HEADERS)) == headers
+    recorded_digest = as_text(as_object(attributes.get(RAW_RESPONSE)).get("content"))
+    return has_headers and may_be_equal(recorded_digest, content_digest)
 
 
 def read_response(attributes: JSONObject) -> RecordedResponse | None:

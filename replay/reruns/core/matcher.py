@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from replay.reruns.core.comparison import ABSENT, Difference, first_difference
-from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming, Trial, nothing_is_meant
 from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from traces.core.canonical import digest, escape_pointer
@@ -20,12 +20,21 @@ from traces.core.json_types import JSONObject
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Match:
-    """The recorded call that a request is. It is exact if nothing was renamed."""
+    """The recorded call that a request is."""
 
     call: RecordedRequest
-    is_exact: bool
+    is_equal: bool
     # Kind, old value and new value of what this request renames.
     renames: Sequence[tuple[str, str, str]] = ()
+    # Whether it differs in what the recording lacks.
+    has_other_content: bool = False
+    # Equal calls with other answers, of which it may be any.
+    rivals: Sequence[int] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is this call for certain."""
+        return self.is_equal and not self.has_other_content and not self.rivals
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,22 +64,23 @@ class Matcher:
     reduce: Callable[[JSONObject], JSONObject] = unchanged
     is_meant: Callable[[Kind, str], bool] = nothing_is_meant
 
-    def match(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
+    def match(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
-        return self.match_equal(request, strict) or self._match_renamed(self.reduce(request), strict)
+        equal_match = self.match_equal(request, strict, content_digest)
+        return equal_match or self._match_renamed(self.reduce(request), strict)
 
     def match_equal(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | None:
         """Return the first recorded call left that a request equals, and take it.
 
-        It is not exact if the digests of their contents show that they differ in what the stored request lacks.
+        The digests of their contents show whether they differ in what the stored request lacks.
         """
         calls = [call for call in self.calls.by_digest.get(digest([strict, request]), ()) if self._is_left(call)]
         if not calls:
             return None
-        same_calls = [call for call in calls if _may_be_equal(call.content_digest, content_digest)]
+        same_calls = [call for call in calls if may_be_equal(call.content_digest, content_digest)]
         call = (same_calls or calls)[0]
         self.used_numbers.add(call.no)
-        return Match(call=call, is_exact=bool(same_calls))
+        return Match(call=call, is_equal=True, has_other_content=not same_calls, rivals=self.calls.rivals_of(call))
 
     def _is_left(self, call: RecordedRequest) -> bool:
         return call.no not in self.used_numbers
@@ -93,7 +103,7 @@ class Matcher:
         _, trial, call = best
         trial.keep()
         self.used_numbers.add(call.no)
-        return Match(call=call, is_exact=False, renames=trial.names.pairs())
+        return Match(call=call, is_equal=False, renames=trial.names.pairs())
 
     def _trial(self) -> Trial:
         return Trial(self.renaming, is_meant=self._is_known_or_meant)
@@ -115,10 +125,6 @@ class Matcher:
             self.reduce(nearest.request), request, trial
         )
         return Divergence(nearest=nearest, difference=difference)
-
-
-def _may_be_equal(old_digest: str, new_digest: str) -> bool:
-    return not old_digest or not new_digest or old_digest == new_digest
 
 
 def _strict_difference(old: JSONObject, new: JSONObject) -> Difference | None:

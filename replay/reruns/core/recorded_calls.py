@@ -22,7 +22,8 @@ class RecordedRequest:
     `strict` are the fields in which no value is volatile: provider, model and headers. It lasted from `start_s` to
     `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
     agent sent them, `content_digest` what in them the answer depends on: the stored request lacks some of it. They are
-    empty if that is not known. `server` is what is known of the MCP server of a tool.
+    empty if that is not known. `server` is what is known of the MCP server of a tool. Equal answers have the same
+    `answer`, which is empty if there is none.
     """
 
     no: int
@@ -34,6 +35,7 @@ class RecordedRequest:
     sent_digest: str = ""
     content_digest: str = ""
     server: Mapping[str, str] = field(default_factory=dict)
+    answer: str = ""
 
     @cached_property
     def digest(self) -> str:
@@ -89,6 +91,40 @@ class RecordedCalls:
         texts = _texts([request.request for request in self.requests], set())
         return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isalpha())
 
+    def rivals_of(self, call: RecordedRequest) -> Sequence[int]:
+        """Return the equal calls with other answers from which nothing tells this one apart; it is among them."""
+        return self._rivals.get(call.no, ())
+
+    @cached_property
+    def _rivals(self) -> Mapping[int, Sequence[int]]:
+        """Equal calls of an agent that does one thing after another are told apart by their order.
+
+        With several calls open at once there are several threads or processes, and each may be the first one next time.
+        """
+        rivals: dict[int, Sequence[int]] = {}
+        for calls in self.by_digest.values():
+            answered_calls = [call for call in calls if call.answer]
+            if len({call.answer for call in answered_calls}) > 1 and self._are_parallel(answered_calls):
+                numbers = tuple(call.no for call in answered_calls)
+                rivals |= dict.fromkeys(numbers, numbers)
+        return rivals
+
+    def _are_parallel(self, calls: Sequence[RecordedRequest]) -> bool:
+        """Return whether any two calls of the recording were open at once while these were made."""
+        start_s, end_s = min(call.start_s for call in calls), max(call.end_s for call in calls)
+        return any(overlap_start < end_s and overlap_end > start_s for overlap_start, overlap_end in self._overlaps)
+
+    @cached_property
+    def _overlaps(self) -> Sequence[tuple[float, float]]:
+        """When two calls were open at once."""
+        overlaps: list[tuple[float, float]] = []
+        last_end_s = 0.0
+        for call in sorted(self.requests, key=lambda request: request.start_s):
+            if call.start_s < last_end_s:
+                overlaps.append((call.start_s, min(call.end_s, last_end_s)))
+            last_end_s = max(last_end_s, call.end_s)
+        return overlaps
+
     def answered_before(self, call: RecordedRequest) -> list[int]:
         """Return the calls that were open at the same time as this one and were answered before it."""
         ends = self._ends
@@ -99,6 +135,11 @@ class RecordedCalls:
     @cached_property
     def _ends(self) -> Sequence[RecordedRequest]:
         return sorted(self.requests, key=lambda request: request.end_s)
+
+
+def may_be_equal(old_digest: str, new_digest: str) -> bool:
+    """Return whether two contents may be equal: one of their digests is not known, or they are the same."""
+    return not old_digest or not new_digest or old_digest == new_digest
 
 
 def _texts(value: JSONValue | Sequence[JSONValue], visited_ids: set[int]) -> Iterator[str]:

@@ -79,9 +79,11 @@ def _recorded_answer(run_id: UUID, question: Question, used_numbers: set[int]) -
     api = question.request.tool_api
     calls = [call for call in recording.calls.of_kind(api).requests if call.no in numbers]
     result = Matcher(calls=RecordedCalls(calls), renaming=names, reduce=question.reduce).match(
-        *question.comparable(recording.has_headers)
+        *question.comparable(recording.has_headers), question.request.content_digest
     )
-    if not isinstance(result, Match) or (response := _response(recording, result.call.no, question.request)) is None:
+    if not isinstance(result, Match) or result.has_other_content:
+        return None
+    if (response := _response(recording, result.call.no, question.request)) is None:
         return None
     place: JSONObject = {"matched": {"run": str(run_id), "step": result.call.no}}
     return _answer(response, names, result, place)
@@ -114,8 +116,8 @@ def _live_answer(calls: Sequence[RerunCall], question: Question) -> SharedAnswer
             continue
         exchange, names = Exchange(call), Renaming()
         matcher = Matcher(calls=RecordedCalls([exchange.request]), renaming=names, reduce=question.reduce)
-        result = matcher.match(*question.comparable(True))
-        if not isinstance(result, Match):
+        result = matcher.match(*question.comparable(True), question.request.content_digest)
+        if not isinstance(result, Match) or result.has_other_content:
             continue
         if not exchange.is_complete:
             if is_waiting:

@@ -1,7 +1,7 @@
 """Recorded calls that a tool call or search of the agent could be."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -51,7 +51,7 @@ class ComparableCall:
         """Return the calls of the tool or retriever; a search has only the arguments that this one could have."""
         if self.strict == _SHELL:
             return [
-                RecordedRequest(no=call.no, request={"arguments": command}, strict=self.strict)
+                replace(call, request={"arguments": command}, strict=self.strict)
                 for call in recordings.load_tool_calls(run_id)
                 if (command := shell_command(call.request["arguments"]))
             ]
@@ -63,9 +63,7 @@ class ComparableCall:
         if self.strict["type"] != StepType.RETRIEVAL:
             return calls
         names = _QUERY | as_object(self.arguments).keys()
-        return [
-            RecordedRequest(no=call.no, request={"arguments": _part(call, names)}, strict=self.strict) for call in calls
-        ]
+        return [replace(call, request={"arguments": _part(call, names)}) for call in calls]
 
     def match(self, matcher: Matcher) -> Match | Divergence:
         return matcher.match({"arguments": self.arguments}, self.strict)

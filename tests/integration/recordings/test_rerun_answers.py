@@ -21,7 +21,7 @@ from tests.support.agent_requests import first_request
 from tests.support.lost_artifacts import lose
 from tests.support.replay_runs import Reply, order_desk
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import Label, StepType
+from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Run
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.runs.services import record
@@ -51,7 +51,8 @@ def recorded_bytes() -> Run:
 
 def raw(sent: str, text: str) -> JSONObject:
     headers: JSONObject = {"headers": [["content-type", "application/json"]]}
-    return {"api": "openai.chat", "status": 200, **headers, "text": text, "marks": [], "request": sent}
+    body: JSONObject = {"text": text, "marks": [], "request": sent, "content": "known"}
+    return {"api": "openai.chat", "status": 200, **headers, **body}
 
 
 def sent(run: Run, digest: str) -> AgentRequest:
@@ -181,3 +182,36 @@ def test_call_that_only_another_run_has_is_answered_from_there_but_not_in_a_comp
     comparison = services.start(str(run.id), tools_to_run=TOOLS, is_comparison=True, caller="me")
     with pytest.raises(CallRefusal, match="is not in the recording"):
         answers.resolve(comparison.id, first_request(other))
+
+
+def test_call_that_differs_in_what_steps_do_not_store_goes_live_only_where_it_may(recorded_bytes: Run) -> None:
+    profile = library.store_profile(OverrideProfile(overrides=[]))
+    known = replace(first_request(recorded_bytes), digest_content=lambda body: "known")
+    other = replace(known, digest_content=lambda body: "other")
+    labels = []
+    for is_live, request in (True, known), (True, other), (False, other):
+        rerun = Rerun.objects.create(source_run=recorded_bytes, profile=profile, is_live=is_live)
+        answers.resolve(rerun.id, request)
+        call = rerun.calls.get()
+        labels.append((call.label, call.reason, call.sequence_no))
+    assert labels == [
+        (Label.EXACT, Reason.SOURCE_OUTPUT_REUSED, 1),
+        (Label.SIMULATED, Reason.LIVE_MODEL, 1),
+        (Label.CACHED, Reason.CACHE_NORMALISED, 1),
+    ]
+
+
+def test_equal_calls_of_several_threads_are_not_exact(recorded_bytes: Run) -> None:
+    """Which of them a call is, nobody knows."""
+    recording = order_desk(external_id="threads")
+    first, second, *_ = (step for step in recording.steps if step.type is StepType.MODEL)
+    span = {"started_at": datetime(2026, 11, 1, 12, tzinfo=UTC), "ended_at": datetime(2026, 11, 1, 13, tzinfo=UTC)}
+    threads = [replace(first, **span), replace(first, key="again", output=second.output, **span)]
+    steps = tuple(
+        replace(step, parent=None, links=(), attributes={RAW_RESPONSE: raw("same", answer(place))})
+        for place, step in enumerate(threads)
+    )
+    run = Run.objects.get(id=record(replace(recording, steps=steps)).run_id)
+    rerun = Rerun.objects.create(source_run=run)
+    assert [text(answers.resolve(rerun.id, sent(run, "same"))) for _ in range(2)] == [answer(0), answer(1)]
+    assert [(call.label, call.detail["equal_steps"]) for call in rerun.calls.all()] == [(Label.CACHED, [1, 2])] * 2

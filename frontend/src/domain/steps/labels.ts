@@ -26,7 +26,7 @@ const reasons: Record<string, string> = {
   cache_hit_signature_match: "The identical call was answered in another recorded run, or at another step of this one.",
   cache_hit_semantic_match: "A semantically similar call was answered in a recording.",
   cache_hit_normalised:
-    "The recorded answer to the same call, after volatile values such as dates and ids were mapped.",
+    "The recorded answer to the same call, after volatile values such as dates and ids were mapped, or to one of several equal calls.",
   agent_ran: "The agent ran it again.",
   live_model_call: "The model was called.",
   live_tool_call: "The tool was called.",

@@ -257,10 +257,11 @@ def test_digest_of_a_request_needs_the_key_and_is_that_of_all_its_answer_depends
         replace(call, headers=(("openai-beta", "v2"),)),
         replace(call, operation=gemini),
         replace(call, operation=gemini, query="alt=sse"),
+        replace(call, query="api-version=2"),
     ]
     assert len({item.digest for item in (call, *others)}) == len(others) + 1
     # The answer depends on neither.
-    assert replace(call, id="c2", run_id="r2", start=9.0, query="trace=1").digest == call.digest
+    assert replace(call, id="c2", run_id="r2", start=9.0, query="key=secret").digest == call.digest
     assert make_call({"model": "m1"}).digest == ""
     outcome = Outcome(end=2, status=200, body=b'{"choices": []}')
     [step] = read_run(start_lines(call, limit=LIMIT), end_line(call, outcome, limit=LIMIT)).steps
@@ -278,6 +279,20 @@ def test_content_of_a_request_is_what_its_answer_depends_on() -> None:
     mark = {"cache_control": {"type": "ephemeral"}}
     assert digest(messages=[{**result, **mark}], stream=True, user="mira") == digest(messages=[result])
     assert content_digest(make_call({"model": "m1"}), {"model": "m1"}) == ""
+    seed = replace(make_call({}), digest_key=b"secret", body=b'{"seed": 2}')
+    others = [replace(seed, body=b'{"seed": 1, "seed": 2}'), replace(seed, query="api-version=2")]
+    assert len({content_digest(call, request_body(call, limit=LIMIT)) for call in (seed, *others)}) == 3
+
+
+def test_names_of_messages_are_no_content() -> None:
+    def digest(*items: Any) -> str:
+        operation = Operation(path="/responses", api="openai.responses")
+        call = replace(make_call({"input": items}, operation=operation), digest_key=b"secret")
+        return content_digest(call, request_body(call, limit=LIMIT))
+
+    message = {"type": "message", "role": "user", "content": "hi"}
+    assert digest({**message, "id": "msg_1"}) == digest({**message, "id": "msg_2"})
+    assert digest({"type": "item_reference", "id": "msg_1"}) != digest({"type": "item_reference", "id": "msg_2"})
 
 
 def test_request_may_be_left_out_but_not_its_tool_calls() -> None:

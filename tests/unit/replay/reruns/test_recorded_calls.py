@@ -43,3 +43,29 @@ def test_ids_are_found_as_words() -> None:
     assert calls.contains("C-10042")
     assert not calls.contains("10042")
     assert not calls.contains("customer")
+
+
+def test_equal_calls_are_rivals_where_several_threads_made_them() -> None:
+    def rivals(*calls: tuple[float, float, str]) -> list[list[int]]:
+        requests = [
+            RecordedRequest(no=no, request={}, strict={}, start_s=start_s, end_s=end_s, answer=answer)
+            for no, (start_s, end_s, answer) in enumerate(calls, 1)
+        ]
+        recorded_calls = RecordedCalls(requests)
+        return [[*recorded_calls.rivals_of(request)] for request in requests]
+
+    assert rivals((0, 2, "a"), (1, 3, "b")) == [[1, 2], [1, 2]]
+    assert rivals((0, 2, "a"), (1, 3, "a")) == [[], []]
+    # One after another: in their order, as those of an agent that polls or that repeats a call which failed.
+    assert rivals((0, 1, "a"), (1, 2, "b")) == [[], []]
+    assert rivals((0, 2, ""), (1, 3, "b")) == [[], []]
+
+
+def test_equal_calls_are_rivals_though_only_other_calls_were_open_at_once() -> None:
+    def request(no: int, start_s: float, end_s: float, text: str) -> RecordedRequest:
+        return RecordedRequest(no=no, request={"t": text}, strict={}, start_s=start_s, end_s=end_s, answer=f"a{no}")
+
+    equal_calls = [request(1, 1, 2, "same"), request(2, 3, 4, "same")]
+    meanwhile, later = request(3, 1.5, 3.5, "other"), [request(3, 5, 7, "x"), request(4, 6, 8, "y")]
+    assert RecordedCalls([*equal_calls, meanwhile]).rivals_of(equal_calls[0]) == (1, 2)
+    assert RecordedCalls([*equal_calls, *later]).rivals_of(equal_calls[0]) == ()
