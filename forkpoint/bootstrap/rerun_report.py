@@ -68,5 +68,7 @@ def _names_text(report: Any) -> list[str]:
         return [f"  volatile values: {names}"]
     # Cached answers may be those of other runs.
     is_same_call = not report["is_fork"] and report["cached"] > report["from_other_runs"]
-    text = "  only durations, ignored fields, what steps do not store, or the order of members or of equal calls may differ"
+    text = (
+        "  only durations, ignored fields, what steps do not store, or the order of members or equal calls may differ"
+    )
     return [text] if is_same_call else []

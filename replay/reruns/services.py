@@ -80,7 +80,8 @@ def start_fork(
     caller: str,
 ) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot, or a tool lacks consent."""
-    source = Source(_recording_of_fork(request.run), request.fork_step)
+    run = runs.newest_revision_with_steps(runs.find_run(request.run))
+    source = Source(str(run.id), request.fork_step)
     if refusal := source_refusal(source.run):
         raise ReplayRefusal(refusal)
     forks.check(source.run.id, source.fork, request.overrides)
@@ -107,13 +108,6 @@ def _open(rerun: Rerun) -> Rerun:
         deleted_runs.hold([rerun.source_run_id])
         rerun.save()
     return rerun
-
-
-def _recording_of_fork(ref: str) -> str:
-    """Return the newest revision of a run, unless its steps may have other numbers than the request means."""
-    run = runs.find_run(ref)
-    newest = runs.newest_revision(run)
-    return str(newest.id if newest.step_count == run.step_count else run.id)
 
 
 def real_tools(rerun: Rerun) -> list[str]:

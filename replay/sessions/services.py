@@ -1,5 +1,6 @@
 """Start, cancel and answer replay sessions, and recover those of dead workers."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -21,6 +22,7 @@ from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.runners import consents
 from replay.runners import queries as runners
 from replay.sessions import create, prepare, queries
+from replay.sessions.prepare import PreparedReplay
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
 from traces.core.gc_pause import without_pauses
@@ -28,6 +30,7 @@ from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import RunStatus, StepType
 from traces.http.idempotency import Key, find_made, make_once
+from traces.runs import queries as runs
 from traces.runs import services as traces
 from traces.transitions import move
 
@@ -42,7 +45,7 @@ _MAX_LOST_WORKERS: Final = 10
 @without_pauses()
 def preview(request: ReplayRequest, *, list_untouched: bool = True) -> Plan:
     """Plan a replay; nothing runs. Refusals are part of the plan."""
-    return prepare.prepare(request, list_untouched=list_untouched, use_cache=True).plan
+    return _prepare(request, list_untouched=list_untouched, use_cache=True).plan
 
 
 def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> ReplaySession:
@@ -56,7 +59,7 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
     request_json = request.model_dump(mode="json", exclude_unset=True)
     if earlier_id := find_made(_KIND, key, request_json):
         return queries.find_session(earlier_id)
-    preparation = prepare.prepare(request, brief=True, verify=True)
+    preparation = _prepare(request, brief=True, verify=True)
     if preparation.request.engine is Engine.AGENT:
         tools = consents.tools_of_runner(preparation.plan.unintercepted_tools)
         runners.require_online(preparation.run.app, request.variables, tools)
@@ -74,6 +77,24 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
         return str(session.id)
 
     return queries.find_session(make_once(_KIND, key, request_json, make))
+
+
+def _prepare(request: ReplayRequest, **options: bool) -> PreparedReplay:
+    """Plan a replay. An agent that runs is answered by the newest revision of the run: it has what arrived late."""
+    preparation = prepare.prepare(request, **options)
+    if preparation.request.engine is not Engine.AGENT:
+        return preparation
+    newest = runs.newest_revision_with_steps(preparation.run)
+    if newest.id == preparation.run.id:
+        return preparation
+    changes = {"run": str(newest.id), "fork_step": preparation.fork, "engine": Engine.AGENT}
+    newest_preparation = prepare.prepare(request.model_copy(update=changes), **options)
+    if len(newest_preparation.plan.refusals) > len(preparation.plan.refusals):
+        # The overrides name steps by the ids that they have in this revision.
+        return preparation
+    warning = "A newer revision of this run answers the agent: it has what arrived after this one."
+    plan = newest_preparation.plan.model_copy(update={"warnings": [*newest_preparation.plan.warnings, warning]})
+    return replace(newest_preparation, plan=plan)
 
 
 def cancel(session_id: UUID) -> ReplaySession:

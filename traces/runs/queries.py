@@ -83,6 +83,19 @@ def newest_revision(run: Run) -> Run:
     return run if successor is None else newest_revision(successor)
 
 
+def newest_revision_with_steps(run: Run) -> Run:
+    """Return the newest revision of a run, or the run itself if its steps have other numbers in that one."""
+    newest = newest_revision(run)
+    return (
+        newest if newest.id == run.id or _step_keys(newest, run.step_count) == _step_keys(run, run.step_count) else run
+    )
+
+
+def _step_keys(run: Run, count: int) -> list[tuple[str, str]]:
+    steps = Step.objects.filter(run=run, sequence_no__lte=count).order_by("sequence_no")
+    return [*steps.values_list("type", "external_id")]
+
+
 def _by_external_id(external_id: str) -> list[Run]:
     """Return the newest revisions with an external id."""
     runs = visible_runs().filter(external_id=external_id, superseded_by__isnull=True)

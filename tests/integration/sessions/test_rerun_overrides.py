@@ -1,17 +1,20 @@
 """Overrides of a running agent's calls, as they are stored: on both databases."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from forkpoint.vocabulary import MCP_MESSAGES
+from replay.core.vocabulary import Engine
 from replay.models import Rerun
 from replay.reruns import answers, reports, services
 from replay.reruns.derived_run import contents
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, consents
 from replay.sessions import prepare
+from replay.sessions import services as sessions
 from tests.support.agent_requests import first_request
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.json_access import as_list, as_object
@@ -101,12 +104,22 @@ def test_call_is_labelled_by_what_became_of_it(run: Run) -> None:
 
 
 def test_newest_revision_answers(run: Run) -> None:
-    """It has what arrived late. For a fork it does if its steps have the same numbers."""
+    """It has what arrived late. For a fork it does if the steps have the same numbers in it."""
     late = ("And A-3?", (Reply("It is found."),))
     newest = Run.objects.get(id=record(order_desk([("Where is A-1?", TURNS), late])).run_id)
     assert newest.supersedes == run
     rerun = services.start(str(run.id), tools_to_run=(), tools_with_hook=TOOLS_WITH_HOOK, caller="test")
+    # The last step has another number.
     assert (rerun.source_run_id, fork(run).source_run_id) == (newest.id, run.id)
+    whole = replace(order_desk([("Where is A-1?", TURNS)]), external_id="late")
+    first, second = (
+        Run.objects.get(id=record(replace(whole, steps=whole.steps[:count])).run_id) for count in (5, len(whole.steps))
+    )
+    assert fork(first).source_run == second
+    request = prepare.parse({"run": str(first.id), "engine": "agent"})
+    warning = "A newer revision of this run answers the agent: it has what arrived after this one."
+    assert warning in sessions.preview(request).warnings
+    assert warning not in sessions.preview(request.model_copy(update={"engine": Engine.FOLLOW})).warnings
 
 
 def test_refused_call_is_a_step_that_was_denied(run: Run) -> None:
