@@ -102,6 +102,30 @@ def without_long_integers(line: str) -> str:
     return _FAST.encode(_Conversion(math.inf).convert(json.loads(line), 0)) if _MANY_DIGITS.search(line) else line
 
 
+def is_data(value: Any) -> bool:
+    """Return whether the JSON of a value has all of it: objects without fields that are known become their `repr`."""
+    try:
+        return _is_data(value, 0)
+    except Exception:  # noqa: BLE001 - the agent's own code runs here, and may raise anything
+        return False
+
+
+def _is_data(value: Any, depth: int) -> bool:
+    if value is None or isinstance(value, str | int | float | enum.Enum):
+        return True
+    if depth > _DEEPEST:
+        return False
+    if isinstance(value, Mapping):
+        return all(_is_data(item, depth + 1) for item in value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(_is_data(item, depth + 1) for item in value)
+    if isinstance(value, bytes | bytearray):
+        return len(value) < _LONGEST_REPR // 4
+    if hasattr(value.__class__, "model_dump") or (dataclasses.is_dataclass(value) and not isinstance(value, type)):
+        return _is_data(unfold(value), depth + 1)
+    return hasattr(value.__class__, "isoformat")
+
+
 def as_text(value: Any) -> str:
     """Return text unchanged, None as empty text, and any other value as JSON."""
     return value if isinstance(value, str) else "" if value is None else _FAST.encode(as_json_value(value))

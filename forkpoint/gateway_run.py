@@ -65,4 +65,6 @@ class GatewayRun:
 
     def _number(self) -> int:
         passed_us = int((time.monotonic() - self._start_s) * 1_000_000)
-        return (max(0, passed_us) << _SALT_BITS) | next(self._salts) % (1 << _SALT_BITS)
+        # Processes that were forked at once count alike.
+        salt = (next(self._salts) + os.getpid()) % (1 << _SALT_BITS)
+        return (max(0, passed_us) << _SALT_BITS) | salt

@@ -323,13 +323,15 @@ class Recorder:
 
         This is the innermost scope that is open, or the run if none is. In a thread without one it is the open run, if
         there is exactly one. Runs of the process that this one was forked from do not count: both would give the same
-        numbers to different events.
+        numbers to different events. Where the gateway numbers them, the steps are those of this process's own run.
         """
         scope = self.current.get()
         while scope is not None and scope.has_ended and scope.parent is not None:
             scope = scope.parent
-        if scope is not None:
-            return scope if scope.run is None or scope.run.process_id == os.getpid() else None
+        if scope is not None and (scope.run is None or scope.run.process_id == os.getpid()):
+            return scope
+        if scope is not None and self._gateway_run is None:
+            return None
         runs = [run for run in list(self._open.values()) if run.process_id == os.getpid()]
         # Those of a program that the gateway records are one run.
         return runs[0] if len(runs) == 1 or (runs and self._gateway_run is not None) else None

@@ -17,7 +17,8 @@ from typing import Any, Final, NoReturn
 from urllib.parse import quote
 
 from forkpoint.answers import Answer, Reply
-from forkpoint.encoding import encode, without_long_integers
+from forkpoint.encoding import encode, is_data, without_long_integers
+from forkpoint.forked_processes import end_first_process, watch_forks
 from forkpoint.outputs.restoring import restore
 
 # Exit codes, as those of `forkpoint rerun`.
@@ -48,6 +49,7 @@ class ReplaySession:
         id = os.environ.get("FORKPOINT_RERUN")
         if not id:
             return None
+        watch_forks(_end_with_fork)
         return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
 
     def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str] | None = None) -> Reply:
@@ -70,7 +72,7 @@ class ReplaySession:
             self.refuse(reply["reason"])
         output = restore(reply["output"], reply.get("output_form"))
         report_loss = functools.partial(self._report_stand_in, question)
-        if not output.is_faithful:
+        if not (output.is_faithful and is_data(arguments)):
             report_loss()
         answer = Answer(
             output.value,
@@ -177,7 +179,13 @@ def end_process(reason: str, code: int) -> NoReturn:
         with suppress(Exception):
             stream.flush()
     os.write(2, f"forkpoint: {reason}\n".encode("utf-8", "replace"))
+    end_first_process(code)
     os._exit(code)
+
+
+def _end_with_fork(code: int) -> NoReturn:
+    importlib.import_module("forkpoint.transport.writer").finish_writers()
+    end_process("the program ends with the process that it forked", code)
 
 
 def _new_call_id() -> str:

@@ -28,6 +28,12 @@ def process_run() -> RunScope | None:
     return run
 
 
+def _begin_after_fork() -> None:
+    """Begin the run of a forked process where the gateway has a run for all of them."""
+    if os.environ.get(VARIABLE) and _runs:
+        process_run()
+
+
 def _watch_end(run: RunScope) -> None:
     """End the run when the program ends; an exception that ends it is the run's error."""
     show_error = sys.excepthook
@@ -38,3 +44,7 @@ def _watch_end(run: RunScope) -> None:
 
     sys.excepthook = note_error
     atexit.register(run.end)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_after_fork)

@@ -3,6 +3,7 @@
 import atexit
 import logging
 import os
+import signal
 import sys
 import threading
 import time
@@ -138,6 +139,7 @@ class Writer:
         if pool := sys.modules.get("multiprocessing.util"):
             # A process that multiprocessing forked ends without running atexit.
             pool.Finalize(None, finish_writers, exitpriority=0)
+            _deliver_before_termination()
 
     def _run(self) -> None:
         wakeup, idle = self._wakeup, self._idle
@@ -195,6 +197,21 @@ def finish_writers() -> None:
     """Deliver what every writer has, as at the program's exit."""
     for writer in list(_writers):
         writer.finish()
+
+
+def _deliver_before_termination() -> None:
+    """Let a worker of a pool deliver what it has when the pool terminates it."""
+    is_worker = sys.modules["multiprocessing.process"].parent_process() is not None
+    if not is_worker or threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _deliver_and_end)
+
+
+def _deliver_and_end(number: int, frame: object) -> None:
+    finish_writers()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 if hasattr(os, "register_at_fork"):

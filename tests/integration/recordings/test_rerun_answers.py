@@ -205,7 +205,7 @@ def test_equal_calls_of_several_threads_are_not_exact(recorded_bytes: Run) -> No
     """Which of them a call is, nobody knows."""
     recording = order_desk(external_id="threads")
     first, second, *_ = (step for step in recording.steps if step.type is StepType.MODEL)
-    span = {"started_at": datetime(2026, 11, 1, 12, tzinfo=UTC), "ended_at": datetime(2026, 11, 1, 13, tzinfo=UTC)}
+    span: Any = {"started_at": datetime(2026, 11, 1, 12, tzinfo=UTC), "ended_at": datetime(2026, 11, 1, 13, tzinfo=UTC)}
     threads = [replace(first, **span), replace(first, key="again", output=second.output, **span)]
     steps = tuple(
         replace(step, parent=None, links=(), attributes={RAW_RESPONSE: raw("same", answer(place))})

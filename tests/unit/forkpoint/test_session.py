@@ -322,7 +322,29 @@ def test_what_cannot_be_restored_is_reported() -> None:
         assert weather == Answer("sunny")
         # By an instrumentation that knows that something is missing.
         weather.report_loss()
+        # Another object may have the same `repr`.
+        Replies.replies = [plain, {"decision": "cached"}, plain]
+        for value in object(), {"at": [datetime(2026, 1, 1, tzinfo=UTC), (b"a", 1.5)]}:
+            session.ask("tool", "look", {"at": value})
         server.shutdown()
     bodies = [json.loads(body) for body in Replies.bodies]
-    assert [body.get("has_stand_in", False) for body in bodies] == [False, True, False, True]
+    assert [body.get("has_stand_in", False) for body in bodies] == [False, True, False, True, False, True, False]
     assert (bodies[0]["call"], bodies[2]["call"]) == (bodies[1]["call"], bodies[3]["call"])
+
+
+_POOL = """
+import multiprocessing
+from forkpoint.session import ReplaySession, end_process
+
+ReplaySession.from_environment()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    pool.apply(end_process, ["refused", 5])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nothing forks there")
+def test_refusal_in_a_pool_ends_the_program() -> None:
+    """The pool would start another worker, and wait for the result of the first."""
+    variables = {"FORKPOINT_RERUN": "1.1", "FORKPOINT_URL": "http://127.0.0.1:9"}
+    program = subprocess.run([sys.executable, "-c", _POOL], env=variables, capture_output=True, text=True, timeout=60)
+    assert (program.returncode, program.stderr.splitlines()[0]) == (5, "forkpoint: refused")

@@ -9,7 +9,7 @@ from typing import Any
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
-from tests.support.gateway_agents import PLAIN_TOOLS, TOOL_AGENT, TOOL_CLIENT_AGENT
+from tests.support.gateway_agents import PLAIN_TOOLS, REQUESTS, TOOL_AGENT, TOOL_CLIENT_AGENT
 from tests.support.gateway_runs import (
     ANSWERED_TOOL,
     EXACT,
@@ -232,3 +232,30 @@ def decision(server: Server, run: str, tool: str) -> str:
     id = HTTP.post(reruns, json={"run": run}).json()["id"]
     question = {"type": "tool", "name": tool, "arguments": {"city": "Bern"}}
     return str(HTTP.post(f"{reruns}/{id}/tools", json=question).json()["decision"])
+
+
+POOL_AGENT = f"""{REQUESTS}
+import forkpoint, multiprocessing
+
+@forkpoint.tool
+def roll(sides: int) -> int:
+    with open(sys.argv[1], "a") as file:
+        file.write(f"{{sides}}\\n")
+    return sides
+
+print(ask_openai("chat/completions", {{"model": "m1", "messages": [{{"role": "user", "content": "Roll"}}]}})["model"])
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map(roll, map(int, sys.argv[2].split(","))))
+"""
+
+
+def test_tools_of_a_process_pool_are_answered(server: Server, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    first = record(server, POOL_AGENT, str(log), "6,8")
+    again = rerun(server, run_of(first), POOL_AGENT, str(log), "6,8")
+    assert (again.returncode, again.stdout) == (0, first.stdout), again.stderr
+    assert "roll: 2 exact" in again.stderr
+    refusal = rerun(server, run_of(first), POOL_AGENT, str(log), "6,10", options=["--timeout", "60"])
+    assert refusal.returncode == 5
+    assert "The program is ended: it ran" not in refusal.stderr
+    assert sorted(log.read_text().split()) == ["6", "8"]

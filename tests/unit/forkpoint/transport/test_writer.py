@@ -69,10 +69,14 @@ from forkpoint.transport.writer import Writer
 
 writer = Writer(FileSink(Path(sys.argv[1])))
 event = lambda run, text: Event(run, None, None, 0, "final_output", 0.0, json.dumps(text))
+def work():
+    writer.enqueue(event("worker", "terminated"))
 writer.enqueue(event("parent", "before"))
 child = multiprocessing.get_context("fork").Process(target=writer.enqueue, args=(event("child", "in a pool"),))
 child.start()
 child.join()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    pool.apply(work)
 pid = os.fork()
 writer.enqueue(event("parent" if pid else "fork", "after"))
 if pid:
@@ -86,5 +90,6 @@ def test_forked_process_writes_its_own_lines(tmp_path: Path) -> None:
     assert {path.name: texts(path) for path in tmp_path.iterdir()} == {
         "parent.jsonl": ["before", "after"],
         "child.jsonl": ["in a pool"],
+        "worker.jsonl": ["terminated"],
         "fork.jsonl": ["after"],
     }
