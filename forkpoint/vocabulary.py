@@ -69,6 +69,12 @@ MCP_SERVER_TITLE: Final = "mcp_server_title"
 # also has the client's `response`.
 MCP_MESSAGES: Final = "mcp_messages"
 
+# What of an MCP dialogue passed through another process than its call: a step of this name, until the run is read.
+# Attributes of the call and of such a step: the client, as a digest, and the ids of questions without a response.
+MCP_STRAY: Final = "mcp.message"
+MCP_CLIENT: Final = "mcp_client"
+MCP_QUESTIONS: Final = "mcp_questions"
+
 # The attribute of the call of an MCP server that the server's transport refused: the HTTP status and the body.
 MCP_FAILURE: Final = "mcp_failure"
 

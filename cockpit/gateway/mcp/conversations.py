@@ -30,6 +30,13 @@ class OpenRequest:
 
     message: JSONObject
     messages: list[JSONObject] = field(default_factory=list)
+    # Places of questions among the messages, by their ids.
+    questions: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def open_questions(self) -> JSONObject:
+        """The questions to which no response has reached this process."""
+        return {id: place for id, place in self.questions.items() if self.messages[place][records.RESPONSE] is None}
 
 
 class Conversations:
@@ -56,22 +63,29 @@ class Conversations:
         for place in waiting:
             del self._questions[place]
 
-    def hear(self, key: ClientKey, message: JSONObject, request: OpenRequest | None = None) -> None:
-        """Note what a server says: about a request, or about the latest one that it may be about."""
+    def hear(self, key: ClientKey, message: JSONObject, request: OpenRequest | None = None) -> bool:
+        """Note what a server says: about a request, or about the latest one that it may be about.
+
+        Return whether there is one: it may be open in another process.
+        """
         requests = [request] if request else [*self._open.get(key, ())]
         request = next((item for item in reversed(requests) if records.is_about(message, item.message)), None)
         item = records.to_record(message)
         if request is None or item is None or len(request.messages) >= records.MOST_MESSAGES:
-            return
-        request.messages.append(item)
+            return request is not None
         if records.is_question(item):
-            self._questions[key, orjson.dumps(message[messages.MESSAGE_ID])] = item
+            id = orjson.dumps(message[messages.MESSAGE_ID])
+            self._questions[key, id] = item
+            request.questions[id.decode()] = len(request.messages)
+        request.messages.append(item)
+        return True
 
-    def note_answer(self, key: ClientKey, message: JSONObject) -> None:
-        """Note what a client responds to a question."""
+    def note_answer(self, key: ClientKey, message: JSONObject) -> bool:
+        """Note what a client responds to a question; return whether the question is known in this process."""
         item = self._questions.pop((key, orjson.dumps(message[messages.MESSAGE_ID])), None)
         if item is not None:
             item[records.RESPONSE] = records.response_content(message)
+        return item is not None
 
     def expect_stream(self, key: ClientKey) -> None:
         """Expect a client to open the stream of the server's own events. A server without sessions has none."""

@@ -63,7 +63,7 @@ class Proxy:
         elif scope["method"] == "DELETE":
             await self._forward(scope, b"", send, server)
         elif scope["method"] == "GET" and not session.is_rerun:
-            await self._pass_events(scope, receive, send, key)
+            await self._pass_events(scope, receive, send, session, key)
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
         elif session.is_rerun:
@@ -71,7 +71,7 @@ class Proxy:
         else:
             await self._record(scope, await read_message(receive), send, session, key)
 
-    async def _pass_events(self, scope: Scope, receive: Receive, send: Send, key: ClientKey) -> None:
+    async def _pass_events(self, scope: Scope, receive: Receive, send: Send, session: Session, key: ClientKey) -> None:
         """Pass on what a server sends of its own accord, until it or the client ends that."""
         stream = messages.MessageStream()
 
@@ -79,7 +79,8 @@ class Proxy:
             if message["type"] == "http.response.start":
                 self._conversations.note_stream(key)
             for item in stream.add(message.get("body", b"")):
-                self._conversations.hear(key, item)
+                if not self._conversations.hear(key, item):
+                    self._note_stray(session, key, item)
             await send(message)
 
         tasks = [
@@ -96,7 +97,8 @@ class Proxy:
     async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey) -> None:
         """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
         if messages.is_response(message):
-            self._conversations.note_answer(key, message)
+            if not self._conversations.note_answer(key, message):
+                self._note_stray(session, key, message)
         elif messages.begins_to_listen(message):
             self._conversations.expect_stream(key)
         elif messages.may_cause_questions(message):
@@ -108,6 +110,11 @@ class Proxy:
                 raise
             error = messages.refusal(message[messages.MESSAGE_ID], refusal.reason)
             await respond(send, 200, JSON, orjson.dumps(error))
+
+    def _note_stray(self, session: Session, key: ClientKey, message: JSONObject) -> None:
+        """Record a message whose call may be open in another process: the run's reader puts it there."""
+        stray = steps.Stray(client=steps.client_digest(key), message=message, at=time.time())
+        self._journal.add(lambda: stray.lines(session))
 
     async def _pass_message(
         self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey
@@ -142,6 +149,8 @@ class Proxy:
             end=time.time(),
             problem=problem or (f"HTTP {answer.status}" if is_refused else ""),
             messages=request.messages,
+            open_questions=request.open_questions,
+            client=steps.client_digest(key),
             failure=_failure(answer.status, answer.body) if is_refused else {},
         )
         self._journal.add(lambda: exchange(response=live.find_response(answer, request.message)).lines(session))

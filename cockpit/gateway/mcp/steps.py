@@ -6,18 +6,32 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID, uuid4
 
+import orjson
+
 from cockpit.gateway import events
 from cockpit.gateway.mcp import messages
+from cockpit.gateway.mcp.conversations import ClientKey
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.database import connection
 from cockpit.http.gateway_sessions import Session
-from forkpoint.vocabulary import INTERCEPTION_MARK, MCP_FAILURE, MCP_MESSAGES, MCP_SERVER, RERUN_CALL
+from forkpoint.mcp_shim import records
+from forkpoint.vocabulary import (
+    INTERCEPTION_MARK,
+    MCP_CLIENT,
+    MCP_FAILURE,
+    MCP_MESSAGES,
+    MCP_QUESTIONS,
+    MCP_SERVER,
+    MCP_STRAY,
+    RERUN_CALL,
+)
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun
 from replay.reruns import reports, services
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, client_answers, mcp_sessions
-from traces.core.json_types import JSONObject
+from traces.core.canonical import digest
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.errors import ProblemError
 
@@ -31,7 +45,8 @@ LIVE: Final = ToolAnswer(decision=RerunDecision.RUN)
 class Exchange:
     """A request to a server and its response, if one came; `problem` says why none did.
 
-    `messages` are what the server said meanwhile, `failure` is how its transport refused the request.
+    `messages` are what the server said meanwhile, `failure` is how its transport refused the request. `client` and
+    `open_questions`, the places of messages by their ids, serve to find what passed through another process.
     """
 
     server: str
@@ -41,6 +56,8 @@ class Exchange:
     end: float
     problem: str = ""
     messages: Sequence[JSONObject] = ()
+    open_questions: JSONObject = field(default_factory=dict)
+    client: str = ""
     failure: JSONObject = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
 
@@ -52,6 +69,8 @@ class Exchange:
             attributes[MCP_MESSAGES] = [*self.messages]
         if self.failure:
             attributes[MCP_FAILURE] = self.failure
+        if self.client:
+            attributes |= {MCP_CLIENT: self.client, MCP_QUESTIONS: self.open_questions}
         beginning: JSONObject = {
             "tool_name": call.name,
             "args": call.arguments,
@@ -63,12 +82,52 @@ class Exchange:
             "latency_ms": int((self.end - self.start) * 1000),
             **messages.result_fields(self.response, self.problem),
         }
-        pairs = (("tool_called", self.start, beginning), ("tool_result", self.end, result))
-        return b"".join(
-            events.event_line(session.run_id, self.id, number, type, at, payload, actor=_ACTOR)
-            for (type, at, payload) in pairs
-            for number in [events.number_at(session.start, at)]
-        )
+        return _event_lines(session, self.id, (self.start, beginning), (self.end, result))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stray:
+    """What a server said, or its client responded, in a process in which the call that it is about is not open."""
+
+    client: str
+    message: JSONObject
+    at: float
+
+    def lines(self, session: Session) -> bytes:
+        """Return the events of the step that it is until the run is read; none for what is not recorded."""
+        item = records.to_record(self.message)
+        if item is None and not messages.is_response(self.message):
+            return b""
+        # Progress names its call by a token that only that call's process knows.
+        if item is not None and item["method"] == records.PROGRESS:
+            return b""
+        id = self.message.get(messages.MESSAGE_ID)
+        attributes: JSONObject = {MCP_CLIENT: self.client, MCP_QUESTIONS: {} if id is None else {_id_text(id): 0}}
+        content = records.response_content(self.message) if item is None else item
+        beginning: JSONObject = {"tool_name": MCP_STRAY, "args": content, "attributes": attributes}
+        return _event_lines(session, uuid4().hex, (self.at, beginning), (self.at, {"status": "success"}))
+
+
+def client_digest(key: ClientKey) -> str:
+    """Return what names a client in a recording: its session may be a secret of its server."""
+    return digest([key[0], key[1], key[2].decode("latin-1")])
+
+
+def _id_text(id: JSONValue) -> str:
+    return orjson.dumps(id).decode()
+
+
+def _event_lines(
+    session: Session, id: str, beginning: tuple[float, JSONObject], end: tuple[float, JSONObject]
+) -> bytes:
+    first_number = events.number_at(session.start, beginning[0])
+    # Both may be in the same microsecond.
+    last_number = max(first_number + 1, events.number_at(session.start, end[0]))
+    parts = (("tool_called", first_number, *beginning), ("tool_result", last_number, *end))
+    return b"".join(
+        events.event_line(session.run_id, id, number, type, at, payload, actor=_ACTOR)
+        for type, number, at, payload in parts
+    )
 
 
 def answer(

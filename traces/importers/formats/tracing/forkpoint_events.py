@@ -22,7 +22,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request, tool_fields
 from traces.importers.formats.tracing.event_lines import FORMAT, RUN_ENDS, RUN_EVENTS, STEP_TYPES, Event, read_event
-from traces.importers.formats.tracing.reported_tools import find_inferred, replace_inferred
+from traces.importers.formats.tracing.reported_tools import find_inferred, join_dialogues, replace_inferred
 from traces.importers.formats.tracing.stored_conversations import link_conversations
 
 _BEGINNINGS: Final = frozenset({"model_called", "tool_called", "step_started"})
@@ -214,7 +214,7 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         ended_at=end_event.at if end_event else events[-1].at,
     )
     steps = [_build_step(step, problems) for step in _steps(events)]
-    steps = link_conversations(replace_inferred(steps, inferred_keys))
+    steps = link_conversations(replace_inferred(join_dialogues(steps), inferred_keys))
     if not steps and problems is not None:
         return _run_without_steps(facts, end_event)
     return build_run(facts, steps, location=events[0].location)

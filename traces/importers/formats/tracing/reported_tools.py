@@ -2,6 +2,8 @@
 
 The gateway reads tools from the conversation: their results are the text that the model got. What the SDK reports is
 the call itself, with what it returned or raised.
+
+What the gateway's processes heard of a dialogue with an MCP server is joined with the call, which may be another one's.
 """
 
 from collections import deque
@@ -9,9 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from forkpoint.vocabulary import MCP_CLIENT, MCP_MESSAGES, MCP_QUESTIONS, MCP_STRAY
 from traces.core.canonical import digest
-from traces.core.json_access import as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_access import as_list, as_object, as_text, is_integer
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -48,6 +51,65 @@ def replace_inferred(steps: Sequence[RecordedStep], inferred_keys: Collection[st
     pairs = _pair(guesses, [step for step in reports.values() if step.status is not StepStatus.PARTIAL])
     replaced_keys = {step.key for step in pairs.values()}
     return [_adopt(step, pairs, is_report=step.key in reports) for step in steps if step.key not in replaced_keys]
+
+
+def join_dialogues(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Put what an MCP server and its client said in one process into their call in another.
+
+    What a server said is about the latest call that its client had open, and a response is that to the question with
+    its id. What belongs to no call is left out.
+    """
+    strays = [step for step in steps if step.tool_name == MCP_STRAY and MCP_CLIENT in step.attributes]
+    calls = [step for step in steps if MCP_CLIENT in step.attributes and step.tool_name != MCP_STRAY]
+    messages: dict[str, list[JSONValue]] = {call.key: [*_messages(call)] for call in calls}
+    # By client and id: the call with a question, and the place of the question among its messages.
+    questions = {
+        (call.attributes[MCP_CLIENT], id): (call.key, place)
+        for call in calls
+        for id, place in as_object(call.attributes.get(MCP_QUESTIONS)).items()
+        if is_integer(place)
+    }
+    ids = {stray.key: next(iter(as_object(stray.attributes.get(MCP_QUESTIONS))), "") for stray in strays}
+    for stray in strays:
+        if "method" not in as_object(stray.input) or (call := _call_at(calls, stray)) is None:
+            continue
+        if ids[stray.key]:
+            questions[stray.attributes[MCP_CLIENT], ids[stray.key]] = call.key, len(messages[call.key])
+        messages[call.key].append(stray.input)
+    for stray in strays:
+        place = questions.get((stray.attributes[MCP_CLIENT], ids[stray.key]))
+        if "method" not in as_object(stray.input) and place is not None:
+            question = as_object(messages[place[0]][place[1]])
+            messages[place[0]][place[1]] = {**question, "response": stray.input}
+    return [_with_messages(step, messages.get(step.key)) for step in steps if step.key not in ids]
+
+
+def _messages(call: RecordedStep) -> Sequence[JSONValue]:
+    return as_list(call.attributes.get(MCP_MESSAGES))
+
+
+def _call_at(calls: Sequence[RecordedStep], stray: RecordedStep) -> RecordedStep | None:
+    """Return the latest call that the client of a message had open."""
+    at = stray.started_at
+    return next(
+        (
+            call
+            for call in reversed(calls)
+            if call.attributes[MCP_CLIENT] == stray.attributes[MCP_CLIENT]
+            and at is not None
+            and call.started_at is not None
+            and call.ended_at is not None
+            and call.started_at <= at <= call.ended_at
+        ),
+        None,
+    )
+
+
+def _with_messages(step: RecordedStep, messages: list[JSONValue] | None) -> RecordedStep:
+    if messages is None:
+        return step
+    rest = {name: value for name, value in step.attributes.items() if name not in (MCP_CLIENT, MCP_QUESTIONS)}
+    return replace(step, attributes={**rest, MCP_MESSAGES: messages} if messages else rest)
 
 
 def _pair(guesses: Sequence[RecordedStep], reports: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
