@@ -6,16 +6,21 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from forkpoint.vocabulary import MCP_MESSAGES
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunCall, RerunToolCall
+from replay.reruns.recordings import span_of
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
-from traces.core.json_access import as_object, as_text
-from traces.core.json_types import JSONValue
+from traces.core.json_access import as_object, as_objects, as_text
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.runs.queries import by_id
+from traces.storage import artifacts
 
 _OUTCOMES: Final = tuple(decision for decision in RerunDecision if decision is not RerunDecision.ASK)
+# A server asks its client for an answer of the client's model.
+_SAMPLE: Final = "sampling/createMessage"
 _ANSWERS: Final = (RerunDecision.EXACT, RerunDecision.CACHED, RerunDecision.OVERRIDDEN)
 
 
@@ -58,7 +63,7 @@ def view(rerun: Rerun) -> RerunView:
         fork=rerun.run_id,
         diff=rerun.diff_id,
         divergence=None if difference is None else RerunDifference.model_validate(difference),
-        unused_steps=[no for no in _model_steps(rerun) if no not in numbers],
+        unused_steps=_without_samples(rerun, [no for no in _model_steps(rerun) if no not in numbers]),
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
         hosts=rerun.hosts,
@@ -90,6 +95,32 @@ def _model_steps(rerun: Rerun) -> list[int]:
         elif type == StepType.MODEL:
             numbers.append(no)
     return numbers
+
+
+def _without_samples(rerun: Rerun, numbers: list[int]) -> list[int]:
+    """Leave out the model calls by which a client answered MCP servers during calls whose outcome was given.
+
+    They are none of the agent's own: no one asks the client where the tool of a framework gives the outcome.
+    """
+    if not numbers:
+        return numbers
+    answers = _tool_calls(rerun).filter(decision__in=_ANSWERS).values("sequence_no")
+    steps = Step.objects.filter(run_id=rerun.source_run_id)
+    calls = [*steps.filter(sequence_no__in=answers).exclude(attributes_ref="")]
+    attributes = artifacts.available(call.attributes_ref for call in calls)
+    models = [*steps.filter(sequence_no__in=numbers)]
+    samples: set[int] = set()
+    for call in calls:
+        start_s, end_s = span_of(call)
+        candidates = [step.sequence_no for step in models if start_s <= span_of(step)[0] and span_of(step)[1] <= end_s]
+        # Of more model calls, some are the agent's own.
+        if len(candidates) <= _count_samples(as_object(attributes.get(call.attributes_ref))):
+            samples.update(candidates)
+    return [no for no in numbers if no not in samples]
+
+
+def _count_samples(attributes: JSONObject) -> int:
+    return sum(item.get("method") == _SAMPLE for item in as_objects(attributes.get(MCP_MESSAGES)))
 
 
 def _tools(rerun: Rerun) -> list[RerunTool]:

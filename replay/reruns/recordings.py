@@ -196,6 +196,11 @@ def step_name(run_id: UUID, no: int) -> str:
     return f"step {no}, which had not arrived when the recording ended," if is_open else f"step {no}"
 
 
+def span_of(step: Step) -> tuple[float, float]:
+    """Return when a step began and ended, in seconds; zeros if that is not known."""
+    return _span(step.started_at, step.duration_ms)
+
+
 def _span(started_at: datetime | None, duration_ms: float | None) -> tuple[float, float]:
     """Return when a step began and ended, in seconds."""
     if started_at is None or duration_ms is None:
@@ -219,7 +224,7 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
             if step.type == StepType.RETRIEVAL:
                 arguments = {**attributes, **as_object(arguments)}
             strict: JSONObject = {"type": step.type, "name": step.tool_name or step.name}
-            start_s, end_s = _span(step.started_at, step.duration_ms)
+            start_s, end_s = span_of(step)
             call = RecordedRequest(
                 no=step.sequence_no,
                 request={"arguments": arguments},

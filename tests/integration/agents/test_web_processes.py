@@ -234,3 +234,31 @@ def test_web_processes_share_a_session_with_an_mcp_server(deployment: Deployment
     assert len({*desk.sessions()}) == 1
     HTTP.delete(addresses[1], headers={"mcp-session-id": client})
     assert lookup(desk.url, "7", desk.sessions()[0]).status_code == 404
+
+
+def test_dialogue_through_two_web_processes_is_recorded(deployment: Deployment) -> None:
+    """The call is open in one process. The server asks in the stream of its own messages, which the other one has."""
+    first, second = deployment.first, deployment.second
+    session = first.post("/gateway/sessions", {"app": "desk"})
+    addresses = [f"{web.url}{session['path']}/mcp/desk" for web in (first, second)]
+    client = send(addresses[0], "initialize", {**CLIENT, "capabilities": {"sampling": {}}}).headers["mcp-session-id"]
+    headers = {"accept": "application/json, text/event-stream", "mcp-session-id": client}
+    result = {"role": "assistant", "content": {"type": "text", "text": "this one"}, "model": "m1"}
+    with (
+        ThreadPoolExecutor(1) as pool,
+        httpx2.stream("GET", addresses[1], headers=headers, timeout=patience_s(30), trust_env=False) as events,
+    ):
+        call = pool.submit(lookup, addresses[0], "ask", client)
+        data = next(line for line in events.iter_lines() if line.startswith("data: {"))
+        answer = {"jsonrpc": "2.0", "id": json.loads(data.removeprefix("data: "))["id"], "result": result}
+        HTTP.post(addresses[1], json=answer, headers=headers).raise_for_status()
+        assert "the client said this one" in call.result(patience_s(30)).text
+    first.post(f"/gateway/sessions/{session['path'].rpartition('/')[2]}/end", {"exit_code": 0})
+
+    def messages() -> Any:
+        response = second.client.get(f"{second.url}/api/v1/runs/{session['run']}/full-steps")
+        steps = response.json()["steps"] if response.is_success else []
+        return next((step["attributes"].get("mcp_messages") for step in steps if step["name"] == "lookup"), None)
+
+    [question] = wait_until(messages, 30)
+    assert (question["method"], question["response"]) == ("sampling/createMessage", {"result": result})

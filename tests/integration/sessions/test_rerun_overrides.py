@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from forkpoint.vocabulary import MCP_MESSAGES
 from replay.core.vocabulary import Engine
 from replay.models import Rerun
-from replay.reruns import answers, reports, services
+from replay.reruns import answers, queries, reports, services
 from replay.reruns.derived_run import contents
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, consents
@@ -30,6 +31,7 @@ TURNS = (
     ToolCall("get_order", {"order_id": "A-2"}, "found"),
     Reply("It is lost."),
 )
+SPAN = ("started_at", "ended_at")
 # A hook would answer them.
 TOOLS_WITH_HOOK = ("get_order", "search_policy", "send_email")
 
@@ -149,6 +151,26 @@ def test_call_whose_client_answers_otherwise_lacks_consent() -> None:
     )
     assert calls.answer(rerun, question).decision == "refusal"
     assert "another answer of its client" in consents.refused_tools(rerun)["get_order"]
+
+
+def test_model_call_for_a_server_inside_an_answered_call_is_not_missed() -> None:
+    def at(second: int) -> Any:
+        times = {name: datetime(2026, 1, 1, second=second + place, tzinfo=UTC) for place, name in enumerate(SPAN)}
+        return times if second else {**times, "ended_at": datetime(2026, 1, 1, second=9, tzinfo=UTC)}
+
+    sample: JSONObject = {MCP_MESSAGES: [{"method": "sampling/createMessage", "response": {"result": {}}}]}
+    call = RecordedStep(
+        key="1", type=StepType.TOOL, name="get_order", input={"order_id": "A-1"}, output="x", attributes=sample, **at(0)
+    )
+    models = [
+        RecordedStep(key=f"{second}", type=StepType.MODEL, name="m", input={"messages": []}, output={}, **at(second))
+        for second in (2, 10)
+    ]
+    desk = RecordedRun(external_id="samples", name="s", app="samples", format="test", steps=(call, *models))
+    rerun = fork(Run.objects.get(id=record(desk).run_id))
+    assert queries.view(rerun).unused_steps == [2, 3]
+    assert ask(rerun, "A-1", "c1").decision == "exact"
+    assert queries.view(rerun).unused_steps == [3]
 
 
 def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:
