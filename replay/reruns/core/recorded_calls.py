@@ -102,7 +102,12 @@ class RecordedCalls:
         With several calls open at once there are several threads or processes, and each may be the first one next time.
         """
         rivals: dict[int, Sequence[int]] = {}
-        for calls in self.by_digest.values():
+        equal_calls: dict[tuple[str, str, bytes], list[RecordedRequest]] = defaultdict(list)
+        for call in self.requests:
+            # Long conversations are equal if their references are: no need to read them.
+            key = call.ref or call.digest, call.content_digest, canonical_bytes(call.strict)
+            equal_calls[key].append(call)
+        for calls in equal_calls.values():
             answered_calls = [call for call in calls if call.answer]
             if len({call.answer for call in answered_calls}) > 1 and self._are_parallel(answered_calls):
                 numbers = tuple(call.no for call in answered_calls)
