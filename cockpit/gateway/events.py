@@ -189,7 +189,9 @@ def content_digest(call: Call, request: JSONObject) -> str:
     """
     if not call.digest_key:
         return ""
-    content: JSONValue = {name: _content_of(call, name, request[name]) for name in request.keys() - _NO_CONTENT}
+    # An edited request has it as a member also where it is sent in the address.
+    excluded_names = _NO_CONTENT | ({"model"} if call.operation.model else set())
+    content: JSONValue = {name: _content_of(call, name, request[name]) for name in request.keys() - excluded_names}
     # A long conversation takes a millisecond to look through.
     if call.encoding or _CACHE_MARK.encode() in call.body:
         content = _without_marks(content)

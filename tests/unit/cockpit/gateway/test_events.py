@@ -284,6 +284,13 @@ def test_content_of_a_request_is_what_its_answer_depends_on() -> None:
     assert len({content_digest(call, request_body(call, limit=LIMIT)) for call in (seed, *others)}) == 3
 
 
+def test_model_in_the_address_is_no_content() -> None:
+    """The agent of a fork that is started again sends what an override with another model had changed before."""
+    operation = Operation(path="/models/g1:generateContent", api="google.generate_content", model="g1")
+    call = replace(make_call({"contents": []}, operation=operation), digest_key=b"secret")
+    assert content_digest(call, {"contents": [], "model": "g2"}) == content_digest(call, {"contents": []})
+
+
 def test_names_of_messages_are_no_content() -> None:
     def digest(*items: Any) -> str:
         operation = Operation(path="/responses", api="openai.responses")
