@@ -90,7 +90,7 @@ def describe(error: Exception) -> ErrorDescription:
         case OperationalError() | InterfaceError():
             return ErrorDescription("dependency_unavailable", 503, f"{name_outage(error)}.", "", retryable=True)
         case _ if _is_from_redis(error):
-            return ErrorDescription("dependency_unavailable", 503, "Redis did not do its work.", "", retryable=True)
+            return ErrorDescription("dependency_unavailable", 503, "Redis is unavailable or full.", "", retryable=True)
     return ErrorDescription(
         "internal_error", 500, "An internal error occurred; the server log contains this request id."
     )
