@@ -8,7 +8,7 @@ import typer
 from cockpit.cli.command_help import CommandGroup
 from cockpit.cli.errors import finish
 from cockpit.cli.groups.agents import agents
-from cockpit.cli.groups.management import bundles, exports, tokens
+from cockpit.cli.groups.management import backups, bundles, exports, tokens
 from cockpit.cli.groups.profiles import commands
 from cockpit.cli.groups.retention import retention
 from cockpit.cli.groups.searches import searches
@@ -41,6 +41,7 @@ app.add_typer(searches)
 app.add_typer(retention)
 app.add_typer(tokens, name="token")
 app.add_typer(bundles, name="bundle")
+app.add_typer(backups, name="backup")
 app.add_typer(exports, name="export")
 app.add_typer(commands(PROFILES, "Saved override profiles: the changes of a fork."), name="profiles")
 app.add_typer(commands(POLICIES, "Saved policies: what a replay may do live."), name="policies")
@@ -362,7 +363,7 @@ def check(
     token: Token = None,
 ) -> None:
     """Validate the configuration, print it without secrets, and test its dependencies."""
-    from cockpit.cli.commands import check as check_command
+    from cockpit.cli.commands.store import check as check_command
 
     finish(check_command.check(artifacts=artifacts, totals=totals, json=json, url=url, token=token))
 
@@ -370,6 +371,6 @@ def check(
 @app.command()
 def reindex(json: Json = False) -> None:
     """Rebuild the search index and the usage totals of the local store."""
-    from cockpit.cli.commands import check as check_command
+    from cockpit.cli.commands.store import check as check_command
 
     check_command.reindex(json=json)

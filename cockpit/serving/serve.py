@@ -77,7 +77,7 @@ def _listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _own_home() -> IO[str]:
+def own_home() -> IO[str]:
     """Lock the home folder: two embedded servers would consider each other's replays abandoned."""
     lock = _private(settings.HOME / "serve.lock").open("w")
     try:
@@ -140,7 +140,7 @@ def server_config(**address: Any) -> uvicorn.Config:
 def serve(companion: Companion | None = None) -> None:
     """Serve until SIGTERM or SIGINT, with a companion beside the server; raises ServeError if it cannot start."""
     listener = _listen(settings.HOST, settings.PORT)
-    with listener, _own_home():
+    with listener, own_home():
         call_command("migrate", verbosity=0)
         _require_token()
         _run(listener, companion)
@@ -154,7 +154,7 @@ def serve(companion: Companion | None = None) -> None:
 def background_server() -> Iterator[str]:
     """Serve the local store on a free port of this machine while the block runs, and yield the address."""
     listener = _listen("127.0.0.1", 0)
-    with listener, _own_home():
+    with listener, own_home():
         call_command("migrate", verbosity=0)
         server = uvicorn.Server(server_config())
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")

@@ -70,7 +70,7 @@ def _storage_errors() -> Iterator[None]:
     except StorageRefuses:
         raise
     except Exception as error:
-        if (problem := _s3_problem(error) or _folder_problem(error)) is None:
+        if (problem := s3_problem(error) or _folder_problem(error)) is None:
             raise
         raise problem from error
 
@@ -83,7 +83,7 @@ def _folder_problem(error: Exception) -> StorageAway | StorageRefuses | None:
     return (StorageRefuses if forbidden else StorageAway)(f"the artifact storage failed: {error}")
 
 
-def _s3_problem(error: Exception) -> StorageAway | StorageRefuses | None:
+def s3_problem(error: Exception) -> StorageAway | StorageRefuses | None:
     """Translate an error of S3; None for any other error."""
     if not type(error).__module__.startswith(("botocore.", "boto3.", "s3transfer.")):
         return None

@@ -1,4 +1,4 @@
-"""The command groups `token`, `bundle` and `export`."""
+"""The command groups `token`, `bundle`, `backup` and `export`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,7 @@ from cockpit.cli.options import RUN, Json, Run, Token, Url
 
 tokens = CommandGroup(no_args_is_help=True, help="Manage API tokens of the local store.")
 bundles = CommandGroup(no_args_is_help=True, help="Export and import runs as portable files.")
+backups = CommandGroup(no_args_is_help=True, help="Back up the whole local store as one file, and restore it.")
 exports = CommandGroup(no_args_is_help=True, help="Export runs to other systems.")
 
 
@@ -71,3 +72,25 @@ def bundle_import(
     from cockpit.cli.commands import import_files
 
     finish(import_files.run(paths, app=None, format="bundle", json=json, url=url, token=token))
+
+
+@backups.command("create")
+def backup_create(
+    target: Annotated[Path, typer.Argument(metavar="FILE", help="New file. It contains all recordings and keys.")],
+    json: Json = False,
+) -> None:
+    """Write a backup of the local store; a server may run meanwhile."""
+    from cockpit.cli.commands.store import backup
+
+    backup.create(target, json=json)
+
+
+@backups.command("restore")
+def backup_restore(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    json: Json = False,
+) -> None:
+    """Restore a backup into an empty store: a new FORKPOINT_HOME, or one without runs."""
+    from cockpit.cli.commands.store import backup
+
+    backup.restore(source, json=json)

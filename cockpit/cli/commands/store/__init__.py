@@ -1,0 +1,1 @@
+"""Commands on the local store as a whole."""
