@@ -9,22 +9,20 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from cockpit.backups import sqlite_database
 from cockpit.backups.archive_writer import ArchiveWriter, write_archive
 from cockpit.backups.errors import BackupError
 from cockpit.backups.keys import add_keys
 from cockpit.backups.manifest import Manifest
 from cockpit.backups.private_files import create_file, sync_folder
 from cockpit.backups.snapshots import Snapshot
-from cockpit.backups.state import has_tables, require_embedded
+from cockpit.backups.state import database, has_tables, place
 from cockpit.backups.stored_files import add_files
 
 
 def create(target: Path, report: Callable[[str], None]) -> Manifest:
     """Write a backup to a new file; raise `BackupError`, or OSError if the file cannot be written."""
-    require_embedded()
     if not has_tables():
-        raise BackupError(f"{settings.HOME} contains no store")
+        raise BackupError(f"{place()} contains no store")
     if not target.absolute().parent.is_dir():
         raise BackupError(f"{target.parent} is not a folder")
     if target.exists():
@@ -57,7 +55,7 @@ def _write(part: Path, folder: Path, report: Callable[[str], None]) -> Manifest:
     """Write the database first: files are stored before the rows that name them."""
     with create_file(part) as file, write_archive(file) as archive:
         report("copying the database")
-        snapshot = sqlite_database.take_snapshot(folder)
+        snapshot = database().take_snapshot(folder)
         for name, path in snapshot.files:
             archive.add_file(name, path)
             path.unlink()
@@ -74,6 +72,7 @@ def _manifest(snapshot: Snapshot, archive: ArchiveWriter) -> Manifest:
         version=settings.VERSION,
         created_at=datetime.now(UTC),
         database=connection.vendor,
+        tables=snapshot.tables,
         migrations=list(snapshot.migrations),
         runs=snapshot.runs,
         steps=snapshot.steps,

@@ -22,6 +22,11 @@ _SINGLE: Final = frozenset({DATABASE, SECRET_KEY, REDACTION_KEY, MANIFEST})
 _TABLE: Final = re.compile(re.escape(TABLES) + r"[a-z0-9_]+\.copy")
 
 
+def table_member(table: str) -> str:
+    """Return the name of the member with the rows of a table."""
+    return f"{TABLES}{table}.copy"
+
+
 class Member(BaseModel):
     """A file in the backup."""
 
@@ -42,9 +47,13 @@ class Manifest(BaseModel):
     created_at: datetime
     database: Literal["sqlite", "postgresql"]
     migrations: list[tuple[str, str]]
+    tables: dict[str, list[str]] = {}
     runs: int
     steps: int
     members: list[Member]
+
+    def database_members(self) -> set[str]:
+        return {DATABASE} if self.database == "sqlite" else set(map(table_member, self.tables))
 
     def names(self, prefix: str) -> list[str]:
         return [member.name for member in self.members if member.name.startswith(prefix)]
@@ -83,5 +92,6 @@ def check_members(actual: Sequence[Member], manifest: Manifest) -> None:
             raise UnusableBackup(f"the member {member.name} is not in {MANIFEST}")
         if promise != member:
             raise UnusableBackup(f"the member {member.name} is damaged")
-    if promises:
-        raise UnusableBackup(f"the member {next(iter(promises))} is missing")
+    names = {member.name for member in actual}
+    if missing_names := sorted((promises.keys() | manifest.database_members()) - names):
+        raise UnusableBackup(f"the member {missing_names[0]} is missing")

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from django.core.management import call_command
 
-from cockpit.backups import sqlite_database
 from cockpit.backups.archive_reader import open_archive
 from cockpit.backups.keys import check_keys, restore_keys
 from cockpit.backups.manifest import Manifest
-from cockpit.backups.state import require_embedded, require_fit, require_no_runs
+from cockpit.backups.state import database, require_fit, require_no_runs
 from cockpit.backups.stored_files import restore_files
 
 
@@ -18,7 +17,6 @@ def restore(source: Path, report: Callable[[str], None]) -> Manifest:
 
     The database is last: what an interrupted restore leaves is an empty store, into which it can be restored again.
     """
-    require_embedded()
     require_no_runs()
     report("verifying the backup")
     with open_archive(source) as archive:
@@ -28,6 +26,6 @@ def restore(source: Path, report: Callable[[str], None]) -> Manifest:
         restore_files(archive)
         restore_keys(archive)
         report("restoring the database")
-        sqlite_database.restore(archive)
+        database().restore(archive)
     call_command("migrate", verbosity=0)
     return archive.manifest

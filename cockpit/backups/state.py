@@ -3,19 +3,25 @@
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
+from cockpit.backups import postgres_database, sqlite_database
 from cockpit.backups.errors import BackupError, UnusableBackup
 from cockpit.backups.manifest import Manifest
+from cockpit.backups.snapshots import Database
 from diffing.sentences.text import count_noun
 from traces.models import Run
 
 
-def require_embedded() -> None:
-    """Raise `BackupError` if the store is in PostgreSQL."""
-    if connection.vendor != "sqlite":
-        raise BackupError(
-            "the store is in PostgreSQL: back it up with `pg_dump`, and then copy the folder or bucket of the artifacts"
-        )
+def database() -> Database:
+    return sqlite_database if connection.vendor == "sqlite" else postgres_database
+
+
+def place() -> str:
+    """Return where the store is, for people."""
+    if connection.vendor == "sqlite":
+        return str(settings.HOME)
+    return f"the database {connection.settings_dict['NAME']}"
 
 
 def has_tables() -> bool:
@@ -26,8 +32,8 @@ def require_no_runs() -> None:
     """Raise `BackupError` if the store contains runs."""
     if has_tables() and (runs := Run.objects.count()):
         raise BackupError(
-            f"{settings.HOME} contains {count_noun(runs, 'run')}: a backup is restored only into an empty store; "
-            "set FORKPOINT_HOME to a new folder"
+            f"{place()} contains {count_noun(runs, 'run')}: a backup is restored only into an empty store; set "
+            f"{'FORKPOINT_HOME to a new folder' if connection.vendor == 'sqlite' else 'DATABASE_URL to a new database'}"
         )
 
 
@@ -43,6 +49,13 @@ def require_fit(manifest: Manifest) -> None:
         raise UnusableBackup(
             f"the backup was made by version {manifest.version}, which is newer than this one ({settings.VERSION}): "
             f"update first (unknown migration: {unknown[0]})"
+        )
+    if connection.vendor == "postgresql" and (
+        later := MigrationRecorder(connection).applied_migrations().keys() - set(manifest.migrations)
+    ):
+        raise UnusableBackup(
+            f"the backup was made by version {manifest.version}, before the migration {min(later)[1]} of this "
+            "database: restore it into a new database"
         )
 
 
