@@ -26,10 +26,15 @@ def create_file(path: Path) -> Iterator[IO[bytes]]:
     """Yield a new file, which is on the disk when the block is done. An older one is removed."""
     path.unlink(missing_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        yield file
-        file.flush()
-        os.fsync(descriptor)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+    except OSError as error:
+        # A full disk is reported without a name.
+        error.filename = error.filename or str(path)
+        raise
 
 
 def sync_folder(folder: Path) -> None:

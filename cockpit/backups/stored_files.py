@@ -66,5 +66,9 @@ def _names(storage: Storage, folder: str = "") -> Iterator[str]:
 
 def _save(storage: Storage, name: str, content: IO[bytes]) -> None:
     """Store a file under exactly this name, where an interrupted restore may have stored it."""
-    storage.delete(name)
-    storage.save(name, File(content, name))
+    try:
+        storage.delete(name)
+        storage.save(name, File(content, name))
+    except OSError as error:
+        error.filename = error.filename or name
+        raise

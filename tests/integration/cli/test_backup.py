@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 from cockpit.demo.agent.scenarios import RECORDINGS, REFUND
 from tests.services.server import Server
 from tests.services.warm_start import FORKPOINT, WarmProcess
-from tests.support.command_line import Shell
+from tests.support.command_line import Shell, WarmShell
 from tests.support.http import HTTP
 from tests.support.patience import patience_s
 
@@ -111,6 +113,16 @@ def test_killed_restore_can_be_repeated(backup: Backup, tmp_path: Path) -> None:
     assert home("runs", "--json").json["runs"] == []
     assert home("backup", "restore", backup.path).code == 0
     assert home("show", backup.run["run"]["id"], "--json").json == backup.run
+
+
+def test_unfinished_replays_are_cancelled(forkpoint: WarmShell, fork: Any, tmp_path: Path) -> None:
+    with closing(sqlite3.connect(forkpoint.shell.home / "forkpoint.sqlite3")) as database, database:
+        database.execute("UPDATE replay_replaysession SET status = 'running', ended_at = NULL")
+    assert forkpoint("backup", "create", tmp_path / "store.tar").code == 0
+    home = Shell(tmp_path / "home")
+    assert "cancelling 1 unfinished replay" in home("backup", "restore", tmp_path / "store.tar").err
+    with closing(sqlite3.connect(home.home / "forkpoint.sqlite3")) as database:
+        assert database.execute("SELECT cancel_requested FROM replay_replaysession").fetchall() == [(1,)]
 
 
 def damage(path: Path) -> None:

@@ -4,12 +4,18 @@ import random
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django import Settings
 
+from cockpit.backups.archive_reader import open_archive
+from cockpit.backups.archive_writer import write_archive
+from cockpit.backups.manifest import Manifest
+from cockpit.backups.stored_files import add_files, restore_files
 from cockpit.settings import artifact_storage
 from replay.execution import runner, task_names
 from replay.sessions import queries, services
@@ -55,6 +61,20 @@ def keys(server: S3Server) -> list[str]:
 
 def kept() -> str:
     return artifact_store.write(LARGE, media_type="application/octet-stream", run_id=RUN)
+
+
+def test_files_of_bucket_are_backed_up_and_restored(s3: S3Server, tmp_path: Path) -> None:
+    digest, names, path = kept(), keys(s3), tmp_path / "store.tar"
+    with path.open("wb") as file, write_archive(file) as archive:
+        add_files(archive)
+        facts: Any = {"database": "postgresql", "migrations": [], "runs": 0, "steps": 0}
+        archive.close(Manifest(version="", created_at=datetime.now(UTC), members=archive.members, **facts))
+    for name in names:
+        s3.client.delete_object(Bucket=BUCKET, Key=name)
+    with open_archive(path) as backup:
+        restore_files(backup)
+    assert keys(s3) == names
+    assert artifact_store.read_one(digest).data == LARGE
 
 
 def test_large_artifact_round_trips_through_bucket(s3: S3Server, client: Client) -> None:
