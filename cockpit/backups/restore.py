@@ -42,11 +42,10 @@ def restore(source: Path, report: Callable[[str], None]) -> Manifest:
 def _cancel_replays(report: Callable[[str], None]) -> None:
     """Cancel what was running: it does not know the calls that it made after the backup, and would repeat them."""
     open_sessions = ReplaySession.objects.filter(ended_at=None)
-    if not (count := open_sessions.count()):
-        return
-    report(f"cancelling {count_noun(count, 'unfinished replay')}")
+    if count := open_sessions.count():
+        report(f"cancelling {count_noun(count, 'unfinished replay')}")
     # Before their sessions, in whose place they would start others.
-    for key in set(ExperimentRow.objects.filter(session__in=open_sessions).values_list("experiment_id", flat=True)):
+    for key in set(ExperimentRow.objects.filter(session__ended_at=None).values_list("experiment_id", flat=True)):
         experiments.cancel(key)
     for key in Bisection.objects.filter(status=BisectionStatus.RUNNING).values_list("id", flat=True):
         bisections.cancel(key)

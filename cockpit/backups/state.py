@@ -1,5 +1,7 @@
 """What this store contains, and which backups fit it."""
 
+from typing import Final
+
 from django.conf import settings
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
@@ -11,6 +13,8 @@ from cockpit.backups.manifest import Manifest
 from cockpit.backups.snapshots import Database
 from diffing.sentences.text import count_noun
 from traces.models import Run
+
+_TITLES: Final = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
 
 
 def database() -> Database:
@@ -57,6 +61,3 @@ def require_fit(manifest: Manifest) -> None:
             f"the backup was made by version {manifest.version}, before the migration {min(later)[1]} of this "
             "database: restore it into a new database"
         )
-
-
-_TITLES = {"sqlite": "SQLite", "postgresql": "PostgreSQL"}
