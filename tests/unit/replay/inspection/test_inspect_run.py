@@ -1,7 +1,5 @@
 """Places worth a look in one run: kinds, positions, and cases without a place."""
 
-import time
-import timeit
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +14,7 @@ from replay.inspection.core.inspect_run import inspect
 from replay.inspection.core.places import Place, PlaceKind, StepContent
 from replay.inspection.core.step_contents import closure, contents
 from replay.resolution.side_effects import looks_like_write
+from tests.bench.ingest.stages import call_clock
 from tests.bench.places.failures import places, read, steps_of
 from tests.support.replay_runs import Reply, ToolCall, Turn, order_desk
 from traces.core.json_types import JSONObject, JSONValue
@@ -232,12 +231,12 @@ def test_missing_part_hides_only_itself() -> None:
 
 
 def test_inspection_takes_linear_time() -> None:
-    # Ten times the steps would take a hundred times as long if each were compared with the others.
-    assert _inspection_s(10_000) < 40 * _inspection_s(1_000)
+    # Ten times the steps would take a hundred times as many calls if each were compared with the others.
+    assert _calls_of_inspection(3_000) < 12 * _calls_of_inspection(300)
 
 
-def _inspection_s(count: int) -> float:
-    """Return the processor time of inspecting a run of so many steps, the shortest of three."""
+def _calls_of_inspection(count: int) -> float:
+    """Return how many functions are called to inspect a run of so many steps."""
     steps: list[StepContent] = []
     for no in range(1, count + 1, 2):
         price = f"{no}.{no % 90 + 10}"
@@ -245,7 +244,9 @@ def _inspection_s(count: int) -> float:
         question: JSONObject = {"role": "user", "content": f"What about the order W-{no} of {price} euros?"}
         steps.append(StepContent(no=no, type=StepType.MODEL, name="m", new_inputs=[question], output=answer))
         steps.append(call(no + 1, "get_order", f"s{no}", {"id": f"W-{no}", "total": no}))
-    return min(timeit.repeat(lambda: inspect(steps, is_write=looks_like_write), time.thread_time, number=1, repeat=3))
+    with call_clock() as clock:
+        inspect(steps, is_write=looks_like_write)
+        return clock()
 
 
 def test_run_without_content_has_no_places() -> None:
