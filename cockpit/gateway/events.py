@@ -207,7 +207,7 @@ def _has_duplicates(body: bytes, request: JSONObject) -> bool:
 
 
 def _content_of(call: Call, name: str, value: JSONValue) -> JSONValue:
-    """Return a member of a request without what its answer does not depend on: the names of messages."""
+    """Return a member of a request without what its answer does not depend on: the ids of items."""
     if call.operation.api != "openai.responses" or name != "input" or not isinstance(value, list):
         return value
     items = [(item, as_object(item)) for item in value]

@@ -1,4 +1,4 @@
-"""The queue in Redis, whose workers survive messages that are none: another program may use the same Redis."""
+"""The queue in Redis, whose workers survive what is no task: another program may use the same Redis."""
 
 from queue import Empty
 from typing import Any
@@ -14,7 +14,7 @@ class _Channel(redis.Channel):
         try:
             return super()._brpop_read(**options)  # type: ignore[misc]  # not in the stubs
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # Redis has removed it. Celery would end the worker.
+            # The message is removed from Redis. Celery would end the worker.
             log.error("message_dropped", error=f"{type(error).__name__}: {error}"[:200])
             raise Empty from error
 

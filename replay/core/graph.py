@@ -88,10 +88,9 @@ class Graph:
     """Steps from the fork on, in order. Earlier steps are unchanged by definition and mostly not loaded.
 
     `open` are the containers that are open at the fork, in order. `load_earlier_calls` loads the tool calls before the
-    fork inside these containers: only a replay that leaves the recording needs them. So does it the MCP servers of tool
-    calls by number, which `load_servers` loads. `earlier` are the model steps
-    whose conversations continue after the fork, with the closed containers around both. `witnesses` are other runs of
-    the app.
+    fork inside these containers, and `load_servers` the MCP servers of tool calls, by number: only a replay that leaves
+    the recording needs them. `earlier` are the model steps whose conversations continue after the fork, with the closed
+    containers around both. `witnesses` are other runs of the app.
     """
 
     fork: int

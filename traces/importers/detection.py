@@ -120,7 +120,7 @@ def sniff_langsmith(sample: Sample) -> float:
 
 
 def sniff_krabs(sample: Sample) -> float:
-    # Also databases of other programs, which are refused with the tables that they lack.
+    # Also databases of other programs, which are refused by the names of their tables.
     if sample.head.startswith(sqlite_file.MAGIC):
         return LIKELY
     is_event = any(

@@ -3,17 +3,17 @@ import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from 
 // Shade 6 has AA contrast with white text in the light theme, shade 3 with dark text in the dark theme.
 const iris: MantineColorsTuple = [
   "#eceefb", "#d5d9f6", "#b4bbec", "#99a3ff", "#7480e6", "#5a67d6", "#4452c6", "#3a46ab", "#2f398c", "#23263f",
-]; // prettier-ignore
+]; // oxfmt-ignore
 const stone: MantineColorsTuple = [
   "#faf9f7", "#f2f0ed", "#e9e6e1", "#e5e2dd", "#d3cfc8", "#8a857c", "#625e57", "#4d4a44", "#33312d", "#1d1c1a",
-]; // prettier-ignore
+]; // oxfmt-ignore
 const night: MantineColorsTuple = [
   "#eceae6", "#cfccc5", "#a8a39a", "#96918a", "#3b3935", "#2b2a27", "#1f1e1c", "#1a1a18", "#151513", "#121211",
-]; // prettier-ignore
+]; // oxfmt-ignore
 // Shades 6 and 3 are the tokens for failures.
 const brick: MantineColorsTuple = [
   "#fbe9e7", "#f6d3d0", "#f4aaa4", "#f2837b", "#e06a62", "#c8473f", "#b3302a", "#992823", "#7b201c", "#321a18",
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 export const theme = createTheme({
   fontFamily: "var(--font)",

@@ -256,12 +256,19 @@ def _tool_use(call: JSONObject) -> dict[str, Any]:
     return {"type": "tool_use", "id": call.get("id", ""), "name": call.get("name", ""), "input": input}
 
 
+def _is_accepted(block: dict[str, Any]) -> bool:
+    match block.get("type"):
+        case "text":
+            return bool(block.get("text"))
+        case "thinking":
+            return bool(block.get("signature"))
+    return True
+
+
 def _content(content: JSONValue) -> list[dict[str, Any]]:
     """Convert content, without what the protocol rejects: empty texts, and thoughts of other providers."""
     if isinstance(content, list):
-        blocks = [_block(item) for item in as_objects(content)]
-        required_names = {"text": "text", "thinking": "signature"}
-        return [block for block in blocks if block.get(required_names.get(str(block.get("type")), "type"))]
+        return [block for item in as_objects(content) if _is_accepted(block := _block(item))]
     return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
 
 

@@ -1,6 +1,8 @@
 """The changes that a proof finds in two stored runs."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from replay.proofs.subject.subject import Subject, subject_of
 from tests.support.replay_runs import Reply, ToolCall, order_desk
@@ -31,3 +33,12 @@ def test_tool_result_changes_with_its_status() -> None:
         {"output": "The depot does not answer.", "status": "timeout"},
         {"output": "It left the depot on Monday.", "status": "ok"},
     )
+
+
+def test_steps_are_read_once_for_all_sessions_of_a_proof() -> None:
+    first = subject()
+    with CaptureQueriesContext(connection) as queries:
+        again = subject_of(first.base, first.candidate)
+    statements = [query["sql"] for query in queries]
+    assert not [sql for sql in statements if "traces_step" in sql and "ORDER BY sequence_no" in sql]
+    assert again.atoms == first.atoms

@@ -6,7 +6,7 @@ from traces.importers import detection
 from traces.importers.common.messages import is_message
 from traces.importers.files.sample import Sample
 from traces.importers.formats.chats import chat, chatgpt, client_chats
-from traces.importers.formats.databases import autogen_logs
+from traces.importers.formats.databases import autogen_database
 from traces.importers.formats.frameworks import autogen, crewai, metagpt, smolagents
 from traces.importers.importer import Importer, lines_are_runs
 
@@ -17,10 +17,10 @@ def _lines_are_transcripts(sample: Sample) -> bool:
 
 CONVERSATIONS: Final = (
     Importer(
-        name=autogen_logs.FORMAT,
+        name=autogen_database.FORMAT,
         title="AutoGen's runtime log",
-        sniff=autogen_logs.sniff,
-        parse=autogen_logs.parse,
+        sniff=autogen_database.sniff,
+        parse=autogen_database.parse,
     ),
     Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.sniff, parse=autogen.parse),
     Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.sniff, parse=crewai.parse),

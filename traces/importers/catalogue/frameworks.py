@@ -1,14 +1,9 @@
 """Formats of frameworks and of evaluations."""
 
-from collections.abc import Iterable, Sequence
 from typing import Final
 
 from traces.core.json_walk import first_item
-from traces.core.recorded_run import RecordedRun
 from traces.importers import detection
-from traces.importers.files import sqlite_file
-from traces.importers.files.sample import Sample
-from traces.importers.files.source import Source
 from traces.importers.formats.benchmarks import (
     agentless,
     browsergym,
@@ -19,7 +14,6 @@ from traces.importers.formats.benchmarks import (
     osworld,
     toolbench,
 )
-from traces.importers.formats.databases import langgraph_checkpoints
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import (
@@ -27,7 +21,7 @@ from traces.importers.formats.histories import (
     adk_evals,
     agno,
     assistants,
-    autogen_log,
+    autogen_event_log,
     letta,
     llamaindex_events,
     pydantic_ai,
@@ -37,29 +31,6 @@ from traces.importers.formats.histories import (
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
-
-
-def _sniff_langgraph(sample: Sample) -> float:
-    is_state = langgraph_checkpoints.is_database(sample) or any(map(langgraph.is_state, sample.values))
-    return detection.SURE if is_state else 0.0
-
-
-def _langgraph(sources: Sequence[Source]) -> Iterable[RecordedRun]:
-    """Yield the threads of databases and of exported states."""
-    readable = [
-        file
-        for source in sources
-        for file in (langgraph_checkpoints.documents(source) if source.data.startswith(sqlite_file.MAGIC) else [source])
-    ]
-    return langgraph.parse(readable)
-
-
-def _adk(source: Source) -> Iterable[RecordedRun]:
-    """Yield the cases of evaluations, or sessions."""
-    if not source.is_lines and adk_evals.is_evaluation(source.value):
-        return adk_evals.read_runs(source.value, "")
-    return adk.parse(source)
-
 
 FRAMEWORKS: Final = (
     Importer(
@@ -71,8 +42,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=langgraph.FORMAT,
         title="LangGraph state and checkpoints",
-        sniff=_sniff_langgraph,
-        parse_together=_langgraph,
+        sniff=langgraph.sniff,
+        parse_together=langgraph.parse,
     ),
     Importer(
         name=langchain.FORMAT,
@@ -89,8 +60,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=adk.FORMAT,
         title="Agent Development Kit sessions",
-        sniff=detection.sniff_by_value(lambda value: adk.is_session(value) or adk_evals.is_evaluation(value)),
-        parse=_adk,
+        sniff=detection.sniff_by_value(adk_evals.is_file),
+        parse=adk_evals.parse,
     ),
     Importer(
         name=assistants.FORMAT,
@@ -244,9 +215,9 @@ FRAMEWORKS: Final = (
         parse=llamaindex_events.parse,
     ),
     Importer(
-        name=autogen_log.FORMAT,
+        name=autogen_event_log.FORMAT,
         title="AutoGen's event log",
-        sniff=detection.sniff_by_value(autogen_log.is_event),
-        parse=autogen_log.parse,
+        sniff=detection.sniff_by_value(autogen_event_log.is_event),
+        parse=autogen_event_log.parse,
     ),
 )

@@ -26,7 +26,7 @@ test("a run without calls and checks has only words", () => {
 
 test("marks the numbers of a call that its check names", () => {
   const marks = (text: string, counterpart: string) =>
-    sharedNumbers(text, counterpart).map((piece) => (piece.isShared ? `*${piece.text}*` : piece.text)).join(""); // prettier-ignore
+    sharedNumbers(text, counterpart).map((piece) => (piece.isShared ? `*${piece.text}*` : piece.text)).join(""); // oxfmt-ignore
   expect(marks("issue_refund(A-1042, 4200)", CHECK)).toBe("issue_refund(A-1042, *4200*)");
   expect(marks(CHECK, "issue_refund(A-1042, 4200)")).toBe(CHECK.replace("4200.00", "*4200.00*"));
 });

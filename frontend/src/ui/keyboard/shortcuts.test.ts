@@ -75,5 +75,5 @@ test("help lists groups once, innermost first", () => {
   ];
   expect(sectionsOf([everywhere, ...parts]).map(({ name, shortcuts }) => [name, shortcuts.map(({ keys }) => keys)])).toEqual(
     [["Run", ["f", "t"]], ["Everywhere", ["1"]]],
-  ); // prettier-ignore
+  ); // oxfmt-ignore
 });

@@ -18,7 +18,10 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
+from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source, parse_records
+from traces.importers.files.sqlite_file import MAGIC
+from traces.importers.formats.databases import langgraph_checkpoints
 from traces.importers.formats.frameworks import langchain, langgraph_nodes
 from traces.importers.formats.frameworks.langgraph_nodes import Node
 
@@ -61,14 +64,28 @@ class _Growth:
     results: dict[str, list[int]] = field(default_factory=dict)
 
 
+def sniff(sample: Sample) -> float:
+    """Return the confidence that the file has states, as JSON or in a database."""
+    return 1.0 if langgraph_checkpoints.is_database(sample) or any(map(is_state, sample.values)) else 0.0
+
+
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per thread, and one per additional branch."""
     threads: dict[str, dict[str, _Snapshot]] = {}
-    for snapshot in parse_records(sources, _read):
+    for snapshot in parse_records(list(_documents(sources)), _read):
         threads.setdefault(snapshot.thread, {})[snapshot.id] = snapshot
     for thread, snapshots in threads.items():
         for index, branch in enumerate(_branches(list(snapshots.values()))):
             yield _run(thread if index == 0 else f"{thread}/{branch[-1].id}", branch)
+
+
+def _documents(sources: Sequence[Source]) -> Iterator[Source]:
+    """Yield the files whose states can be read."""
+    for source in sources:
+        if source.data.startswith(MAGIC):
+            yield from langgraph_checkpoints.documents(source)
+        else:
+            yield source
 
 
 def is_state(value: JSONValue) -> bool:

@@ -9,6 +9,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
 from traces.importers.common.judgements import judgement
+from traces.importers.files.source import Source
 from traces.importers.formats.histories import adk
 
 _CASES: Final = ("eval_cases", "evalCases")
@@ -23,13 +24,24 @@ def is_evaluation(value: JSONValue) -> bool:
     return any(has_list(body, name) for name in (*_CASES, *_RESULTS))
 
 
-def read_runs(value: JSONValue, location: str) -> Iterator[RecordedRun]:
-    """Yield one run per case of a set, or per result."""
-    body = as_object(value)
+def is_file(value: JSONValue) -> bool:
+    """Return whether `value` is an evaluation or has sessions."""
+    return adk.is_session(value) or is_evaluation(value)
+
+
+def parse(source: Source) -> Iterator[RecordedRun]:
+    """Yield one run per case of a set, or per result; else one per session."""
+    if source.is_lines or not is_evaluation(source.value):
+        yield from adk.parse(source)
+    else:
+        yield from _cases(as_object(source.value))
+
+
+def _cases(body: JSONObject) -> Iterator[RecordedRun]:
     set_id = as_text(first_member(body, "eval_set_result_id", "evalSetResultId", "eval_set_id", "evalSetId"))
     for number, case in enumerate(as_objects(first_member(body, *_CASES, *_RESULTS))):
         case_id = as_text(first_member(case, "eval_id", "evalId")) or str(number)
-        run = _run(case, f"{location}/{number}")
+        run = _run(case, f"/{number}")
         yield replace(
             run,
             external_id="/".join(part for part in (set_id, case_id) if part),

@@ -15,8 +15,8 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "agno"
 _REFUSAL: Final = "a session of Agno needs `session_id` and its `runs`, a run `run_id` and `messages`"

@@ -15,9 +15,9 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.messages import message_text
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.client_chats import read_llamaindex_message
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "llamaindex-events"
 _REFUSAL: Final = "an event of LlamaIndex is an object with the fields of an agent's input, output or tool call"

@@ -20,9 +20,9 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import SETTINGS, add_call, add_cost, find_outer_spans
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "braintrust"
 _HOLDERS: Final = ("events", "rows", "objects", "data")

@@ -13,9 +13,9 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run, match_calls
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source
 from traces.importers.formats.platforms.model_calls import add_call
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "galileo"
 _HOLDERS: Final = ("traces", "records", "data")

@@ -12,9 +12,9 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "helicone"
 _HOLDERS: Final = ("data",)

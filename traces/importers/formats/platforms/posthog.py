@@ -31,9 +31,9 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "posthog"
 _HOLDERS: Final = ("results", "events", "batch", "data")

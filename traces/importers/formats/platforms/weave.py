@@ -23,9 +23,9 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
 from traces.importers.files.errors import BadFile
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost, find_outer_spans, is_request
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "weave"
 # Also what the Holistic Agent Leaderboard writes.

@@ -17,9 +17,9 @@ from traces.importers.common.model_calls import normalize_answer
 from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
-from traces.importers.formats.platforms.rows import read_rows
 from traces.importers.formats.workflows import dify_messages
 
 FORMAT: Final = "dify"
@@ -49,6 +49,7 @@ _TYPES: Final = {
 _RUN: Final = "run"
 # What contains other nodes, by the member of an execution's metadata that names it.
 _CONTAINERS: Final = ("iteration_id", "loop_id")
+_EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {}, False)
 
 
 @dataclass(kw_only=True)
@@ -199,9 +200,6 @@ def _step(node: JSONObject, containers: dict[str, str], earlier_keys: dict[str, 
     if kind == "knowledge-retrieval":
         facts.output = {"documents": as_list(outputs.get("result"))}
     return build_step(_model_facts(facts, process, outputs, metadata) if kind in _MODELS else facts)
-
-
-_EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {}, False)
 
 
 def _member(node: JSONObject, metadata: JSONObject, name: str) -> JSONValue:

@@ -13,9 +13,9 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source
 from traces.importers.formats.platforms.model_calls import add_call
-from traces.importers.formats.platforms.rows import read_rows
 
 FORMAT: Final = "flowise"
 _RUN: Final = "flow"

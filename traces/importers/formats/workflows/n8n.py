@@ -18,9 +18,9 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_span, parse_time
+from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source
 from traces.importers.formats.platforms.model_calls import add_call
-from traces.importers.formats.platforms.rows import read_rows
 from traces.importers.formats.workflows.buffer_strings import parse_buffer
 
 FORMAT: Final = "n8n"
