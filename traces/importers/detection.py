@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
+from traces.core.json_access import as_list, as_object, as_text, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.common.messages import is_conversation_item, is_message
@@ -16,7 +16,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
 from traces.importers.formats.chats.openai_items import page_items
-from traces.importers.formats.coding_agents import claude_stream, codex
+from traces.importers.formats.coding_agents import claude_stream
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
@@ -50,7 +50,7 @@ _YAML: Final = (
         "this is the configuration of Kurral's MCP proxy, not a recording",
     ),
 )
-_SPAN_TABLE: Final = re.compile(r"[^\n]*\bcontext\.span_id\b[^\n]*,")
+_SPAN_TABLE: Final = re.compile(rb"[^\n]*\bcontext\.span_id\b[^\n]*,")
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -71,7 +71,7 @@ def sniff_kurral(sample: Sample) -> float:
 
 
 def sniff_otlp(sample: Sample) -> float:
-    if any(_is_table_by_columns(as_object(value)) for value in sample.values):
+    if any(_is_table_by_columns(as_object(value)) for value in sample.values) or _is_span_table(sample):
         return 0.0
     if any(_is_otlp_value(value) or is_span_document(value) or is_log_document(value) for value in sample.values):
         return SURE
@@ -99,7 +99,7 @@ def sniff_langfuse(sample: Sample) -> float:
             return SURE
         if langfuse_export.is_export(value):
             return SURE
-    return SURE if langfuse_export.is_table(sample.head) else 0.0
+    return 0.0
 
 
 def sniff_langsmith(sample: Sample) -> float:
@@ -143,13 +143,6 @@ def sniff_claude_code(sample: Sample) -> float:
     return SURE if is_message_line or is_linked_line else 0.0
 
 
-def sniff_codex(sample: Sample) -> float:
-    is_rollout_line = any(
-        as_text(as_object(value).get("type")) in codex.TYPES and has_object(value, "payload") for value in sample.values
-    )
-    return SURE if is_rollout_line else 0.0
-
-
 def sniff_atif(sample: Sample) -> float:
     first = _first(sample)
     if as_text(first.get("schema_version")).startswith("ATIF") or harbor_trials.is_trial(first):
@@ -182,8 +175,11 @@ def explain_rejection(sample: Sample) -> BadFile:
     """Describe a file that no importer accepts, for the error message."""
     if not sample.head.strip():
         return BadFile("the file is empty", "byte 0")
+    if _is_span_table(sample):
+        table = "a data frame of spans as CSV, in which Python writes nested values in its own form"
+        return BadFile(f'{table}: write it by `to_json(orient="records")`', "line 1")
     if sample.values:
-        return BadFile(_describe(sample.values[0]), "line 1" if sample.is_lines else "/")
+        return BadFile(_describe(sample.values[0]), "line 1" if sample.is_lines or sample.source.is_table else "/")
     return _not_json(sample)
 
 
@@ -201,15 +197,16 @@ def _not_json(sample: Sample) -> BadFile:
             return BadFile(reason, "line 1")
     if _SQL.match(content):
         return BadFile("these are SQL statements: import the database file itself", "line 1")
-    if _SPAN_TABLE.match(content):
-        table = "a data frame of spans as CSV, in which Python writes nested values in its own form"
-        return BadFile(f'{table}: write it by `to_json(orient="records")`', "line 1")
     if content.lstrip()[:1] in {"{", "["}:
         try:
             return BadFile(_describe(sample.source.value), "/")
         except BadFile as problem:
             return problem
     return BadFile(f"not a recording in a known format: it begins with “{' '.join(content.split())[:40]}”", "line 1")
+
+
+def _is_span_table(sample: Sample) -> bool:
+    return sample.source.is_table and _SPAN_TABLE.match(sample.head) is not None
 
 
 def _describe(value: JSONValue) -> str:

@@ -103,7 +103,7 @@ AGENTS: Final = (
     Importer(
         name="codex",
         title="Codex rollouts",
-        sniff=detection.sniff_codex,
+        sniff=detection.sniff_by_value(codex.is_rollout),
         parse_together=codex.parse,
         keys=codex.keys,
         has_ends=False,

@@ -1,6 +1,7 @@
 """The first bytes of a file, for format detection."""
 
 import io
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -36,15 +37,17 @@ class Sample:
     @cached_property
     def is_lines(self) -> bool:
         """Whether the sample looks like JSON Lines."""
-        if self.is_binary:
+        if self.is_binary or self.source.is_table:
             return False
         return self.source.is_lines if self.is_complete else bool(self._first_lines)
 
     @cached_property
     def values(self) -> list[JSONValue]:
-        """The document, or the values of the first lines; empty if the sample is not JSON."""
+        """The document, the values of the first lines, or the first rows of a table; empty if the sample is neither."""
         if self.is_binary:
             return []
+        if self.source.is_table:
+            return [record.value for record in itertools.islice(self.source.records(), _LINES)]
         if self.is_lines:
             return self._first_lines
         try:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.files import file_opener, json_reader
+from traces.importers.files import file_opener, json_reader, tables
 from traces.importers.files.errors import BadFile, Problems
 from traces.importers.files.file_opener import Line
 
@@ -40,8 +40,15 @@ class Source:
         return json_reader.parse_embedded(json_reader.json_value(self.data))
 
     @cached_property
+    def is_table(self) -> bool:
+        """Whether the file is a table as CSV."""
+        return tables.is_table(self.data)
+
+    @cached_property
     def is_lines(self) -> bool:
         """Whether the file is JSON Lines: not one document, but at least one object or list on a line."""
+        if self.is_table:
+            return False
         try:
             return not isinstance(self.value, dict | list)
         except BadFile:
@@ -55,9 +62,13 @@ class Source:
             return False
 
     def records(self) -> Iterator[Record]:
-        """Yield the values of a JSON Lines file without its bad lines, or the single value of any other file."""
+        """Yield the rows of a table, the values of a JSON Lines file without its bad lines, or the single value."""
         if self.documents:
             yield from self.documents
+            return
+        if self.is_table:
+            rows = tables.read_rows(self.data, self.problems)
+            yield from (Record(value=row, location=location) for row, location in rows)
             return
         if not self.is_lines:
             yield Record(value=self.value, location="")
@@ -100,7 +111,7 @@ def _parse_source(source: Source, read_record: Callable[[JSONValue, str], Iterab
         try:
             parsed_items = list(read_record(record.value, record.location))
         except BadFile as problem:
-            if not source.is_lines and not source.documents:
+            if not (source.is_lines or source.is_table or source.documents):
                 raise
             source.problems.append(problem)
         else:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, has_string, omit
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    has_object,
+    has_string,
+    omit,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -100,13 +110,19 @@ def _reader(body: JSONObject) -> Callable[[JSONObject, str], _Call] | None:
         return _read_bedrock_batch
     if "custom_id" in body and (has_object(body, "params") or has_string(body.get("result"), "type")):
         return _read_anthropic
-    if body.get("type") == "message" and body.get("role") == "assistant" and has_list(body, "content"):
+    if _is_anthropic_message(body):
         return _read_message
     if any(has_object(candidate, "content") for candidate in as_list(body.get("candidates"))):
         return _read_candidates
     answer, request = as_object(body.get("response")), as_object(body.get("request"))
     is_answer = "candidates" in answer or "promptFeedback" in answer or ("key" in body and has_object(body, "error"))
     return _read_gemini if is_answer or ("contents" in request and ("key" in body or "status" in body)) else None
+
+
+def _is_anthropic_message(body: JSONObject) -> bool:
+    """Return whether an object is an answer of Anthropic. Items of OpenAI have the same members, and other blocks."""
+    is_answer = body.get("type") == "message" and body.get("role") == "assistant" and has_list(body, "content")
+    return is_answer and all(block.get("type") != "output_text" for block in as_objects(body.get("content")))
 
 
 def _read_anthropic(body: JSONObject, location: str) -> _Call:

@@ -1,6 +1,7 @@
 """Codex rollout files: response items, with the session's settings and running token counts between them.
 
 When a conversation gets too long, Codex replaces it with a summary (`compacted`), which later model calls receive.
+Rollouts of 2025 have bare items after a header line; those of the first versions are one document with `items`.
 """
 
 import re
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -16,6 +17,7 @@ from traces.importers.common import transcripts
 from traces.importers.common.messages import message_text, normalize_messages
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import (
     TextAction,
     TranscriptMessage,
@@ -30,6 +32,7 @@ FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
 _CALLS = {"function_call": "arguments", "custom_tool_call": "input", "local_shell_call": "action"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "local_shell_call_output"})
+_BARE_ITEMS = frozenset({"message", "reasoning", "web_search_call", *_CALLS, *_RESULTS})
 # Item types of a replacement history.
 _HISTORY_TYPES = frozenset({"message", *_CALLS, *_RESULTS})
 _SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -84,10 +87,17 @@ class _File:
         return next((as_text(record.get("timestamp")) for record, _ in self.records if record.get("timestamp")), "")
 
 
+def is_rollout(value: JSONValue) -> bool:
+    """Return whether `value` is a line of a rollout, or a whole one of the first versions."""
+    body = as_object(value)
+    is_record = as_text(body.get("type")) in TYPES and has_object(body, "payload")
+    return is_record or body == {"record_type": "state"} or _is_document(body)
+
+
 def keys(source: Source) -> set[str]:
     """Return the session id of a file."""
     try:
-        return {_File(source=source, records=list(source.objects())).session}
+        return {_open(source).session}
     except BadFile:
         return set()
 
@@ -97,7 +107,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     sessions: dict[str, list[_File]] = {}
     for source in sources:
         try:
-            file = _File(source=source, records=list(source.objects()))
+            file = _open(source)
         except BadFile as problem:
             source.problems.append(problem)
         else:
@@ -108,6 +118,31 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             yield _session(files_by_start)
         except BadFile as problem:
             files_by_start[-1].source.problems.append(problem)
+
+
+def _open(source: Source) -> _File:
+    records = [
+        (record, place) for value, location in source.objects() for record, place in _read_records(value, location)
+    ]
+    return _File(source=source, records=records)
+
+
+def _read_records(value: JSONObject, location: str) -> Iterator[tuple[JSONObject, str]]:
+    """Yield a line as the records of later versions, which have a type and a payload."""
+    if _is_document(value):
+        yield {"type": "session_meta", "payload": value["session"]}, f"{location}/session"
+        for index, item in enumerate(as_objects(value["items"])):
+            yield from _read_records(item, f"{location}/items/{index}")
+    elif as_text(value.get("type")) in _BARE_ITEMS and "payload" not in value:
+        yield {"type": "response_item", "timestamp": value.get("timestamp"), "payload": value}, location
+    elif "type" not in value and {"id", "timestamp"} <= value.keys():
+        yield {"type": "session_meta", "payload": value}, location
+    else:
+        yield value, location
+
+
+def _is_document(body: JSONObject) -> bool:
+    return has_list(body, "items") and {"id", "timestamp"} <= as_object(body.get("session")).keys()
 
 
 def _session(files: list[_File]) -> RecordedRun:
@@ -152,19 +187,23 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
     meta = rollout.meta
     instructions = meta.get("base_instructions")
     setting = TranscriptSettings(
-        model=rollout.model,
+        model=rollout.model or as_text(meta.get("model")),
         provider=normalize_provider(meta.get("model_provider"), rollout.model),
         agent="codex",
         system=first_member(as_object(instructions), "text") or first_member(meta, "instructions"),
     )
     metadata_fields = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
     metadata: JSONObject = {key: meta[key] for key in metadata_fields if meta.get(key)}
+    steps = transcripts.build_steps(rollout.messages, setting)
+    # Without times of the items, that of the session is the only one.
+    start = None if steps[0].started_at else parse_time(meta.get("timestamp"), "line 1")
     return build_run(
         RunFacts(
             external_id=as_text(first_member(meta, "session_id", "id")) or _session_in_name(name),
             app=FORMAT,
             format=FORMAT,
             failed=bool(rollout.failure),
+            started_at=start,
             metadata={
                 **metadata,
                 "compactions": rollout.compactions or None,
@@ -173,7 +212,7 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
                 "turn_context": rollout.context,
             },
         ),
-        _fail(transcripts.build_steps(rollout.messages, setting), rollout.failure),
+        _fail(steps, rollout.failure),
         location="line 1",
     )
 

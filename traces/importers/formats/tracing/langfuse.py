@@ -127,14 +127,15 @@ def trace_of(event: JSONObject) -> str:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the traces and observations in a file; an update has only that of its observation."""
-    ids = (as_text(event.body.get(name)) for event in _read_events([source]) for name in ("id", "traceId"))
+    ids = (as_text(event.body.get(name)) for event in parse_records([source], _events) for name in ("id", "traceId"))
     return {key for key in ids if key}
 
 
 def _read_traces(sources: Sequence[Source]) -> dict[str, _Trace]:
     # Langfuse's own order: creations, then updates, both by time. Scores replace each other as they arrive.
     events = sorted(
-        _read_events(sources), key=lambda event: (event.is_update, "" if event.kind == "score" else event.time)
+        parse_records(sources, _events),
+        key=lambda event: (event.is_update, "" if event.kind == "score" else event.time),
     )
     homes = {
         as_text(event.body["id"]): as_text(event.body["traceId"])
@@ -145,12 +146,6 @@ def _read_traces(sources: Sequence[Source]) -> dict[str, _Trace]:
     for event in events:
         _apply_event(event, traces, homes)
     return traces
-
-
-def _read_events(sources: Sequence[Source]) -> Iterator[_Event]:
-    for source in sources:
-        source.documents = list(langfuse_export.table_rows(source))
-    return parse_records(sources, _events)
 
 
 def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:

@@ -5,8 +5,6 @@ and lists of observations, traces and scores, and tables exported from the web i
 Blob storage exports have the same fields in snake case.
 """
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -14,11 +12,9 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
-from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import parse_embedded, require_object
-from traces.importers.files.source import Record, Source
+from traces.importers.files.source import Record
 
 _OBSERVATION_TYPES: Final = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
@@ -79,38 +75,6 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
         if list_field is None:
             raise BadFile("not a trace, observation or score of Langfuse", location)
         yield from read_events(body[list_field], f"{location}/{list_field}")
-
-
-def table_rows(source: Source) -> Iterator[Record]:
-    """Yield the rows of an exported CSV table as objects; nothing for any other file."""
-    rows = _rows(source.data)
-    try:
-        for row in rows or ():
-            cells: JSONObject = {name: cell for name, cell in row.items() if isinstance(name, str) and cell}
-            yield Record(value=cells, location=f"line {rows.line_num if rows else 1}")
-    except csv.Error as error:
-        source.problems.append(BadFile(f"not CSV: {error}", f"line {rows.line_num if rows else 1}"))
-
-
-def is_table(data: bytes) -> bool:
-    """Return whether a file that starts with `data` is an exported CSV table."""
-    try:
-        row = next(table_rows(Source(name="", data=data)), None)
-    except BadFile:
-        return False
-    return row is not None and is_export(row.value)
-
-
-def _rows(data: bytes) -> "csv.DictReader[str] | None":
-    if b"," not in data[:10_000] or data.lstrip()[:1] in {b"{", b"["}:
-        return None
-    csv.field_size_limit(file_opener.LINE_LIMIT)
-    rows = csv.DictReader(io.StringIO(decode_text(data), newline=""))
-    try:
-        columns = {_to_camel_case(name) for name in rows.fieldnames or []}
-    except csv.Error:
-        return None
-    return rows if {"id", "name"} <= columns else None
 
 
 def _is_export_list(value: JSONValue) -> bool:

@@ -12,7 +12,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import normalize_messages
+from traces.importers.common.messages import normalize_messages, result_text
 from traces.importers.common.model_calls import (
     Usage,
     model_input,
@@ -37,7 +37,8 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded, require_list, require_object
+from traces.importers.files.json_reader import require_list, require_object
+from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.tracing import langsmith_feedback
 from traces.importers.formats.tracing.langsmith_feedback import FeedbackStates, to_judgements
@@ -68,8 +69,10 @@ _MAPPED_FIELDS: Final = frozenset(
         "session_name",
         "session_id",
         "feedback_stats",
+        "child_runs",
     }
 )
+_RESULT_FIELDS: Final = frozenset({"content", "tool_call_id", "type", "name", "status"})
 _OBJECTS: Final = ("inputs", "outputs", "extra", "tags", "feedback_stats", "events", "serialized")
 _INVOCATION: Final = (
     "temperature",
@@ -207,8 +210,8 @@ def _records(value: JSONValue, location: str) -> Iterator[tuple[JSONObject, str]
 
 
 def _parse_members(run: JSONObject) -> JSONObject:
-    """Return a run with its objects, which a bulk export contains as texts."""
-    members = {name: parse_embedded(value) for name in _OBJECTS if isinstance(value := run.get(name), str)}
+    """Return a run with its objects, which a bulk export contains as texts, and a data frame in Python's form."""
+    members = {name: parse_literal(value) for name in _OBJECTS if isinstance(value := run.get(name), str)}
     return {**run, **members} if members else run
 
 
@@ -272,7 +275,30 @@ def _step(run: JSONObject, location: str) -> RecordedStep:
         attributes=attributes,
         call_id=as_text(first_member(as_object(outputs), "tool_call_id")),
     )
+    if kind is StepType.TOOL:
+        facts = _tool(facts)
     return build_step(_model(facts, run, metadata, location) if kind is StepType.MODEL else facts)
+
+
+def _tool(facts: SpanFacts) -> SpanFacts:
+    """Read how LangChain records a tool: arguments as the text of an object, and the result as a message."""
+    inputs, outputs = as_object(facts.input), as_object(facts.output)
+    if inputs.keys() == {"input"} and isinstance(arguments := parse_literal(inputs["input"]), dict):
+        facts.input = arguments
+    message = as_object(outputs.get("output"))
+    fields = as_object(message.get("kwargs")) if message.get("lc") == 1 else message
+    if not {"content", "tool_call_id"} <= fields.keys():
+        return facts
+    other: JSONObject = {name: item for name, item in fields.items() if item and name not in _RESULT_FIELDS}
+    has_failed = fields.get("status") == "error"
+    return replace(
+        facts,
+        output={"output": fields["content"]},
+        call_id=as_text(fields["tool_call_id"]),
+        failed=facts.failed or has_failed,
+        error=facts.error or (result_text(fields["content"]) if has_failed else ""),
+        attributes={**facts.attributes, **({"result": other} if other else {})},
+    )
 
 
 def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: str) -> SpanFacts:

@@ -209,3 +209,35 @@ def test_events_of_calls_and_session() -> None:
     assert (tool.error, tool.attributes) == ("exit code 2", {"duration": "1s", "exit_code": 2})
     assert run.metadata["notices"] == [{"type": "exited_review_mode", "review_output": {"findings": ["a typo"]}}]
     assert run.metadata["summaries"] == ["five books"]
+
+
+BARE_ITEMS = [
+    {
+        "type": "message",
+        "id": None,
+        "role": "user",
+        "content": [{"type": "input_text", "text": "Count the red books."}],
+    },
+    {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "The shelf first."}]},
+    {"type": "function_call", "id": "fc_1", "name": "shell", "arguments": '{"command": ["ls"]}', "call_id": "call_1"},
+    {"type": "function_call_output", "call_id": "call_1", "output": '{"output": "", "metadata": {"exit_code": 2}}'},
+    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "None.", "annotations": []}]},
+]
+
+
+@pytest.mark.parametrize("is_document", [False, True])
+def test_rollouts_without_envelopes(is_document: bool) -> None:
+    header = {"id": SESSION_ID, "timestamp": "2025-05-07T17:24:21.597Z", "instructions": "You keep books."}
+    document = {"session": header, "items": BARE_ITEMS}
+    lines = [document] if is_document else [header, {"record_type": "state"}, *BARE_ITEMS]
+    (run,), problems = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
+    assert problems == []
+    first, second = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (run.external_id, str(run.started_at)) == (SESSION_ID, "2025-05-07 17:24:21.597000+00:00")
+    assert ModelRequest(first.input).messages == [
+        {"role": "system", "content": "You keep books."},
+        {"role": "user", "content": "Count the red books."},
+    ]
+    assert (tool.call_id, tool.input, tool.error) == ("call_1", {"command": ["ls"]}, "exit code 2")
+    assert ModelAnswer(second.output).message == {"role": "assistant", "content": "None."}

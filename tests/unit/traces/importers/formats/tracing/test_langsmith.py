@@ -1,8 +1,11 @@
+import csv
+import io
 from decimal import Decimal
 
 import orjson
 import pytest
 
+from tests.support import importing_fixtures as fixtures
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.langsmith import parse
 
@@ -21,12 +24,43 @@ def test_result_of_javascript_is_unwrapped() -> None:
     assert trace.steps[0].output == "3 copies"
 
 
+# Before version 1.3.3, LangChain wrote the arguments as `str()` does; in JavaScript, they are JSON in a text.
+@pytest.mark.parametrize("text", ["{'title': \"Dune's\", 'exact': True}", '{"title": "Dune\'s", "exact": true}'])
+@pytest.mark.parametrize("status", ["success", "error"])
+def test_tools_of_langchain_have_arguments_and_results(text: str, status: str) -> None:
+    call = {"id": "call_1", "name": "find", "args": {"title": "Dune's", "exact": True}}
+    fields = {"content": "3 copies", "tool_call_id": "call_1", "status": status, "artifact": [3]}
+    results = [{"type": "tool", **fields}, {"lc": 1, "id": ["ToolMessage"], "kwargs": fields}, None]
+    runs = [{"id": "r0", "trace_id": "r0", "name": "chat", "run_type": "llm", "outputs": {"tool_calls": [call]}}]
+    for number, result in enumerate(results, 1):
+        tool = {"id": f"r{number}", "trace_id": "r0", "parent_run_id": "r0", "name": "find", "run_type": "tool"}
+        outcome = {"outputs": {"output": result}} if result else {"error": "ValueError"}
+        trace, *_ = parse(
+            [Source(name="x", data=orjson.dumps([*runs, {**tool, "inputs": {"input": text}, **outcome}]))]
+        )
+        step = trace.steps[-1]
+        assert (step.input, step.call_id) == (call["args"], "call_1")
+        assert step.output == ("3 copies" if result else None)
+        assert step.error == ("ValueError" if not result else "3 copies" if status == "error" else "")
+        assert step.attributes.get("result") == ({"artifact": [3]} if result else None)
+
+
 def test_nested_run_is_below_its_holder() -> None:
     inner = {"id": "r3", "name": "find", "run_type": "tool", "error": "not found"}
     middle = {"id": "r2", "name": "desk", "run_type": "chain", "parent_run_id": None, "child_runs": [inner]}
     outer = {"id": "r1", "name": "agent", "run_type": "chain", "child_runs": [middle]}
     [trace] = parse([Source(name="run.json", data=orjson.dumps(outer))])
     assert [(step.key, step.parent) for step in trace.steps] == [("r1", None), ("r2", "r1"), ("r3", "r2")]
+    assert all("child_runs" not in step.attributes for step in trace.steps)
+
+
+def test_table_of_runs_has_objects_in_either_form() -> None:
+    question = {"messages": [{"role": "user", "content": "Is it here?"}]}
+    for cell in (orjson.dumps(question).decode(), str(question)):
+        table = io.StringIO()
+        csv.writer(table).writerows([["id", "run_type", "inputs", "error"], ["r1", "llm", cell, ""]])
+        (run,), problems = fixtures.detect_and_read("langsmith", table.getvalue().encode(), "runs.csv")
+        assert (fixtures.request_contents(run.steps[0]), problems) == (["Is it here?"], [])
 
 
 def test_exported_run_has_costs_and_cached_tokens() -> None:

@@ -1,0 +1,37 @@
+"""Tables as CSV: which files are some, and what their rows contain."""
+
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.importers.files.source import Source
+
+EVENT = b"""uuid,event,properties,timestamp\r
+e-1,$ai_generation,"{""$ai_trace_id"": ""t-1"", ""$ai_model"": ""gpt-4o-mini"", ""$ai_input"": [{""role"": ""user"",
+ ""content"": ""Is Dune in stock?""}], ""$ai_input_tokens"": 9}",2026-10-01T10:00:01Z\r
+"""
+
+
+def test_cells_with_json_are_parsed() -> None:
+    data = b'\xef\xbb\xbfid;note;tags\r\n1;"two\r\nlines";"[""a""]"\r\n2;;'
+    rows = [(record.value, record.location) for record in Source(name="x", data=data).records()]
+    assert rows == [({"id": "1", "note": "two\r\nlines", "tags": ["a"]}, "line 3"), ({"id": "2"}, "line 4")]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"Dear diary, ...\nToday, rain.\n",
+        b'INFO starting, ok\n{"event": "x", "timestamp_ms": 1}\n',
+        b'{"a": 1, "b": 2}\n{"a": 1, "b": 2}\n',
+        b"id,name\n",
+        b"id,id\n1,2\n",
+    ],
+)
+def test_other_texts_are_no_tables(data: bytes) -> None:
+    assert not Source(name="x", data=data).is_table
+
+
+def test_events_of_posthog_as_table() -> None:
+    (run,), problems = fixtures.detect_and_read("posthog", EVENT, "events.csv")
+    assert (run.external_id, run.steps[-1].model, run.steps[-1].tokens_in) == ("t-1", "gpt-4o-mini", 9)
+    assert (fixtures.request_contents(run.steps[-1]), problems) == (["Is Dune in stock?"], [])

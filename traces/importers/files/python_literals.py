@@ -1,0 +1,24 @@
+"""Literals of Python, as its `str()` and `repr()` write values, as JSON."""
+
+import ast
+from typing import Final
+
+import orjson
+
+from traces.core.json_types import JSONValue
+from traces.importers.files.json_reader import parse_embedded
+
+_LONGEST: Final = 200_000
+
+
+def parse_literal(value: JSONValue) -> JSONValue:
+    """Parse the text of an object or list, of JSON or Python; return other values unchanged."""
+    parsed = parse_embedded(value)
+    if not isinstance(parsed, str) or len(parsed) > _LONGEST or parsed[:1] not in {"{", "["}:
+        return parsed
+    try:
+        literal: JSONValue = orjson.loads(orjson.dumps(ast.literal_eval(parsed)))
+    # The text of a deeply nested or damaged value, or of one that JSON cannot represent.
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return value
+    return literal
