@@ -12,6 +12,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
+from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run, container_type, match_calls, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
@@ -68,7 +69,8 @@ def _is_span(body: JSONObject) -> bool:
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield spans; raise `BadFile` for one that cannot become a step."""
     for span, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_span, refusal=_REFUSAL):
-        _step(span, {}, frozenset(), place)
+        parse_span(span["startedAt"], span.get("endedAt"), place)
+        normalize_usage(_usage(as_object(parse_embedded(span.get("attributes")))), place)
         if span["spanType"] not in _CHUNKS:
             yield span
 
@@ -126,7 +128,7 @@ def _step(span: JSONObject, spans: dict[str, JSONObject], outer_ids: frozenset[s
     if not is_call:
         return build_step(facts)
     outer_attributes = as_object(parse_embedded(spans.get(facts.parent or "", {}).get("attributes")))
-    return build_step(_model_facts(facts, {**outer_attributes, **attributes}, as_object(attributes.get("usage"))))
+    return build_step(_model_facts(facts, {**outer_attributes, **attributes}, _usage(attributes)))
 
 
 def _name_in_quotes(name: str) -> str:
@@ -137,14 +139,19 @@ def _name_in_quotes(name: str) -> str:
 
 def _model_facts(facts: SpanFacts, attributes: JSONObject, usage: JSONObject) -> SpanFacts:
     facts.output = _answer(facts.output, as_text(attributes.get("finishReason")))
-    cache_reads = as_object(usage.get("inputDetails")).get("cacheRead")
     return add_call(
         facts,
         settings={**as_object(attributes.get("parameters")), **_tools(attributes)},
         model=as_text(first_member(attributes, "responseModel", "model")),
         provider=as_text(attributes.get("provider")).partition(".")[0],
-        usage={**usage, **({"cachedInputTokens": cache_reads} if cache_reads is not None else {})},
+        usage=usage,
     )
+
+
+def _usage(attributes: JSONObject) -> JSONObject:
+    usage = as_object(attributes.get("usage"))
+    cache_reads = as_object(usage.get("inputDetails")).get("cacheRead")
+    return {**usage, **({"cachedInputTokens": cache_reads} if cache_reads is not None else {})}
 
 
 def _tools(attributes: JSONObject) -> JSONObject:

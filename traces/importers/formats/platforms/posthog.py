@@ -1,6 +1,7 @@
 """PostHog: events of its LLM analytics, as its API, an export or a query returns them."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from traces.core.json_access import (
@@ -37,6 +38,9 @@ from traces.importers.formats.platforms.model_calls import add_call, add_cost
 
 FORMAT: Final = "posthog"
 _HOLDERS: Final = ("results", "events", "batch", "data")
+# Events inside a trace of a query have the other name.
+_TIMES: Final = ("timestamp", "createdAt")
+_FLAT: Final = "properties."
 _REFUSAL: Final = "an event of PostHog needs `event` and its `properties` with `$ai_trace_id`"
 _MODEL: Final = "$ai_generation"
 _TRACE: Final = "$ai_trace"
@@ -63,17 +67,26 @@ _FIELDS: Final = frozenset(
 )
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Event:
+    """An event and its step, unless it is a mark."""
+
+    body: JSONObject
+    step: RecordedStep | None
+    location: str
+
+
 def is_export(value: JSONValue) -> bool:
     """Return whether `value` is an event of a trace, or a list or page of these."""
     body = as_object(first_item(value))
-    return _is_event(body) or any(has_list(body, name) and is_export(body[name]) for name in _HOLDERS)
+    return _is_row(body) or any(has_list(body, name) and is_export(body[name]) for name in _HOLDERS)
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace."""
-    traces: dict[str, list[JSONObject]] = {}
+    traces: dict[str, list[_Event]] = {}
     for event in parse_records(sources, _read):
-        traces.setdefault(as_text(_properties(event)["$ai_trace_id"]), []).append(event)
+        traces.setdefault(as_text(_properties(event.body)["$ai_trace_id"]), []).append(event)
     for id, events in traces.items():
         yield _run(id, events)
 
@@ -82,27 +95,56 @@ def _properties(event: JSONObject) -> JSONObject:
     return as_object(parse_embedded(event.get("properties")))
 
 
-def _is_event(body: JSONObject) -> bool:
+def _is_row(body: JSONObject) -> bool:
     is_known = as_text(body.get("event")) in _TYPES.keys() | _MARKS.keys()
-    return is_known and bool(_properties(body).get("$ai_trace_id"))
+    return is_known and (_is_flat(body) or bool(_properties(body).get("$ai_trace_id")))
 
 
-def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
+def _read(value: JSONValue, location: str) -> Iterator[_Event]:
     """Yield events; raise `BadFile` for one that cannot become a step."""
-    for event, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_event, refusal=_REFUSAL):
-        if event["event"] in _TYPES:
-            _step(event, place)
-        yield event
+    for row, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_row, refusal=_REFUSAL):
+        body = _nest(row) if _is_flat(row) else row
+        yield _Event(body=body, step=_step(body, place) if body["event"] in _TYPES else None, location=place)
 
 
-def _run(id: str, events: list[JSONObject]) -> RecordedRun:
-    steps = [_step(event, f"trace {id}") for event in events if event["event"] in _TYPES]
+def _is_flat(body: JSONObject) -> bool:
+    return bool(body.get(f"{_FLAT}$ai_trace_id"))
+
+
+def _nest(row: JSONObject) -> JSONObject:
+    """Return the event in a row of a table whose columns are paths: `properties.$ai_input.0.content`."""
+    properties: JSONObject = {}
+    for name, value in row.items():
+        if name.startswith(_FLAT):
+            *path, last = name.removeprefix(_FLAT).split(".")
+            place = properties
+            for key in path:
+                place = as_object(place.setdefault(key, {}))
+            place[last] = value
+    rest: JSONObject = {name: value for name, value in row.items() if not name.startswith(_FLAT)}
+    return {**rest, "properties": _with_lists(properties)}
+
+
+def _with_lists(value: JSONValue) -> JSONValue:
+    """Return objects whose keys are all numbers as lists."""
+    if not isinstance(value, dict):
+        return value
+    items = {key: _with_lists(item) for key, item in value.items()}
+    return [*items.values()] if items and all(map(str.isdecimal, items)) else items
+
+
+def _run(id: str, events: list[_Event]) -> RecordedRun:
+    steps = [event.step for event in events if event.step]
     tools = called_tool_names(step.output for step in steps if step.type is StepType.MODEL)
     steps = [
-        _step(event, f"trace {id}", tools) if step.name in tools and step.type is not StepType.MODEL else step
-        for event, step in zip((event for event in events if event["event"] in _TYPES), steps, strict=True)
+        _step(event.body, event.location, tools)
+        if event.step.name in tools and event.step.type is not StepType.MODEL
+        else event.step
+        for event in events
+        if event.step
     ]
-    trace = next((_properties(event) for event in events if event["event"] == _TRACE), {})
+    bodies = [event.body for event in events]
+    trace = next((_properties(body) for body in bodies if body["event"] == _TRACE), {})
     return build_run(
         RunFacts(
             external_id=id,
@@ -110,10 +152,10 @@ def _run(id: str, events: list[JSONObject]) -> RecordedRun:
             format=FORMAT,
             name=as_text(trace.get("$ai_span_name")),
             metadata={
-                "distinct_id": first_member(events[0], "distinct_id"),
-                "session_id": _properties(events[0]).get("$ai_session_id"),
+                "distinct_id": first_member(bodies[0], "distinct_id"),
+                "session_id": _properties(bodies[0]).get("$ai_session_id"),
             },
-            judgements=[mark for event in events if event["event"] in _MARKS for mark in _marks(event)],
+            judgements=[mark for body in bodies if body["event"] in _MARKS for mark in _marks(body)],
         ),
         match_calls(sort_causally(steps)),
         location=f"trace {id}",
@@ -127,7 +169,7 @@ def _marks(event: JSONObject) -> Iterator[RecordedJudgement]:
     yield judgement(
         as_text(properties.get("$ai_metric_name")) or "feedback",
         value if number is None else number,
-        at=parse_time(event.get("timestamp"), "/timestamp"),
+        at=parse_time(first_member(event, *_TIMES), "/timestamp"),
     )
 
 
@@ -164,7 +206,7 @@ def _own_id(event: JSONObject, properties: JSONObject) -> JSONValue:
 
 
 def _times(event: JSONObject, properties: JSONObject, location: str) -> Span:
-    end = parse_time(event.get("timestamp"), location)
+    end = parse_time(first_member(event, *_TIMES), location)
     latency = as_number(properties.get("$ai_latency"))
     if end is None or latency is None:
         return Span(start=end, end=None)

@@ -1,5 +1,7 @@
 """Tables as CSV: which files are some, and what their rows contain."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from tests.support import importing_fixtures as fixtures
@@ -31,7 +33,16 @@ def test_other_texts_are_no_tables(data: bytes) -> None:
     assert not Source(name="x", data=data).is_table
 
 
-def test_events_of_posthog_as_table() -> None:
-    (run,), problems = fixtures.detect_and_read("posthog", EVENT, "events.csv")
+# The interface exports nested properties as columns of their own.
+FLAT_EVENT = b"""event,createdAt,properties.$ai_trace_id,properties.$ai_model,properties.$ai_input.0.role,\
+properties.$ai_input.0.content,properties.$ai_input_tokens
+$ai_generation,2026-10-01T10:00:01Z,t-1,gpt-4o-mini,user,Is Dune in stock?,9
+"""
+
+
+@pytest.mark.parametrize("data", [EVENT, FLAT_EVENT])
+def test_events_of_posthog_as_table(data: bytes) -> None:
+    (run,), problems = fixtures.detect_and_read("posthog", data, "events.csv")
+    assert run.started_at == datetime(2026, 10, 1, 10, 0, 1, tzinfo=UTC)
     assert (run.external_id, run.steps[-1].model, run.steps[-1].tokens_in) == ("t-1", "gpt-4o-mini", 9)
     assert (fixtures.request_contents(run.steps[-1]), problems) == (["Is Dune in stock?"], [])
