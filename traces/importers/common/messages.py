@@ -60,7 +60,7 @@ _PARTS: Final = ("refusal", "audio", "images")
 # The signature is of no use to anyone but the provider.
 _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
 # How the Vercel AI SDK states what a tool's result is.
-_RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content"})
+_RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content", "execution-denied"})
 
 # Where the schema of a tool's arguments is, in any API.
 SCHEMA_NAMES: Final = (
@@ -343,7 +343,8 @@ def _result_message(block: JSONObject) -> JSONObject:
 def _unwrap_result(value: JSONValue) -> JSONValue:
     """Return the result in the `{type, value}` of the Vercel AI SDK, which sends a model only the value."""
     result = as_object(value)
-    return result["value"] if _type(result) in _RESULT_KINDS and "value" in result else value
+    is_wrapped = _type(result) in _RESULT_KINDS and not result.keys().isdisjoint({"value", "reason"})
+    return first_member(result, "value", "reason") if is_wrapped else value
 
 
 def _normalize_blocks(content: JSONValue) -> list[JSONValue]:

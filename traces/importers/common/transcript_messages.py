@@ -5,15 +5,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, text_or_json
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
+from traces.importers.common.messages import unwrap_block
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_usage, parse_token_count
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind
 
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+# How the Vercel AI SDK states that a result is none.
+_FAILURES: Final = frozenset({"error-text", "error-json", "execution-denied"})
 TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
 
 
@@ -64,6 +67,15 @@ class TranscriptSettings:
     response_format: JSONValue = None
     system: JSONValue = None
     agent: str = "agent"
+
+
+def has_failed_result(content: JSONValue, call_id: JSONValue) -> bool:
+    """Return whether a block of the content says that this call failed, as Anthropic or the Vercel AI SDK write it."""
+    for block in (as_object(unwrap_block(item)) for item in as_list(content)):
+        is_failure = block.get("is_error") is True or as_object(block.get("output")).get("type") in _FAILURES
+        if is_failure and first_member(block, "tool_use_id", "toolCallId") == call_id:
+            return True
+    return False
 
 
 def drop_unreadable(messages: Iterable[TranscriptMessage], problems: list[BadFile]) -> list[TranscriptMessage]:

@@ -10,7 +10,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, t
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call, unwrap_block
+from traces.importers.common.messages import message_text, normalize_messages, normalize_tool_call
 from traces.importers.common.model_calls import (
     model_input,
     normalize_finish_reason,
@@ -26,6 +26,7 @@ from traces.importers.common.transcript_messages import (
     TextAction,
     TranscriptMessage,
     TranscriptSettings,
+    has_failed_result,
     server_calls,
 )
 from traces.importers.files.errors import BadFile
@@ -308,10 +309,7 @@ def _tool_error(source: JSONObject, message: JSONObject) -> str:
     error = (
         source.get("error")
         or source.get("is_error")
-        or any(
-            block.get("is_error") is True and block.get("tool_use_id") == message.get("tool_call_id")
-            for block in (as_object(unwrap_block(item)) for item in as_list(source.get("content")))
-        )
+        or has_failed_result(source.get("content"), message.get("tool_call_id"))
     )
     if not error:
         return ""
