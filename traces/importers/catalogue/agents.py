@@ -27,6 +27,7 @@ from traces.importers.formats.coding_sessions import (
     goose,
     opencode,
 )
+from traces.importers.formats.databases import cursor_database
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.terminal_agents import (
@@ -71,6 +72,9 @@ AGENTS: Final = (
         parse_together=call_logs.parse,
     ),
     Importer(name=crush.FORMAT, title="Crush sessions", sniff=crush.sniff, parse=crush.parse, has_ends=False),
+    Importer(
+        name=cursor_database.FORMAT, title="Cursor chats", sniff=cursor_database.sniff, parse=cursor_database.parse
+    ),
     Importer(
         name="krabs",
         title="Krabs telemetry and sessions",
@@ -184,7 +188,7 @@ AGENTS: Final = (
     Importer(
         name=zed_threads.FORMAT,
         title="Zed threads",
-        sniff=detection.sniff_by_value(zed_threads.is_thread),
+        sniff=zed_threads.sniff,
         parse=zed_threads.parse,
     ),
     Importer(

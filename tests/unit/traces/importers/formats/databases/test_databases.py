@@ -13,7 +13,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
-from traces.payloads.messages import ModelRequest
+from traces.payloads.messages import ModelAnswer, ModelRequest
 
 CHECKPOINTS = (
     "CREATE TABLE checkpoints (thread_id TEXT, checkpoint_ns TEXT, checkpoint_id TEXT, parent_checkpoint_id TEXT,"
@@ -31,6 +31,7 @@ FUNCTIONS = (
     "CREATE TABLE function_calls (source_id INTEGER, source_name TEXT, function_name TEXT, args TEXT, returns TEXT,"
     " timestamp TEXT)"
 )
+CURSOR = "CREATE TABLE cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)"
 Rows = Sequence[tuple[str, Sequence[Any]]]
 
 
@@ -132,3 +133,43 @@ def test_runtime_log_has_calls_and_functions() -> None:
     (failure,) = fixtures.steps(second, StepType.MODEL)
     assert (failure.status, failure.error, failure.attributes) == (StepStatus.ERROR, "rate limit", {"is_cached": True})
     assert not problems
+
+
+def cursor_bubble(number: int, kind: int = 2, text: str = "", **fields: Any) -> dict[str, Any]:
+    return {"bubbleId": f"b{number}", "type": kind, "text": text, "createdAt": f"2026-10-01T10:00:0{number}Z", **fields}
+
+
+def cursor_call(id: str, group: str, **fields: Any) -> dict[str, Any]:
+    call = {"tool": 5, "name": "read", "toolCallId": id, "modelCallId": group, "rawArgs": '{"path": "stock"}'}
+    return {"toolFormerData": {**call, "status": "completed", **fields}}
+
+
+@pytest.mark.parametrize("is_inline", [False, True])
+def test_chats_of_cursor(is_inline: bool) -> None:
+    bubbles = [
+        cursor_bubble(0, 1, "Is Dune in stock?"),
+        cursor_bubble(1, thinking={"text": "The shelf."}, modelInfo={"modelName": "claude-4"}),
+        cursor_bubble(2, **cursor_call("t1", "g1", result='{"contents": "3"}')),
+        cursor_bubble(3, **cursor_call("t2", "g1", status="error", error={"clientVisibleErrorMessage": "locked"})),
+        cursor_bubble(4, **cursor_call("t3", "g2", result="4"), tokenCount={"inputTokens": 9, "outputTokens": 2}),
+        cursor_bubble(5),
+        cursor_bubble(6, text="Three copies.", tokenCount={"inputTokens": 0, "outputTokens": 0}),
+    ]
+    headers = [{"bubbleId": bubble["bubbleId"], "type": bubble["type"]} for bubble in bubbles]
+    content = {"conversation": bubbles} if is_inline else {"fullConversationHeadersOnly": headers}
+    chat = {"composerId": "c-1", "name": "Stock", "createdAt": 1_790_848_800_000, "unifiedMode": "agent", **content}
+    rows = [] if is_inline else [(f"bubbleId:c-1:{bubble['bubbleId']}", bubble) for bubble in reversed(bubbles)]
+    rows += [("bubbleId:c-1:gone", cursor_bubble(7, text="of a branch")), ("composerData:empty", {"createdAt": 1})]
+    rows += [("composerData:c-1", chat), ("checkpointId:x", {})]
+    table = [("cursorDiskKV", (key, orjson.dumps(value))) for key, value in rows]
+    (run,), problems = import_file(database([CURSOR], table))
+    assert (run.external_id, run.name, run.metadata["unifiedMode"], problems) == ("c-1", "Stock", "agent", [])
+    first, second, third = fixtures.steps(run, StepType.MODEL)
+    assert (first.model, second.tokens_in, third.tokens_in) == ("claude-4", 9, None)
+    assert [call["id"] for call in ModelAnswer(first.output).calls] == ["t1", "t2"]
+    assert [(step.call_id, step.input, step.output, step.error) for step in fixtures.steps(run, StepType.TOOL)] == [
+        ("t1", {"path": "stock"}, '{"contents": "3"}', ""),
+        ("t2", {"path": "stock"}, "locked", "locked"),
+        ("t3", {"path": "stock"}, "4", ""),
+    ]
+    assert (run.steps[-1].output, str(third.ended_at)) == ({"text": "Three copies."}, "2026-10-01 10:00:06+00:00")

@@ -6,6 +6,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 import orjson
+import pytest
+import zstandard
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
@@ -244,19 +246,53 @@ def test_amp_thread_has_results_and_usage() -> None:
     assert len(fixtures.steps(run, StepType.TURN)) == 1
 
 
-def test_zed_thread_has_results() -> None:
+ZED_TABLE = "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
+
+
+def zed_messages(content: Any) -> list[Any]:
     use = {"ToolUse": {"id": "t1", "name": "read", "input": {"path": "stock"}}}
-    result = {"tool_use_id": "t1", "tool_name": "read", "is_error": True, "content": {"Text": "locked"}}
+    result = {"tool_use_id": "t1", "tool_name": "read", "is_error": True, "content": content}
     agent = {"content": [{"Thinking": {"text": "look"}}, use], "tool_results": {"t1": result}}
-    messages = [
+    return [
         {"User": {"id": "z1", "content": [{"Text": "Is Dune in stock?"}]}},
         {"Agent": agent},
         "Resume",
         {"Agent": {"content": [{"Text": "Unknown."}]}},
     ]
-    body = {"title": "Stock", "messages": messages, "model": {"provider": "anthropic", "model": "claude-4"}}
-    ((run,), problems) = fixtures.detect_and_read("zed", orjson.dumps(body))
+
+
+ZED_OLD_MESSAGES = [
+    {"id": 0, "role": "user", "segments": [{"type": "text", "text": "Is Dune in stock?"}], "context": ""},
+    {
+        "id": 1,
+        "role": "assistant",
+        "segments": [{"type": "thinking", "text": "look"}],
+        "tool_uses": [{"id": "t1", "name": "read", "input": {"path": "stock"}}],
+        "tool_results": [{"tool_use_id": "t1", "is_error": True, "content": "locked"}],
+    },
+    {"id": 2, "role": "assistant", "segments": [{"type": "text", "text": "Unknown."}]},
+]
+
+
+@pytest.mark.parametrize(
+    "messages", [zed_messages({"Text": "locked"}), zed_messages([{"Text": "locked"}]), ZED_OLD_MESSAGES]
+)
+@pytest.mark.parametrize("is_packed", [None, False, True])
+def test_zed_thread_has_results(messages: list[Any], is_packed: bool | None) -> None:
+    body = {"summary": "Stock", "messages": messages, "model": {"provider": "anthropic", "model": "claude-4"}}
+    data = orjson.dumps(body)
+    if is_packed is not None:
+        content = zstandard.compress(data) if is_packed else data
+        with sqlite3.connect(":memory:") as connection:
+            connection.execute(ZED_TABLE)
+            row = ("z-1", "Stock", "2026-10-01T10:00:00Z", "zstd" if is_packed else "json", content)
+            connection.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
+            connection.commit()
+            data = bytes(connection.serialize())
+    ((run,), problems) = fixtures.detect_and_read("zed", data)
+    assert (run.external_id == "z-1") is (is_packed is not None)
     assert calls(run) == [("read", "t1", "locked", StepStatus.ERROR)]
+    assert fixtures.steps(run, StepType.MODEL)[0].model == "claude-4"
     assert (run.name, run.steps[-1].output, problems) == ("Stock", {"text": "Unknown."}, [])
 
 
