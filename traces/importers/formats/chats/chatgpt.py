@@ -22,10 +22,9 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.formats.chats.message_branches import MOST_BRANCHES, current_path, other_branches
 
 FORMAT: Final = "chatgpt"
-# Each branch may repeat a long shared beginning.
-_MOST_BRANCHES: Final = 100
 # Of the metadata of a message: files of users, and where an answer comes from.
 _FACTS: Final = ("attachments", "citations", "content_references", "search_result_groups", "finish_details")
 _METADATA: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
@@ -79,34 +78,15 @@ def _is_conversation(body: JSONObject) -> bool:
 
 def _runs(body: JSONObject, location: str) -> Iterator[RecordedRun]:
     nodes = {key: as_object(node) for key, node in require_object(body.get("mapping"), f"{location}/mapping").items()}
-    parents = {as_text(node.get("parent")) for node in nodes.values()}
-    leaves = [key for key in nodes if key not in parents]
-    current = as_text(body.get("current_node"))
-    main = _path(nodes, current if current in nodes else (leaves[-1] if leaves else next(iter(nodes), "")))
+    parents = {key: as_text(node.get("parent")) for key, node in nodes.items()}
+    main = current_path(parents, as_text(body.get("current_node")))
+    answers = {key for key, node in nodes.items() if _role(node) == "assistant"}
+    branches = other_branches(parents, main, answers)
     conversation = as_text(first_member(body, "conversation_id", "id")) or f"{FORMAT}-{content_id(body, location)}"
-    branches = [path for leaf in leaves if leaf not in main and (path := _path(nodes, leaf))]
-    answered_branches = [
-        path for path in branches if any(_role(nodes[key]) == "assistant" for key in path[_shared_length(path, main) :])
-    ]
-    yield _run(body, nodes, main, conversation, {"other_branches": len(answered_branches) or None}, location)
-    for path in answered_branches[:_MOST_BRANCHES]:
-        shared_length = _shared_length(path, main)
-        facts: JSONObject = {"left_branch_of": conversation, "shared_messages": shared_length}
-        yield _run(body, nodes, path, f"{conversation}/{path[shared_length]}", facts, location)
-
-
-def _path(nodes: dict[str, JSONObject], leaf: str) -> list[str]:
-    """Return the nodes from the root to a leaf."""
-    path: dict[str, None] = {}
-    while leaf in nodes and leaf not in path:
-        path[leaf] = None
-        leaf = as_text(nodes[leaf].get("parent"))
-    return [*reversed(path)]
-
-
-def _shared_length(path: Sequence[str], main: Sequence[str]) -> int:
-    pairs = zip(path, main, strict=False)
-    return next((index for index, (node, twin) in enumerate(pairs) if node != twin), min(len(path), len(main) - 1))
+    yield _run(body, nodes, main, conversation, {"other_branches": len(branches) or None}, location)
+    for branch in branches[:MOST_BRANCHES]:
+        facts: JSONObject = {"left_branch_of": conversation, "shared_messages": branch.shared_length}
+        yield _run(body, nodes, branch.path, f"{conversation}/{branch.fork}", facts, location)
 
 
 def _role(node: JSONObject) -> str:
@@ -114,7 +94,12 @@ def _role(node: JSONObject) -> str:
 
 
 def _run(
-    body: JSONObject, nodes: dict[str, JSONObject], path: list[str], external_id: str, facts: JSONObject, location: str
+    body: JSONObject,
+    nodes: dict[str, JSONObject],
+    path: Sequence[str],
+    external_id: str,
+    facts: JSONObject,
+    location: str,
 ) -> RecordedRun:
     model = as_text(body.get("default_model_slug"))
     messages = _join_answers(

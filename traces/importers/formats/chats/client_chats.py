@@ -16,6 +16,7 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.importers.formats.chats.message_branches import MOST_BRANCHES, current_path, other_branches
 
 FORMAT: Final = "client-chat"
 # What an export of Claude has beside the blocks of a message.
@@ -93,14 +94,34 @@ def _run(chat: _Chat, location: str, source: Source) -> RecordedRun:
 
 
 def _claude(value: JSONValue) -> Iterator[_Chat]:
+    """Yield the current branch of a conversation, and each other one with an answer: requests can be edited."""
     body = as_object(value)
-    yield _Chat(
+    messages = {
+        as_text(message.get("uuid")) or str(index): message
+        for index, message in enumerate(as_objects(body["chat_messages"]))
+    }
+    parents = {key: as_text(message.get("parent_message_uuid")) for key, message in messages.items()}
+    # Older exports name no parents. Then the order is all there is.
+    has_parents = any(parent in messages for parent in parents.values())
+    main = current_path(parents, as_text(body.get("current_leaf_message_uuid"))) if has_parents else [*messages]
+    answers = {key for key, message in messages.items() if message.get("sender") == "assistant"}
+    branches = other_branches(parents, main, answers) if has_parents else []
+    id = as_text(body.get("uuid"))
+    facts: JSONObject = {"other_branches": len(branches)} if branches else {}
+    yield _claude_branch(body, [messages[key] for key in main], id, facts)
+    for branch in branches[:MOST_BRANCHES]:
+        facts = {"left_branch_of": id, "shared_messages": branch.shared_length}
+        yield _claude_branch(body, [messages[key] for key in branch.path], f"{id}/{branch.fork}", facts)
+
+
+def _claude_branch(body: JSONObject, messages: list[JSONObject], id: str, facts: JSONObject) -> _Chat:
+    return _Chat(
         app="claude",
-        id=as_text(body.get("uuid")),
+        id=id,
         title=as_text(body.get("name")),
         model=as_text(body.get("model")),
-        messages=[part for message in as_objects(body["chat_messages"]) for part in _claude_parts(message)],
-        metadata=omit(body, "chat_messages", "uuid"),
+        messages=[part for message in messages for part in _claude_parts(message)],
+        metadata={**omit(body, "chat_messages", "uuid"), **facts},
     )
 
 
@@ -127,6 +148,9 @@ def _claude_blocks(message: JSONObject) -> Iterator[JSONObject]:
         if text := as_text(attachment.get("extracted_content")):
             source: JSONObject = {"type": "text", "data": text}
             yield {"type": "document", "title": attachment.get("file_name"), "source": source}
+    # The export contains only the names of these.
+    for file in as_objects(message.get("files")):
+        yield {"type": "file", **file}
 
 
 # Continue: calls have states, which tell whether they failed.

@@ -47,6 +47,22 @@ def test_claude_answer_is_split_at_results() -> None:
     assert fixtures.request_contents(second)[1:] == ["Let me look.", "none"]
 
 
+def test_other_branches_of_claude_are_runs() -> None:
+    facts = [("m1", None, "human"), ("m2", "m1", "assistant"), ("m3", "m1", "assistant"), ("m4", "m3", "human")]
+    messages = [
+        {"uuid": id, "parent_message_uuid": parent or "root", "sender": sender, "text": id, "files": []}
+        for id, parent, sender in facts
+    ]
+    messages[0]["files"] = [{"file_name": "shelf.png"}]
+    file = Source(name="x", data=orjson.dumps([{"uuid": "u-1", "name": "Books", "chat_messages": messages}]))
+    main, other = registry.get_importer("client-chat").runs([file])
+    assert (main.external_id, other.external_id) == ("u-1", "u-1/m2")
+    assert (main.metadata["other_branches"], other.metadata["left_branch_of"]) == (1, "u-1")
+    assert (fixtures.answer_contents(main), fixtures.answer_contents(other)) == (["m3"], ["m2"])
+    request = [{"type": "text", "text": "m1"}, {"type": "file", "file_name": "shelf.png"}]
+    assert fixtures.request_contents(fixtures.steps(main, StepType.MODEL)[0]) == [request]
+
+
 def test_continue_session_has_calls() -> None:
     state = {"toolCallId": "c1", "status": "errored"}
     logs = [{"modelTitle": "X", "completionOptions": {"model": "gpt-x"}}]
