@@ -11,6 +11,7 @@ from traces.importers.formats.benchmarks import (
     lm_eval,
     mast,
     mint,
+    moatless,
     osworld,
     toolbench,
 )
@@ -163,6 +164,13 @@ FRAMEWORKS: Final = (
         title="ToolBench answers",
         sniff=detection.sniff_by_value(toolbench.is_answer),
         parse=toolbench.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=moatless.FORMAT,
+        title="Moatless trajectories",
+        sniff=detection.sniff_by_value(moatless.is_trajectory),
+        parse=moatless.parse,
         by_line=lines_are_runs,
     ),
     Importer(

@@ -1,8 +1,10 @@
 """Results of benchmarks: the calls of models, the actions and what they led to, and verdicts."""
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
@@ -228,3 +230,61 @@ def test_desktop_answers_have_usage_and_task() -> None:
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (model.model, model.tokens_in, fixtures.answer_contents(run)) == ("gpt-5", 90, ["Click it."])
     assert fixtures.request_contents(model) == ["Find Dune"]
+
+
+def moatless_node(id: int, parent: int | None, message: str = "", **facts: Any) -> dict[str, Any]:
+    action = {"action_args_class": "moatless.actions.find_class.FindClassArgs", "class_name": "Shelf"}
+    usage = {"prompt_tokens": 90, "completion_tokens": 8, "cache_read_tokens": 40, "completion_cost": 0.01}
+    call = {"model": "gpt-5", "attempts": [{"usage": usage}, {"usage": usage}], "start_time": 0, "end_time": 0}
+    step = {"action": action, "observation": {"message": message, "terminal": "reward" in facts}}
+    return {
+        "node_id": id,
+        "parent_id": parent,
+        "thoughts": {"text": "Look."},
+        "action_steps": [step],
+        "completions": {"build_action": call},
+        **facts,
+    }
+
+
+@pytest.mark.parametrize("is_tree", [False, True])
+def test_moatless_paths_are_runs(is_tree: bool) -> None:
+    nodes = [
+        {"node_id": 0, "parent_id": None, "user_message": "Fix the count."},
+        moatless_node(1, 0, "found"),
+        moatless_node(2, 1, "done", reward={"value": 80, "explanation": "ok"}),
+        moatless_node(3, 0, "nothing", reward={"value": 10}),
+    ]
+    body: dict[str, Any] = {"metadata": {"instance_id": "shop-1"}, "nodes": nodes}
+    if is_tree:
+        for node in nodes:
+            node["children"] = [child for child in nodes if child["parent_id"] == node["node_id"]]
+        body = {"metadata": body["metadata"], "root": nodes[0]}
+    (main, other), problems = fixtures.detect_and_read("moatless", orjson.dumps(body))
+    assert [step.output for step in fixtures.steps(main, StepType.TOOL)] == ["found", "done"]
+    assert [step.output for step in fixtures.steps(other, StepType.TOOL)] == ["nothing"]
+    model = fixtures.steps(main, StepType.MODEL)[0]
+    assert (model.model, model.tokens_in, model.tokens_cached, model.cost_usd) == ("gpt-5", 180, 80, Decimal("0.02"))
+    tool = fixtures.steps(main, StepType.TOOL)[0]
+    assert (tool.name, tool.input, tool.call_id) == ("FindClass", {"class_name": "Shelf"}, "1.0")
+    assert (verdicts(main)["reward"], other.metadata["left_branch_of"]) == (
+        (JudgementKind.SCORE, 80.0),
+        main.external_id,
+    )
+    assert (main.name, main.metadata["instance_id"], problems) == ("Fix the count.", "shop-1", [])
+
+
+def test_moatless_states_are_calls() -> None:
+    asked = [{"role": "user", "content": "<issue>Fix the count.</issue>"}]
+    request = {"scratch_pad": "Look.", "query": "count"}
+    completion = {"model": "claude-4", "input": asked, "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
+    action = {"request": request, "response": {"trigger": "did_search"}, "completion": completion}
+    states = [{"id": 0, "name": "Pending"}, {"id": 1, "name": "SearchCode", "actions": [action]}]
+    ((run,), problems) = fixtures.detect_and_read(
+        "moatless", orjson.dumps({"initial_message": "Fix the count.", "transitions": states})
+    )
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (model.model, model.tokens_in, fixtures.request_contents(model)) == ("claude-4", 9, [asked[0]["content"]])
+    assert (tool.name, tool.input, tool.output) == ("SearchCode", {"query": "count"}, '{"trigger": "did_search"}')
+    assert (run.name, fixtures.answer_contents(run), problems) == ("Fix the count.", ["Look."], [])
