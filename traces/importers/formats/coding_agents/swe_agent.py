@@ -255,13 +255,22 @@ class _Conversation:
             step, location = as_object(self.steps[index]), f"{self.location}/trajectory/{index}"
             if not as_text(step.get("response")) and not as_text(step.get("action")).strip():
                 continue
-            answer: JSONObject = {"role": "assistant", "content": step.get("response")}
+            calls = as_list(step.get("tool_calls"))
+            parts = {name: step[name] for name in ("tool_calls", "thinking_blocks") if step.get(name)}
+            answer: JSONObject = {"role": "assistant", "content": step.get("response"), **parts}
             messages.append(
                 TranscriptMessage(
-                    value=answer, location=location, actions=_actions(step), request_messages=_request_messages(step)
+                    value=_message(answer),
+                    location=location,
+                    actions=() if calls else _actions(step),
+                    request_messages=_request_messages(step),
                 )
             )
-            if as_text(step.get("observation")):
+            if calls and step.get("observation") is not None:
+                id = first_member(as_object(calls[0]), "id")
+                result: JSONObject = {"role": "tool", "tool_call_id": id, "content": step["observation"]}
+                messages.append(TranscriptMessage(value={**_measurements(step), **result}, location=location))
+            elif as_text(step.get("observation")):
                 messages.append(
                     TranscriptMessage(
                         value={"role": "user", "content": step["observation"]}, location=location, is_injected=True

@@ -213,3 +213,17 @@ def test_run_that_failed_before_any_message_is_imported() -> None:
     assert other.external_id != run.external_id
     (mini,) = read("mini-swe-agent", {"info": {**info, "exit_status": "RuntimeError"}, "messages": []})
     assert mini.steps[0].error == "the trial ended before any message: RuntimeError"
+
+
+def test_calls_of_steps_missing_in_history() -> None:
+    call = {"id": "toolu_2", "type": "function", "function": {"name": "submit", "arguments": '{"force": true}'}}
+    thoughts = [{"type": "thinking", "thinking": "Done.", "signature": "s"}]
+    step = {"action": "submit -f", "observation": "diff", "response": "I submit.", "thought": "I submit.", "query": []}
+    trajectory = [{**step, "execution_time": 0.5, "tool_calls": [call], "thinking_blocks": thoughts}]
+    history = [{"role": "user", "content": "The count is wrong.", "agent": "main"}]
+    (run,) = read("swe-agent", {"trajectory": trajectory, "history": history, "info": {}})
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.call_id, tool.input, tool.output) == ("submit", "toolu_2", {"force": True}, "diff")
+    assert tool.attributes["execution_time"] == 0.5
+    assert body(model.output)["message"]["content"] == [*thoughts, {"type": "text", "text": "I submit."}]
