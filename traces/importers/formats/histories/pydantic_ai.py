@@ -8,7 +8,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import result_text
+from traces.importers.common.messages import normalize_arguments, result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
@@ -178,6 +178,14 @@ def _answer(message: JSONObject) -> JSONObject:
                 calls.append(
                     {"id": part.get("tool_call_id"), "name": part.get("tool_name"), "arguments": part.get("args")}
                 )
+            case "builtin-tool-call":
+                names: JSONObject = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
+                arguments = normalize_arguments(part.get("args"))
+                blocks.append({"type": "server_tool_use", **names, "input": arguments})
+            case "builtin-tool-return":
+                kind = f"{as_text(part.get('tool_name'))}_tool_result"
+                names = {"tool_use_id": part.get("tool_call_id"), "content": part.get("content")}
+                blocks.append({"type": kind, **names})
             case kind:
                 blocks.append({"type": kind, **{key: item for key, item in part.items() if item is not None}})
     facts = {name: message.get(name) for name in (*_RESPONSE_FACTS, "finish_reason", "run_id")}

@@ -33,7 +33,7 @@ def add_call(
 ) -> SpanFacts:
     """Return the facts of a model's span with its request, answer, model and token counts."""
     answer = _answer(facts.output)
-    name = model or answer.model or as_text(as_object(facts.input).get("model"))
+    name = model or as_text(as_object(facts.input).get("model")) or answer.model
     counts = normalize_usage(usage, f"span {facts.key}") if usage else answer.usage
     return replace(
         facts,

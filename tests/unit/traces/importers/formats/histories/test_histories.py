@@ -44,6 +44,17 @@ def test_denied_calls_are_denied() -> None:
     assert fixtures.steps(run, StepType.TOOL)[0].status.value == "denied"
 
 
+def test_builtin_tools_of_pydantic_ai_are_steps() -> None:
+    call = {"part_kind": "builtin-tool-call", "tool_name": "web_search", "args": '{"q": "Dune"}', "tool_call_id": "b1"}
+    result = {"part_kind": "builtin-tool-return", "tool_name": "web_search", "tool_call_id": "b1", "content": ["3"]}
+    answer = {"kind": "response", "parts": [call, result, {"part_kind": "text", "content": "Yes."}]}
+    request = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Is Dune in stock?"}]}
+    (run,) = fixtures.read("pydantic-ai", [[request, answer]])
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.input, tool.output) == ("web_search", {"q": "Dune"}, ["3"])
+    assert tool.attributes["provider_ran"] is True
+
+
 def test_session_ends_with_its_error() -> None:
     run = fixtures.run("adk_session.json")
     assert (run.status, run.app, run.metadata["state"]) == (RunStatus.FAILED, "bookshop", {"shelf": 7})
