@@ -124,7 +124,7 @@ def normalize_tool_call(value: JSONValue) -> JSONObject:
     return {
         # Gemini's calls have their id inside.
         "id": as_text(first_member({**function, **call}, "call_id", "id", "toolCallId", "tool_call_id")),
-        "name": as_text(first_member(function, "name", "toolName", "tool_name")),
+        "name": as_text(first_member(function, "name", "toolName", "tool_name", "function")),
         "arguments": normalize_arguments(arguments),
     }
 

@@ -108,6 +108,16 @@ ONE_CALL: list[tuple[str, JSONValue]] = [
         "responses",
         {"type": "function_call", "call_id": "call_1", "name": "find_book", "arguments": '{"title": "Dune"}'},
     ),
+    (
+        "agentdojo",
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"function": "find_book", "args": {"title": "Dune"}, "id": "call_1", "placeholder_args": None}
+            ],
+        },
+    ),
 ]
 
 
@@ -139,6 +149,7 @@ def test_tool_results_become_separate_messages() -> None:
         ({"type": "text", "value": "sunny"}, "sunny"),
         ({"type": "json", "value": {"sky": "blue"}}, '{"sky":"blue"}'),
         ({"type": "error-text", "value": "no such city"}, "no such city"),
+        ({"type": "execution-denied", "reason": "not now"}, "not now"),
         ({"type": "content", "value": [{"type": "text", "text": "sunny"}]}, "sunny"),
         ({"type": "weather", "value": 3}, '{"type":"weather","value":3}'),
     ],

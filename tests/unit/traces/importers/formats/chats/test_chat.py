@@ -166,3 +166,17 @@ def test_execution_of_kiro_has_its_model() -> None:
     ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(body))
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (run.external_id, model.model, fixtures.answer_contents(run), problems) == ("e1", "claude-4", ["Yes."], [])
+
+
+@pytest.mark.parametrize(("kind", "error"), [("json", ""), ("error-json", "none"), ("error-text", "none")])
+def test_failed_results_of_vercel_are_errors(kind: str, error: str) -> None:
+    call = {"type": "tool-call", "toolCallId": "c1", "toolName": "find", "input": {"n": 1}}
+    result = {"type": "tool-result", "toolCallId": "c1", "output": {"type": kind, "value": "none"}}
+    messages = [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"role": "assistant", "content": [call]},
+        {"role": "tool", "content": [result]},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(messages))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.output, tool.error, problems) == ("none", error, [])
