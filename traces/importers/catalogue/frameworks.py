@@ -6,6 +6,7 @@ from traces.core.json_walk import first_item
 from traces.importers import detection
 from traces.importers.formats.benchmarks import (
     agentless,
+    appworld,
     browsergym,
     graded_answers,
     lm_eval,
@@ -165,6 +166,12 @@ FRAMEWORKS: Final = (
         sniff=detection.sniff_by_value(toolbench.is_answer),
         parse=toolbench.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=appworld.FORMAT,
+        title="AppWorld's logs of model calls",
+        sniff=detection.sniff_by_value(appworld.is_call),
+        parse=appworld.parse,
     ),
     Importer(
         name=moatless.FORMAT,

@@ -240,7 +240,7 @@ def _bedrock_answer(body: JSONObject) -> JSONObject:
 def _run(call: _Call) -> RecordedRun:
     start = parse_time(call.at, call.location)
     answer = normalize_answer(call.response)
-    model = call.model or as_text(call.request.get("model"))
+    model = as_text(call.request.get("model")) or call.model
     facts = {name: call.request[name] for name in REQUEST_ATTRIBUTES if call.request.get(name)}
     facts |= {name: call.response[name] for name in RESPONSE_ATTRIBUTES if call.response.get(name)}
     attributes: JSONObject = {

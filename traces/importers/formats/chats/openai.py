@@ -200,7 +200,7 @@ def _input(call: _Call) -> JSONValue:
 
 def _conversation(calls: list[_Call]) -> list[RecordedStep]:
     request = {**calls[0].body, **calls[0].request}
-    model = as_text(calls[-1].body.get("model"))
+    model = _model(calls[-1])
     request_body = normalize_openai_request(
         {key: value for key, value in calls[0].request.items() if key not in ("input", "messages")}
     )
@@ -220,11 +220,22 @@ def _recorded_messages(call: _Call) -> Iterator[TranscriptMessage]:
         yield TranscriptMessage(value=message, location=f"{call.location}/request")
     answer = normalize_openai_answer(call.body)
     if answer.output:
-        facts = {"model": call.body.get("model"), "usage": call.body.get("usage"), "ts": _creation_time(call.body)}
+        named_model = call.body.get("model")
+        facts: JSONObject = {
+            "model": _model(call),
+            "response_model": named_model if named_model != _model(call) else None,
+            "usage": call.body.get("usage"),
+            "ts": _creation_time(call.body),
+        }
         message = as_object(answer.output["message"])
         yield TranscriptMessage(
             value={**message, **{key: item for key, item in facts.items() if item}}, location=call.location
         )
+
+
+def _model(call: _Call) -> str:
+    """Return the model that the request named; the answer names a version of it."""
+    return as_text(first_member(call.request, "model")) or as_text(call.body.get("model"))
 
 
 def _call_steps(call: _Call) -> Iterator[RecordedStep]:
@@ -232,7 +243,7 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     answer = normalize_openai_answer(call.body)
     request = normalize_openai_request({**call.request, "instructions": _instructions(call)}) if call.request else None
     has_messages = request is not None and bool(as_list(request["messages"]))
-    model = as_text(first_member(call.body, "model")) or as_text(first_member(call.request, "model"))
+    model = _model(call)
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
     attributes |= usage_details(as_object(call.body.get("usage"))) | _additions(call.body)
     if not has_messages:

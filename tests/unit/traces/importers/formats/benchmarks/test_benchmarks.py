@@ -288,3 +288,23 @@ def test_moatless_states_are_calls() -> None:
     assert (model.model, model.tokens_in, fixtures.request_contents(model)) == ("claude-4", 9, [asked[0]["content"]])
     assert (tool.name, tool.input, tool.output) == ("SearchCode", {"query": "count"}, '{"trigger": "did_search"}')
     assert (run.name, fixtures.answer_contents(run), problems) == ("Fix the count.", ["Look."], [])
+
+
+def test_calls_of_appworld_are_one_run() -> None:
+    request = {"model": "gpt-5", "messages": [{"role": "user", "content": "Buy Dune."}], "temperature": 0}
+    message = {"role": "assistant", "content": "print(1)"}
+    response = {
+        "model": "gpt-5-2025",
+        "created": 1_772_359_200,
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 2},
+        "cost": 0.01,
+    }
+    lines = [{"id": f"c{number}", "input": request, "output": response} for number in range(2)]
+    ((run,), problems) = fixtures.detect_and_read("appworld", fixtures.json_lines(lines))
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert (run.external_id, run.name, problems) == ("appworld-c0", "Buy Dune.", [])
+    assert (first.model, first.attributes["response_model"], first.provider) == ("gpt-5", "gpt-5-2025", "openai")
+    assert (first.tokens_in, first.tokens_out, first.cost_usd) == (9, 2, Decimal("0.01"))
+    assert fixtures.request_contents(second) == ["Buy Dune."]
+    assert fixtures.answer_contents(run) == ["print(1)", "print(1)"]
