@@ -137,6 +137,8 @@ _CACHED_COUNTS: Final = (
     "cachedContentTokenCount",
     "CachedInputTokenCount",
 )
+# Its API states the unit among them.
+_LANGFUSE_COUNTS: Final = ("input", "output", "total")
 # Programs use few clients.
 _MOST_USAGES: Final = 200
 # Counts and costs that a step has columns for, and sums of them, under any client's names.
@@ -291,7 +293,9 @@ def _langfuse_counts(usage: JSONObject, location: str) -> tuple[int | None, int 
     Langfuse counts cached and reasoning tokens beside `input` and `output`, unless the total shows that these include
     them.
     """
-    counts = {name: parse_token_count(value, location) for name, value in usage.items()}
+    counts = {
+        name: parse_token_count(value, location) for name, value in usage.items() if name.startswith(_LANGFUSE_COUNTS)
+    }
     tokens_in, tokens_out = counts.get("input"), counts.get("output")
     cache_reads = counts.get("input_cached_tokens", counts.get("input_cache_read"))
     if counts.get("total") != (tokens_in or 0) + (tokens_out or 0):

@@ -207,7 +207,8 @@ def test_input_tokens_include_cached_tokens() -> None:
 
 @pytest.mark.parametrize("usage", [{"input": 26, "output": 7, "total": 39}, {"input": 30, "output": 9, "total": 39}])
 def test_tokens_of_langfuse_include_cached_and_reasoning(usage: JSONObject) -> None:
-    counts = normalize_usage({**usage, "input_cached_tokens": 4, "output_reasoning_tokens": 2}, "/usage")
+    details: JSONObject = {"input_cached_tokens": 4, "output_reasoning_tokens": 2, "unit": "TOKENS"}
+    counts = normalize_usage({**usage, **details}, "/usage")
     assert (counts.tokens_in, counts.tokens_out, counts.tokens_cached) == (30, 9, 4)
 
 
