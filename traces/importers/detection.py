@@ -217,6 +217,9 @@ def _describe(value: JSONValue) -> str:
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
+        (_is_encrypted, "this file of the Holistic Agent Leaderboard is encrypted: decrypt it with hal-decrypt"),
+        (_is_leaderboard, "these are results without calls of models: `raw_logging_results` has none"),
+        (_is_cast, "this is what a terminal showed (asciinema), without messages: import the log of the agent"),
         (_is_prediction, "these are predictions of SWE-bench, patches without steps: import the trajectories"),
         (_is_report, "this is a report of SWE-bench, verdicts without steps: import the trajectories"),
         (_is_submission, "these are answers to GAIA without steps: import the traces of the agent"),
@@ -274,6 +277,18 @@ def _is_trial_result(body: JSONObject) -> bool:
     """Return whether an object is what Harbor or Terminal-Bench write about a trial, or about many."""
     trials = [body, *(as_object(item) for item in as_list(body.get("results"))[:1])]
     return any("trial_name" in trial and not trial.keys().isdisjoint({"task_name", "task_id"}) for trial in trials)
+
+
+def _is_encrypted(body: JSONObject) -> bool:
+    return body.keys() == {"encrypted_data", "salt"}
+
+
+def _is_leaderboard(body: JSONObject) -> bool:
+    return {"raw_logging_results", "results"} <= body.keys()
+
+
+def _is_cast(body: JSONObject) -> bool:
+    return {"version", "width", "height"} <= body.keys()
 
 
 def _is_prediction(body: JSONObject) -> bool:

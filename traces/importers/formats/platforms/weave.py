@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_object, as_objects, as_text, first_member, has_list, is_number, member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, is_number, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -30,6 +30,9 @@ from traces.importers.formats.platforms.model_calls import add_call, add_cost, f
 FORMAT: Final = "weave"
 # Also what the Holistic Agent Leaderboard writes.
 _HOLDERS: Final = ("calls", "data", "raw_logging_results")
+# Its verdicts, and where they are added to the calls of a task.
+_VERDICTS: Final = ("successful_tasks", "failed_tasks")
+_EVALUATION: Final = "evaluation"
 _KINDS: Final = {
     "llm": StepType.MODEL,
     "tool": StepType.TOOL,
@@ -55,13 +58,13 @@ def is_export(value: JSONValue) -> bool:
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per trace."""
-    traces: dict[str, dict[str, JSONObject]] = {}
+    """Yield one run per trace; the calls of a benchmark's task, which may be traces of their own, are one run."""
+    groups: dict[tuple[str, ...], dict[str, JSONObject]] = {}
     for call in parse_records(sources, _read):
-        traces.setdefault(as_text(call["trace_id"]), {})[as_text(call["id"])] = call
-    for trace_id, calls in traces.items():
+        groups.setdefault(_group(call), {})[as_text(call["id"])] = call
+    for calls in groups.values():
         try:
-            yield _run(trace_id, calls)
+            yield _run(calls)
         except BadFile as problem:
             sources[-1].problems.append(problem)
 
@@ -69,16 +72,30 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield calls; raise `BadFile` for one that cannot become a step."""
     refusal = "a call of Weave needs `id` and `trace_id`"
+    results = as_object(as_object(value).get("results"))
+    verdicts = {as_text(task): name == "successful_tasks" for name in _VERDICTS for task in as_list(results.get(name))}
+    config = as_object(as_object(value).get("config"))
     for call, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_call, refusal=refusal):
         _step(call, place)
-        yield call
+        yield {**call, _EVALUATION: {"config": config, "success": verdicts.get(_task(call))}}
+
+
+def _group(call: JSONObject) -> tuple[str, ...]:
+    """Return what the calls of a run have in common."""
+    run = as_text(member(call, _EVALUATION, "config", "run_id"))
+    return (run, as_text(call.get("project_id")), task) if (task := _task(call)) else (as_text(call["trace_id"]),)
+
+
+def _task(call: JSONObject) -> str:
+    """Return the task of a benchmark to which a call belongs; empty if there is none."""
+    return as_text(first_member(call, "weave_task_id") or member(call, "attributes", "weave_task_id"))
 
 
 def _is_call(body: JSONObject) -> bool:
     return bool(as_text(body.get("id")) and as_text(body.get("trace_id")))
 
 
-def _run(trace_id: str, calls: dict[str, JSONObject]) -> RecordedRun:
+def _run(calls: dict[str, JSONObject]) -> RecordedRun:
     model_ids = [key for key, call in calls.items() if _type(call) is StepType.MODEL]
     outer_ids = find_outer_spans({key: as_text(call.get("parent_id")) for key, call in calls.items()}, model_ids)
     tool_names = called_tool_names(_step(calls[key], f"call {key}").output for key in model_ids)
@@ -87,6 +104,8 @@ def _run(trace_id: str, calls: dict[str, JSONObject]) -> RecordedRun:
     ]
     steps = match_calls(sort_causally(recorded_steps))
     root = calls[steps[0].key]
+    trace_id, evaluation = as_text(root["trace_id"]), as_object(root[_EVALUATION])
+    verdicts = [judgement("success", evaluation["success"])] if evaluation["success"] is not None else []
     return build_run(
         RunFacts(
             external_id=trace_id,
@@ -94,8 +113,12 @@ def _run(trace_id: str, calls: dict[str, JSONObject]) -> RecordedRun:
             format=FORMAT,
             name=as_text(root.get("display_name")) or _operation(root),
             failed=bool(root.get("exception")),
-            metadata={name: root.get(name) for name in ("project_id", "thread_id", "weave_task_id", "wb_run_id")},
-            judgements=[score for key, call in calls.items() for score in _feedback(call, key)],
+            metadata={
+                **{name: root.get(name) for name in ("project_id", "thread_id", "wb_run_id")},
+                "weave_task_id": _task(root),
+                "config": evaluation["config"],
+            },
+            judgements=[*verdicts, *(score for key, call in calls.items() for score in _feedback(call, key))],
         ),
         steps,
         location=f"trace {trace_id}",

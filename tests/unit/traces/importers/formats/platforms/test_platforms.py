@@ -6,7 +6,9 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
 
 
 def tokens(run: RecordedRun) -> list[tuple[str, int | None, int | None]]:
@@ -100,3 +102,34 @@ def test_bad_traces_are_skipped() -> None:
         "opik", fixtures.json_lines([{**trace, "id": "bad", "start_time": "never"}, trace])
     )
     assert ([run.external_id for run in runs], len(problems)) == (["o-1"], 1)
+
+
+def test_calls_of_a_task_are_one_run_with_verdict() -> None:
+    def call(number: int, task: str) -> dict[str, Any]:
+        messages = [{"role": "user", "content": f"Task {task}"}]
+        return {
+            "id": f"w-{number}",
+            "trace_id": f"t-{number}",
+            "project_id": "me/gaia",
+            "op_name": "openai.chat.completions.create",
+            "started_at": f"2026-03-01T10:00:0{number}Z",
+            "ended_at": f"2026-03-01T10:00:0{number}Z",
+            "attributes": {"weave_task_id": task},
+            "inputs": {"model": "gpt-5", "messages": messages},
+            "output": {"choices": [{"message": {"role": "assistant", "content": "Yes."}}]},
+        }
+
+    def results(run: str) -> bytes:
+        verdicts = {"successful_tasks": ["a"], "failed_tasks": ["b"]}
+        calls = [call(1, "a"), call(2, "b"), call(3, "a")]
+        return orjson.dumps({"config": {"run_id": run}, "results": verdicts, "raw_logging_results": calls})
+
+    sources = [Source(name=run, data=results(run)) for run in ("r1", "r2")]
+    runs = list(registry.get_importer("weave").runs(sources))
+    assert [[step.key for step in run.steps] for run in runs] == [["w-1", "w-3"], ["w-2"]] * 2
+    assert [run.judgements[0].kind for run in runs] == [JudgementKind.PASS, JudgementKind.FAIL] * 2
+    assert (runs[0].external_id, runs[0].metadata["weave_task_id"], runs[0].metadata["config"]) == (
+        "t-1",
+        "a",
+        {"run_id": "r1"},
+    )
