@@ -54,6 +54,11 @@ class Source:
         except BadFile:
             return self._has_line()
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the file has several records: lines, or the rows of a table."""
+        return self.is_lines or self.is_table
+
     def _has_line(self) -> bool:
         try:
             lines = _read_lines(file_opener.split_lines(self.data), Problems())
@@ -111,7 +116,7 @@ def _parse_source(source: Source, read_record: Callable[[JSONValue, str], Iterab
         try:
             parsed_items = list(read_record(record.value, record.location))
         except BadFile as problem:
-            if not (source.is_lines or source.is_table or source.documents):
+            if not (source.has_rows or source.documents):
                 raise
             source.problems.append(problem)
         else:

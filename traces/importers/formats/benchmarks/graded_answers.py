@@ -1,6 +1,7 @@
 """Answers with scores, without the calls that gave them: test runs of DeepEval, rows of Ragas."""
 
 from collections.abc import Iterator
+from math import isfinite
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
@@ -11,6 +12,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source
 
 FORMAT: Final = "graded-answers"
@@ -21,6 +23,16 @@ _CASE_FIELDS: Final = frozenset(
     {"input", "actualOutput", "toolsCalled", "retrievalContext", "metricsData", "success", "name", "turns"}
 )
 _ROW_FIELDS: Final = _RAGAS | {"retrieved_contexts"}
+# The names of its first versions.
+_OLD_NAMES: Final = {
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "ground_truth": "reference",
+    "ground_truths": "reference",
+}
+_LISTS: Final = frozenset({"retrieved_contexts", "reference_contexts"})
+_TEXTS: Final = _RAGAS | _LISTS | {"reference", "id", "name"}
 
 
 def is_evaluation(value: JSONValue) -> bool:
@@ -29,7 +41,7 @@ def is_evaluation(value: JSONValue) -> bool:
     cases = next((as_objects(body[name]) for name in _CASES if has_list(body, name)), [])
     if any("metricsData" in case for case in cases) or has_list(body, "conversationalTestCases"):
         return True
-    row = as_object(first_item(value))
+    row = _ragas_row(as_object(first_item(value)))
     has_score = any(isinstance(item, float) for item in row.values())
     return row.keys() >= _RAGAS and (has_score or "retrieved_contexts" in row)
 
@@ -37,8 +49,9 @@ def is_evaluation(value: JSONValue) -> bool:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per test case or row."""
     for body, location in source.entries():
-        if body.keys() >= _RAGAS:
-            yield _row_run(body, location)
+        row = _ragas_row(body)
+        if row.keys() >= _RAGAS:
+            yield _row_run(row, location)
             continue
         for name in (*_CASES, "conversationalTestCases"):
             for index, case in enumerate(as_objects(body.get(name))):
@@ -73,6 +86,26 @@ def _metrics(case: JSONObject) -> Iterator[RecordedJudgement]:
         yield judgement(
             name, score if metric.get("score") is not None else None, text=reason, author=author, detail=detail
         )
+
+
+def _ragas_row(row: JSONObject) -> JSONObject:
+    """Return a row under the present names. In a table, its numbers are texts and its lists in Python's form."""
+    if {"question", "answer", "contexts"} <= row.keys():
+        row = {_OLD_NAMES.get(name, name): item for name, item in row.items()}
+    return {
+        name: parse_literal(item) if name in _LISTS else item if name in _TEXTS else _parse_score(item)
+        for name, item in row.items()
+    }
+
+
+def _parse_score(value: JSONValue) -> JSONValue:
+    if not isinstance(value, str):
+        return value
+    try:
+        score = float(value)
+    except ValueError:
+        return value
+    return score if isfinite(score) else value
 
 
 def _row_run(row: JSONObject, location: str) -> RecordedRun:

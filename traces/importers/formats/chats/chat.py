@@ -71,13 +71,13 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per transcript of the file."""
     single_messages: list[TranscriptMessage] = []
     for record in source.records():
-        if source.is_lines and is_message(record.value):
+        if source.has_rows and is_message(record.value):
             single_messages.append(TranscriptMessage(value=record.value, location=record.location))
             continue
         try:
             yield from [_run(transcript) for transcript in _transcripts(record.value, record.location, source.name)]
         except BadFile as problem:
-            if not source.is_lines:
+            if not source.has_rows:
                 raise
             source.problems.append(problem)
     if single_messages:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.vocabulary import StepType
 from traces.importers.files.source import Source
 
 EVENT = b"""uuid,event,properties,timestamp\r
@@ -46,3 +47,19 @@ def test_events_of_posthog_as_table(data: bytes) -> None:
     assert run.started_at == datetime(2026, 10, 1, 10, 0, 1, tzinfo=UTC)
     assert (run.external_id, run.steps[-1].model, run.steps[-1].tokens_in) == ("t-1", "gpt-4o-mini", 9)
     assert (fixtures.request_contents(run.steps[-1]), problems) == (["Is Dune in stock?"], [])
+
+
+def test_rows_of_ragas_in_python_form() -> None:
+    new = b"user_input,retrieved_contexts,response,reference,faithfulness\nHere?,\"['shelf 7', 'a']\",Yes.,3,0.5\n"
+    old = b"question,contexts,answer,ground_truth,faithfulness\nHere?,\"['shelf 7', 'a']\",Yes.,3,0.5\n"
+    for data in (new, old):
+        ((run,), problems) = fixtures.detect_and_read("graded-answers", data)
+        (search,) = fixtures.steps(run, StepType.RETRIEVAL)
+        assert search.output == {"documents": [{"id": "1", "content": "shelf 7"}, {"id": "2", "content": "a"}]}
+        assert [(score.name, score.value) for score in run.judgements] == [("faithfulness", 0.5)]
+        assert (run.metadata["reference"], problems) == ("3", [])
+
+
+def test_rows_can_be_messages() -> None:
+    ((run,), problems) = fixtures.detect_and_read("chat", b'role,content\nuser,"Is Dune here, too?"\nassistant,Yes.\n')
+    assert (run.name, fixtures.answer_contents(run), problems) == ("Is Dune here, too?", ["Yes."], [])
