@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
-from traces.core.json_access import as_list, as_object, as_text, first_member, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -52,8 +52,14 @@ _SAMPLING = frozenset(
         "presence_penalty",
         "tool_choice",
         "reasoning_effort",
+        "parallel_tool_calls",
+        "stop_sequences",
+        "max_output_tokens",
+        "top_logprobs",
     }
 )
+# Settings of requests, which in data sets are texts.
+_OBJECT_SETTINGS = ("thinking", "reasoning")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,15 +155,21 @@ def _usage(body: JSONObject) -> JSONValue:
     return first_member(body, "usage") or {name: body[name] for name in _COUNTS if name in body}
 
 
+def _settings(body: JSONObject) -> JSONObject:
+    """Return what shapes the answers."""
+    objects: JSONObject = {name: body[name] for name in _OBJECT_SETTINGS if has_object(body, name)}
+    return {**{key: value for key, value in body.items() if key in _SAMPLING}, **objects}
+
+
 def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
     """Build the run of a transcript; `lines` are its messages if the file has one message per line."""
-    body = transcript.body
+    body, settings = transcript.body, _settings(transcript.body)
     model = _model(body)
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(first_member(body, "provider"), model),
         tools=normalize_tools(first_member(body, "tools", "functions") or []),
-        parameters=normalize_parameters({key: value for key, value in body.items() if key in _SAMPLING}),
+        parameters=normalize_parameters(settings),
         response_format=body.get("response_format"),
         system=body.get("system"),
         agent=as_text(as_object(body.get("config")).get("agent")) or "agent",
@@ -191,7 +203,8 @@ def _model(body: JSONObject) -> str:
 
 def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFacts:
     body = transcript.body
-    metadata = {key: value for key, value in body.items() if key not in _NOT_METADATA | _NOT_PARAMETERS | _SAMPLING}
+    mapped_fields = _NOT_METADATA | _NOT_PARAMETERS | _settings(body).keys()
+    metadata = {key: value for key, value in body.items() if key not in mapped_fields}
     scores: JSONObject = {key: value for key, value in as_object(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(

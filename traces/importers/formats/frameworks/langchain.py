@@ -114,9 +114,10 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
 
 
 def find_provider(messages: list[TranscriptMessage]) -> str:
-    """Return the provider of the first model in the messages."""
-    model = next((as_text(model) for message in messages if (model := as_object(message.value).get("model"))), "")
-    return normalize_provider(None, model)
+    """Return the provider of all models in the messages; empty if there are several."""
+    models = {as_text(as_object(message.value).get("model")) for message in messages}
+    providers = {normalize_provider(None, model) for model in models if model}
+    return next(iter(providers)) if len(providers) == 1 else ""
 
 
 def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:

@@ -216,11 +216,14 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
     if not growth.messages:
         first_values = next((snapshot.values for snapshot in snapshots if snapshot.values), {})
         steps[0] = replace(steps[0], input=first_values or None, output=last_snapshot.values or None)
+    is_timed = any(step.started_at or step.ended_at for step in steps)
     return build_run(
         RunFacts(
             external_id=external_id,
             app=app_name(_graph(metadata)) or FORMAT,
             format=FORMAT,
+            # A single state does not show when its messages were added.
+            ended_at=None if is_timed else parse_time(last_snapshot.created_at, last_snapshot.location),
             failed=any(node.error for node in [*growth.nodes, *pending]),
             metadata={
                 "thread_id": last_snapshot.thread,

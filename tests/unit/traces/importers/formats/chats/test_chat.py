@@ -10,6 +10,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
+from traces.payloads.messages import ModelRequest
 
 HELLO = [{"role": "user", "content": "Is Dune in stock?"}, {"role": "assistant", "content": "Yes."}]
 
@@ -180,3 +181,17 @@ def test_failed_results_of_vercel_are_errors(kind: str, error: str) -> None:
     ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(messages))
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.output, tool.error, problems) == ("none", error, [])
+
+
+def test_settings_of_requests_are_parameters() -> None:
+    settings = {"thinking": {"type": "enabled"}, "stop_sequences": ["."], "parallel_tool_calls": False}
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."}]
+    body = {"messages": messages, "model": "claude-4", "reasoning": "a text of a data set", **settings}
+    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(body))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert ModelRequest(model.input).parameters == {
+        "thinking": {"type": "enabled"},
+        "stop": ["."],
+        "parallel_tool_calls": False,
+    }
+    assert (run.metadata, problems) == ({"reasoning": "a text of a data set"}, [])

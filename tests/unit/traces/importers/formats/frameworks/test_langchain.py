@@ -190,3 +190,16 @@ def test_thread_without_state_is_rejected() -> None:
     runs, problems = read({"thread_id": "lg-4", "status": "idle", "values": None}, "langgraph")
     assert runs == []
     assert problems == ["this recording has no steps (LangGraph state and checkpoints) (run lg-4)"]
+
+
+def test_models_of_several_providers_keep_theirs() -> None:
+    def answer(model: str) -> dict[str, Any]:
+        return {"type": "ai", "content": "Yes.", "response_metadata": {"model_name": model}}
+
+    messages = [{"type": "human", "content": "Is it here?"}, answer("claude-4"), answer("gpt-5")]
+    ((run,), problems) = fixtures.detect_and_read("langchain", orjson.dumps(messages))
+    assert [(step.model, step.provider) for step in fixtures.steps(run, StepType.MODEL)] == [
+        ("claude-4", "anthropic"),
+        ("gpt-5", "openai"),
+    ]
+    assert problems == []
