@@ -39,6 +39,7 @@ from traces.importers.formats.terminal_agents import (
     message_trees,
     qwen,
     specstory,
+    trae,
     zed_threads,
 )
 from traces.importers.importer import Importer, lines_are_runs
@@ -190,6 +191,12 @@ AGENTS: Final = (
         title="Zed threads",
         sniff=zed_threads.sniff,
         parse=zed_threads.parse,
+    ),
+    Importer(
+        name=trae.FORMAT,
+        title="trajectories of Trae Agent",
+        sniff=detection.sniff_by_value(trae.is_trajectory),
+        parse=trae.parse,
     ),
     Importer(
         name=chat_replay.FORMAT,

@@ -377,3 +377,36 @@ def test_pieces_of_a_text_are_one_answer() -> None:
     events = [init, cursor_text("user", "How many?"), *pieces]
     ((run,), _) = fixtures.detect_and_read("cursor", fixtures.json_lines(events))
     assert fixtures.answer_contents(run) == ["Three copies."]
+
+
+def test_trae_trajectory_has_results_of_steps() -> None:
+    def interaction(second: int, messages: list[Any], **response: Any) -> dict[str, Any]:
+        usage = {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 20, "reasoning_tokens": None}
+        facts = {"timestamp": f"2026-03-01T10:00:0{second}", "model": "claude-4", "input_messages": messages}
+        return {**facts, "response": {"content": "", "model": "claude-4-1", "usage": usage, **response}}
+
+    call = {"call_id": "t1", "name": "bash", "arguments": {"command": "ls"}, "id": None}
+    result = {"call_id": "t1", "success": False, "result": None, "error": "no shelf", "id": None}
+    asked = [{"role": "system", "content": "You count."}, {"role": "user", "content": "Count."}]
+    answered = [{"role": "user", "content": None, "tool_result": result}]
+    body = {
+        "task": "Count.",
+        "start_time": "2026-03-01T10:00:00",
+        "end_time": "2026-03-01T10:00:09",
+        "provider": "anthropic",
+        "model": "claude-4",
+        "llm_interactions": [
+            interaction(1, asked, tool_calls=[call], finish_reason="tool_use"),
+            interaction(3, answered, content="None.", finish_reason="end_turn"),
+        ],
+        "agent_steps": [{"step_number": 1, "timestamp": "2026-03-01T10:00:02", "tool_results": [result]}],
+        "success": True,
+        "final_result": "None.",
+    }
+    ((run,), problems) = fixtures.detect_and_read("trae", orjson.dumps(body))
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert calls(run) == [("bash", "t1", "no shelf", StepStatus.ERROR)]
+    assert (first.model, first.tokens_in, first.tokens_cached) == ("claude-4", 29, 20)
+    assert first.attributes["response_model"] == "claude-4-1"
+    assert fixtures.request_contents(second) == ["You count.", "Count.", None, "no shelf"]
+    assert (run.judgements[0].name, run.steps[-1].output, problems) == ("success", {"text": "None."}, [])
