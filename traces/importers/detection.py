@@ -157,7 +157,7 @@ def sniff_events(sample: Sample) -> float:
 def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
         body = as_object(value)
-        request = as_object(body.get("request")) or body
+        request = chat.request_of(body)
         messages = next((request[name] for name in chat.LISTS if has_list(request, name)), None)
         if is_message(value) or (messages is not None and _is_conversation(messages)) or page_items(body):
             return LIKELY
@@ -220,6 +220,7 @@ def _describe(value: JSONValue) -> str:
         (_is_encrypted, "this file of the Holistic Agent Leaderboard is encrypted: decrypt it with hal-decrypt"),
         (_is_leaderboard, "these are results without calls of models: `raw_logging_results` has none"),
         (_is_cast, "this is what a terminal showed (asciinema), without messages: import the log of the agent"),
+        (_is_prompt_history, "this is a history of prompts without answers: import the files of the sessions"),
         (_is_prediction, "these are predictions of SWE-bench, patches without steps: import the trajectories"),
         (_is_report, "this is a report of SWE-bench, verdicts without steps: import the trajectories"),
         (_is_submission, "these are answers to GAIA without steps: import the traces of the agent"),
@@ -289,6 +290,11 @@ def _is_leaderboard(body: JSONObject) -> bool:
 
 def _is_cast(body: JSONObject) -> bool:
     return {"version", "width", "height"} <= body.keys()
+
+
+def _is_prompt_history(body: JSONObject) -> bool:
+    """Return whether an object is a line of the history that Codex or Claude Code keep for their input."""
+    return body.keys() == {"session_id", "ts", "text"} or {"display", "pastedContents"} <= body.keys()
 
 
 def _is_prediction(body: JSONObject) -> bool:

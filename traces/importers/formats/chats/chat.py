@@ -20,12 +20,12 @@ from traces.importers.common.model_names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_list
+from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import is_item_list, normalize_items, page_items
 
 FORMAT = "chat"
-_IDS = ("run_id", "id", "conversation_id", "session_id", "trace_id", "executionId")
+_IDS = ("run_id", "id", "traj_id", "trajectory_id", "uuid", "conversation_id", "session_id", "trace_id", "executionId")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = (
     *("task_id", "sample_id", "trial", "epoch", "attempt"),
@@ -36,7 +36,7 @@ _TRIAL = frozenset(
 )
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
 LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "chat")
-_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id"})
+_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id", "kwargs"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
@@ -108,11 +108,11 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
     if items := page_items(body):
         yield from _transcripts(items, f"{location}/data", name)
         return
-    request = as_object(body.get("request")) or body
+    request = request_of(body)
     messages = first_member(request, *LISTS)
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
-    extra = _recorded_answer(body, as_list(messages))
+    extra = _recorded_answer(body, as_list(messages), as_text(request.get("model")))
     yield _Transcript(
         body={**body, **request},
         messages=require_list(messages, f"{location}/messages"),
@@ -122,8 +122,22 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
     )
 
 
-def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONValue]:
-    """Return the answer to the messages with the facts of its envelope, or the error instead of it; none if neither."""
+def request_of(body: JSONObject) -> JSONObject:
+    """Return the object with the messages of a transcript and its settings, which OpenHands writes as `kwargs`.
+
+    Data sets from tables have lists as texts.
+    """
+    request = {**as_object(body.get("kwargs")), **(as_object(body.get("request")) or body)}
+    texts = {name: request[name] for name in LISTS if isinstance(request.get(name), str)}
+    lists = {name: value for name, text in texts.items() if isinstance(value := parse_embedded(text), list)}
+    return {**request, **lists}
+
+
+def _recorded_answer(body: JSONObject, messages: list[JSONValue], model: str) -> list[JSONValue]:
+    """Return the answer to the messages with the facts of its envelope, or the error instead of it; none if neither.
+
+    `model` is that of the request; the answer may name a version of it.
+    """
     response = as_object(body.get("response"))
     envelope = (body.get("response") or body) if first_member(body, "response", "choices") else None
     # Some logs have the error as the response.
@@ -133,7 +147,8 @@ def _recorded_answer(body: JSONObject, messages: list[JSONValue]) -> list[JSONVa
         return []
     facts: JSONObject = {
         "id": first_member(response, "id"),
-        "model": answer.model,
+        "model": model or answer.model,
+        "response_model": answer.model if model and model != answer.model else "",
         "usage": first_member(response, "usage") or _usage(body),
         "cost": first_member(body, "response_cost", "cost"),
         "ts": first_member(body, "endTime", "end_time", "timestamp") or first_member(response, "created"),

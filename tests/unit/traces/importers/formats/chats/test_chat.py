@@ -1,5 +1,6 @@
 """Chat transcripts: run ids, results without calls, and damaged lines."""
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -93,7 +94,8 @@ def test_answer_has_facts_of_its_envelope() -> None:
     response = {"id": "c-1", "model": "gpt-x-2", "choices": [choice], "usage": usage, "created": 1772359200}
     (run,) = read({"model": "gpt-x", "messages": HELLO[:1], "response": response})
     (step,) = fixtures.steps(run, StepType.MODEL)
-    assert (step.model, step.tokens_in, step.tokens_out, step.attributes["id"]) == ("gpt-x-2", 7, 2, "c-1")
+    assert (step.model, step.tokens_in, step.tokens_out, step.attributes["id"]) == ("gpt-x", 7, 2, "c-1")
+    assert step.attributes["response_model"] == "gpt-x-2"
     assert step.output == {"message": choice["message"], "finish_reason": "length"}
     assert step.ended_at is not None
     (logged,) = read({"messages": HELLO[:1], "response": {"choices": [choice]}, "prompt_tokens": 9, "cost": 0.5})
@@ -195,3 +197,22 @@ def test_settings_of_requests_are_parameters() -> None:
         "parallel_tool_calls": False,
     }
     assert (run.metadata, problems) == ({"reasoning": "a text of a data set"}, [])
+
+
+def test_logged_arguments_of_a_call_are_its_settings() -> None:
+    tool = {"type": "function", "function": {"name": "find"}}
+    choice = {"finish_reason": "stop", "message": {"role": "assistant", "content": "Yes."}}
+    body = {"messages": HELLO[:1], "response": {"model": "claude-4-1", "choices": [choice]}, "args": []}
+    arguments = {"model": "claude-4", "temperature": 0.5, "tools": [tool]}
+    (run,) = read({**body, "kwargs": arguments, "cost": 0.5, "timestamp": 1_772_359_200.5})
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    request = ModelRequest(model.input)
+    assert (model.model, model.cost_usd, request.parameters) == ("claude-4", Decimal("0.5"), {"temperature": 0.5})
+    assert request.tools == [{"name": "find"}]
+
+
+def test_lists_of_tables_are_texts() -> None:
+    rows = [{"traj_id": f"t{number}", "messages": orjson.dumps(HELLO).decode()} for number in range(2)]
+    runs, problems = fixtures.detect_and_read("chat", fixtures.json_lines(rows))
+    assert ([run.external_id for run in runs], problems) == (["t0", "t1"], [])
+    assert fixtures.answer_contents(runs[0])
