@@ -1,4 +1,4 @@
-"""opencode: its database, exported sessions, messages of its API, and the output of `opencode run --format json`.
+"""opencode: its database and files, exported sessions, messages of its API, output of `opencode run --format json`.
 
 A message has its facts in `info` and its contents in `parts`. A subagent has a session of its own, which the call of
 the `task` tool names: exported together, it is part of the run.
@@ -22,7 +22,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source, parse_records
-from traces.importers.formats.coding_sessions import opencode_db
+from traces.importers.formats.coding_sessions import opencode_db, opencode_storage
 
 FORMAT: Final = "opencode"
 _EVENTS: Final = frozenset({"step_start", "step_finish", "text", "tool_use", "reasoning", "error"})
@@ -52,7 +52,8 @@ class _Times:
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that opencode wrote the file."""
-    return 1.0 if opencode_db.is_database(sample.head) or any(map(is_export, sample.values)) else 0.0
+    is_known = opencode_db.is_database(sample.head) or any(map(is_export, sample.values))
+    return 1.0 if is_known or any(map(opencode_storage.is_stored, sample.values)) else 0.0
 
 
 def is_export(value: JSONValue) -> bool:
@@ -82,16 +83,30 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _readable(sources: Sequence[Source]) -> Iterator[Source]:
-    """Yield the files, with the sessions of databases as documents."""
+    """Yield the files, with the sessions of databases and of stored files as documents."""
+    stored_files: list[Source] = []
     for source in sources:
         if opencode_db.is_database(source.data):
             try:
                 source.documents = [*opencode_db.read(source)]
             except BadFile as problem:
                 source.problems.append(problem)
-            if not source.documents:
-                continue
-        yield source
+            if source.documents:
+                yield source
+        elif _is_stored(source):
+            stored_files.append(source)
+        else:
+            yield source
+    if stored_files and (documents := [*opencode_storage.read(stored_files)]):
+        stored_files[-1].documents = documents
+        yield stored_files[-1]
+
+
+def _is_stored(source: Source) -> bool:
+    try:
+        return opencode_storage.is_stored(source.value)
+    except BadFile:
+        return False
 
 
 def _is_message(value: JSONValue) -> bool:

@@ -8,6 +8,8 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
 
 _TIME = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
@@ -26,6 +28,22 @@ def test_sessions_apart_are_runs() -> None:
     parent, child = sessions
     assert [run.external_id for run in fixtures.read("opencode", [child], [parent])] == ["ses_1"]
     assert [run.external_id for run in fixtures.read("opencode", [child])] == ["ses_2"]
+
+
+def test_stored_files_are_like_an_export() -> None:
+    sessions: Any = fixtures.source("opencode.json").value
+    files: list[Any] = [session["info"] for session in sessions]
+    for message in (message for session in sessions for message in session["messages"]):
+        ids = {"sessionID": message["info"]["sessionID"], "messageID": message["info"]["id"]}
+        files.append({"time": {}, **message["info"]})
+        files += [{**part, **ids, "id": f"prt_{number}"} for number, part in enumerate(message["parts"])]
+    sources = [Source(name=f"{number}.json", data=orjson.dumps(file)) for number, file in enumerate(files)]
+    assert {registry.detect(fixtures.sample(file.name, file.data)).name for file in sources} == {"opencode"}
+    (run,) = registry.get_importer("opencode").runs(sources)
+    assert run == fixtures.run("opencode.json")
+    lonely = Source(name="session.json", data=sources[0].data)
+    assert list(registry.get_importer("opencode").runs([lonely])) == []
+    assert "without messages" in str(lonely.problems[0])
 
 
 def chain(length: int, *, last: str = "") -> list[Any]:
