@@ -21,21 +21,19 @@ from traces.importers.common.model_calls import (
     normalize_parameters,
     normalize_provider,
     normalize_usage,
+    usage_details,
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.formats.evaluations.inspect_usage import read_usage
 from traces.payloads.conversation import Conversation, Messages
 
 ROOT: Final = "sample"
 # Open conversations: several agents take turns.
 _MAX_CONVERSATIONS: Final = 8
 _ATTACHMENT: Final = "attachment://"
-_USAGE_NAMES: Final = {
-    "input_tokens_cache_read": "cache_read_input_tokens",
-    "input_tokens_cache_write": "cache_creation_input_tokens",
-}
 
 
 _Bounds = list[tuple[JSONValue, ...]]
@@ -242,13 +240,7 @@ def _step(reading: _Reading, kind: str, event: JSONObject, key: str, parent: str
 def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
     output = as_object(_resolve_attachments(event.get("output"), reading.attachments))
     model = as_text(event.get("model"))
-    usage = {_USAGE_NAMES.get(name, name): count for name, count in as_object(output.get("usage")).items()}
-    has_cache_counts = any(usage.get(name) for name in _USAGE_NAMES.values())
-    counts = (
-        usage
-        if has_cache_counts
-        else {name: count for name, count in usage.items() if name not in _USAGE_NAMES.values()}
-    )
+    usage = read_usage(output)
     error = as_text(event.get("error")) or as_text(output.get("error"))
     facts = {"role": event.get("role"), "cache": event.get("cache"), "working_time": event.get("working_time")}
     retries = event.get("retries")
@@ -264,9 +256,9 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location
         answer=normalize_answer(_choices(output)),
         model=model.split("/", 1)[-1],
         provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
-        usage=normalize_usage(counts, f"{location}/output/usage"),
+        usage=normalize_usage(usage, f"{location}/output/usage"),
         retries=retries if isinstance(retries, int) and 0 <= retries < 2**31 else 0,
-        attributes={name: value for name, value in facts.items() if value is not None},
+        attributes={**{name: value for name, value in facts.items() if value is not None}, **usage_details(usage)},
     )
 
 

@@ -29,6 +29,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.evaluations import inspect_events
 from traces.importers.formats.evaluations.inspect_events import ROOT
+from traces.importers.formats.evaluations.inspect_usage import read_usage
 
 FORMAT: Final = "inspect"
 _HEADERS: Final = ("header.json", "_journal/start.json")
@@ -155,6 +156,8 @@ def _run(sample: _Sample) -> RecordedRun:
             format=FORMAT,
             name=f"{task or 'sample'} {as_text(body.get('id'))}",
             failed=bool(error),
+            started_at=parse_time(body.get("started_at"), sample.location),
+            ended_at=parse_time(body.get("completed_at"), sample.location),
             tags=[*(as_text(tag) for tag in as_list(evaluation.get("tags"))), f"sample:{as_text(body.get('id'))}"],
             metadata={
                 **facts,
@@ -249,7 +252,7 @@ def _limit(body: JSONObject) -> str:
 def _output_facts(output: JSONObject) -> JSONObject:
     """Return what the output of a sample, which is its last answer, states beside the message."""
     choice = as_object(next(iter(as_list(output.get("choices"))), None))
-    return {"usage": output.get("usage"), "finish_reason": choice.get("stop_reason")}
+    return {"usage": read_usage(output), "finish_reason": choice.get("stop_reason")}
 
 
 def _termination(body: JSONObject) -> list[RecordedJudgement]:

@@ -214,3 +214,24 @@ def test_calls_of_provider_and_redacted_thoughts() -> None:
     assert (tool.name, tool.input, tool.output) == ("web_search", {"query": "Dune"}, "Dune, 1965")
     assert body(model.output)["message"]["content"][0] == {"type": "thinking", "thinking": "Look it up."}
     assert (run.metadata["error_retries"], problems) == (retries, [])
+
+
+@pytest.mark.parametrize("has_events", [False, True])
+def test_samples_have_all_counts_and_times(has_events: bool) -> None:
+    counts = {"input_tokens": 5, "output_tokens": 2, "input_tokens_cache_read": 20, "reasoning_tokens": 1}
+    answer = {"role": "assistant", "content": "Yes."}
+    output = {"model": "gpt-5", "choices": [{"message": answer, "stop_reason": "stop"}], "usage": counts}
+    call = {"event": "model", "model": "openai/gpt-5", "input": [fixtures.REQUEST], "output": output, "config": {}}
+    sample = {
+        **SAMPLE,
+        "messages": [fixtures.REQUEST, answer],
+        "output": output,
+        "events": [{**call, "timestamp": "2026-03-01T10:00:03Z"}] if has_events else [],
+        "started_at": "2026-03-01T10:00:00Z",
+        "completed_at": "2026-03-01T10:00:09Z",
+    }
+    ((run,), problems) = read(orjson.dumps(sample))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.tokens_in, model.tokens_cached, problems) == (25, 20, [])
+    assert body(model.attributes["usage"])["reasoning_tokens"] == 1
+    assert (str(run.started_at)[11:19], str(run.ended_at)[11:19]) == ("10:00:00", "10:00:09")
