@@ -13,11 +13,11 @@ _LONGEST: Final = 200_000
 
 def parse_literal(value: JSONValue) -> JSONValue:
     """Parse the text of an object or list, of JSON or Python; return other values unchanged."""
-    parsed = parse_embedded(value)
-    if not isinstance(parsed, str) or len(parsed) > _LONGEST or parsed[:1] not in {"{", "["}:
-        return parsed
+    content = parse_embedded(value)
+    if not isinstance(content, str) or len(content) > _LONGEST or content[:1] not in {"{", "["}:
+        return content
     try:
-        literal: JSONValue = orjson.loads(orjson.dumps(ast.literal_eval(parsed)))
+        literal: JSONValue = orjson.loads(orjson.dumps(ast.literal_eval(content)))
     # The text of a deeply nested or damaged value, or of one that JSON cannot represent.
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return value

@@ -60,8 +60,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         name = as_text(first_member(facts, "instance_id") or first_member(body, "trajectory_id", "id"))
         id = f"{name or FORMAT}-{content_id(body, location)}"
         main = current_path(parents, _best_leaf(nodes, parents))
-        answered = {key for key, node in nodes.items() if _steps(node)}
-        branches = other_branches(parents, main, answered)
+        answers = {key for key, node in nodes.items() if _steps(node)}
+        branches = other_branches(parents, main, answers)
         metadata: JSONObject = {**facts, "instance_id": name or None, "other_branches": len(branches) or None}
         yield _run([nodes[key] for key in main], id, metadata, location)
         for branch in branches[:MOST_BRANCHES]:

@@ -20,7 +20,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.source import Source
 
 FORMAT: Final = "trae"
-_MAPPED: Final = frozenset(
+_RUN_FIELDS: Final = frozenset(
     {"llm_interactions", "agent_steps", "start_time", "end_time", "model", "provider", "success"}
 )
 # Names of calls, which other clients write differently.
@@ -55,7 +55,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             has_ended=has_ended,
             started_at=parse_time(body.get("start_time"), f"{location}/start_time"),
             ended_at=parse_time(body.get("end_time"), f"{location}/end_time"),
-            metadata={name: item for name, item in body.items() if name not in _MAPPED},
+            metadata={name: item for name, item in body.items() if name not in _RUN_FIELDS},
             judgements=[judgement("success", success)] if has_ended and isinstance(success, bool) else [],
         ),
         transcripts.replace_output(steps, as_text(body.get("final_result"))),
@@ -110,14 +110,14 @@ def _answer(interaction: JSONObject) -> JSONObject:
     calls: list[JSONValue] = [
         {name: call.get(key) for key, name in _CALL.items()} for call in as_objects(response.get("tool_calls"))
     ]
-    requested, named = interaction.get("model"), response.get("model")
+    model, answer_model = interaction.get("model"), response.get("model")
     usage: JSONObject = {name: count for name, count in as_object(response.get("usage")).items() if count}
     facts: JSONObject = {
-        "model": requested or named,
-        "response_model": named if requested and named != requested else None,
+        "model": model or answer_model,
+        "response_model": answer_model if model and answer_model != model else None,
         "finish_reason": response.get("finish_reason"),
         "usage": usage,
         "ts": interaction.get("timestamp"),
     }
-    known = {name: item for name, item in facts.items() if item}
-    return {"role": "assistant", "content": response.get("content") or None, "tool_calls": calls, **known}
+    facts = {name: item for name, item in facts.items() if item}
+    return {"role": "assistant", "content": response.get("content") or None, "tool_calls": calls, **facts}

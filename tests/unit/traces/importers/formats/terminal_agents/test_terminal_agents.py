@@ -6,8 +6,6 @@ from decimal import Decimal
 from typing import Any, Final
 
 import orjson
-import pytest
-import zstandard
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
@@ -246,56 +244,6 @@ def test_amp_thread_has_results_and_usage() -> None:
     assert len(fixtures.steps(run, StepType.TURN)) == 1
 
 
-ZED_TABLE = "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
-
-
-def zed_messages(content: Any) -> list[Any]:
-    use = {"ToolUse": {"id": "t1", "name": "read", "input": {"path": "stock"}}}
-    result = {"tool_use_id": "t1", "tool_name": "read", "is_error": True, "content": content}
-    agent = {"content": [{"Thinking": {"text": "look"}}, use], "tool_results": {"t1": result}}
-    return [
-        {"User": {"id": "z1", "content": [{"Text": "Is Dune in stock?"}]}},
-        {"Agent": agent},
-        "Resume",
-        {"Agent": {"content": [{"Text": "Unknown."}]}},
-    ]
-
-
-ZED_OLD_MESSAGES = [
-    {"id": 0, "role": "user", "segments": [{"type": "text", "text": "Is Dune in stock?"}], "context": ""},
-    {
-        "id": 1,
-        "role": "assistant",
-        "segments": [{"type": "thinking", "text": "look"}],
-        "tool_uses": [{"id": "t1", "name": "read", "input": {"path": "stock"}}],
-        "tool_results": [{"tool_use_id": "t1", "is_error": True, "content": "locked"}],
-    },
-    {"id": 2, "role": "assistant", "segments": [{"type": "text", "text": "Unknown."}]},
-]
-
-
-@pytest.mark.parametrize(
-    "messages", [zed_messages({"Text": "locked"}), zed_messages([{"Text": "locked"}]), ZED_OLD_MESSAGES]
-)
-@pytest.mark.parametrize("is_packed", [None, False, True])
-def test_zed_thread_has_results(messages: list[Any], is_packed: bool | None) -> None:
-    body = {"summary": "Stock", "messages": messages, "model": {"provider": "anthropic", "model": "claude-4"}}
-    data = orjson.dumps(body)
-    if is_packed is not None:
-        content = zstandard.compress(data) if is_packed else data
-        with sqlite3.connect(":memory:") as connection:
-            connection.execute(ZED_TABLE)
-            row = ("z-1", "Stock", "2026-10-01T10:00:00Z", "zstd" if is_packed else "json", content)
-            connection.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
-            connection.commit()
-            data = bytes(connection.serialize())
-    ((run,), problems) = fixtures.detect_and_read("zed", data)
-    assert (run.external_id == "z-1") is (is_packed is not None)
-    assert calls(run) == [("read", "t1", "locked", StepStatus.ERROR)]
-    assert fixtures.steps(run, StepType.MODEL)[0].model == "claude-4"
-    assert (run.name, run.steps[-1].output, problems) == ("Stock", {"text": "Unknown."}, [])
-
-
 def test_chat_debug_log_has_whole_requests() -> None:
     usage = {"prompt_tokens": 90, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 40}}
     times = {"startTime": "2026-03-01T10:00:00Z", "endTime": "2026-03-01T10:00:02Z"}
@@ -377,36 +325,3 @@ def test_pieces_of_a_text_are_one_answer() -> None:
     events = [init, cursor_text("user", "How many?"), *pieces]
     ((run,), _) = fixtures.detect_and_read("cursor", fixtures.json_lines(events))
     assert fixtures.answer_contents(run) == ["Three copies."]
-
-
-def test_trae_trajectory_has_results_of_steps() -> None:
-    def interaction(second: int, messages: list[Any], **response: Any) -> dict[str, Any]:
-        usage = {"input_tokens": 9, "output_tokens": 2, "cache_read_input_tokens": 20, "reasoning_tokens": None}
-        facts = {"timestamp": f"2026-03-01T10:00:0{second}", "model": "claude-4", "input_messages": messages}
-        return {**facts, "response": {"content": "", "model": "claude-4-1", "usage": usage, **response}}
-
-    call = {"call_id": "t1", "name": "bash", "arguments": {"command": "ls"}, "id": None}
-    result = {"call_id": "t1", "success": False, "result": None, "error": "no shelf", "id": None}
-    asked = [{"role": "system", "content": "You count."}, {"role": "user", "content": "Count."}]
-    answered = [{"role": "user", "content": None, "tool_result": result}]
-    body = {
-        "task": "Count.",
-        "start_time": "2026-03-01T10:00:00",
-        "end_time": "2026-03-01T10:00:09",
-        "provider": "anthropic",
-        "model": "claude-4",
-        "llm_interactions": [
-            interaction(1, asked, tool_calls=[call], finish_reason="tool_use"),
-            interaction(3, answered, content="None.", finish_reason="end_turn"),
-        ],
-        "agent_steps": [{"step_number": 1, "timestamp": "2026-03-01T10:00:02", "tool_results": [result]}],
-        "success": True,
-        "final_result": "None.",
-    }
-    ((run,), problems) = fixtures.detect_and_read("trae", orjson.dumps(body))
-    first, second = fixtures.steps(run, StepType.MODEL)
-    assert calls(run) == [("bash", "t1", "no shelf", StepStatus.ERROR)]
-    assert (first.model, first.tokens_in, first.tokens_cached) == ("claude-4", 29, 20)
-    assert first.attributes["response_model"] == "claude-4-1"
-    assert fixtures.request_contents(second) == ["You count.", "Count.", None, "no shelf"]
-    assert (run.judgements[0].name, run.steps[-1].output, problems) == ("success", {"text": "None."}, [])
