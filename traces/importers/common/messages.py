@@ -366,8 +366,8 @@ def _normalize_block(value: JSONValue) -> JSONValue:
         return {"type": "text", "text": as_text(first_member(block, "text", "content")), **citations}
     if block.get("thought") is True and has_string(block, "text"):
         return {"type": "thinking", "thinking": block["text"]}
-    if block.get("type") == "reasoning" and isinstance(first_member(block, "content", "text"), str):
-        return {"type": "thinking", "thinking": first_member(block, "content", "text")}
+    if _type(block) in {"reasoning", "think"} and isinstance(first_member(block, "content", "text", "think"), str):
+        return {"type": "thinking", "thinking": first_member(block, "content", "text", "think")}
     return value
 
 

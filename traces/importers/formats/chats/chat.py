@@ -58,6 +58,8 @@ _SAMPLING = frozenset(
         "top_logprobs",
     }
 )
+_SYSTEM_PROMPT = "_system_prompt"
+_MARKS = frozenset({"_usage", "_checkpoint"})
 # Settings of requests, which in data sets are texts.
 _OBJECT_SETTINGS = ("thinking", "reasoning")
 
@@ -75,10 +77,10 @@ class _Transcript:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per transcript of the file."""
-    single_messages: list[TranscriptMessage] = []
+    lines: list[TranscriptMessage] = []
     for record in source.records():
-        if source.has_rows and is_message(record.value):
-            single_messages.append(TranscriptMessage(value=record.value, location=record.location))
+        if source.has_rows and (line := _line(record.value)) is not None:
+            lines += [TranscriptMessage(value=line, location=record.location)] if line else []
             continue
         try:
             yield from [_run(transcript) for transcript in _transcripts(record.value, record.location, source.name)]
@@ -86,12 +88,29 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             if not source.has_rows:
                 raise
             source.problems.append(problem)
-    if single_messages:
-        messages = drop_unreadable(single_messages, source.problems)
-        transcript = _Transcript(
-            body={}, messages=[message.value for message in messages], location="", name=source.name
-        )
-        yield _run(transcript, messages)
+    if lines:
+        yield _lines_run(lines, source)
+
+
+def _line(value: JSONValue) -> JSONObject | None:
+    """Return the message on a line, empty if it is none of the conversation; None if it is something else."""
+    body = as_object(value)
+    if is_message(value) or is_item_list([value]):
+        return body
+    # Kimi CLI writes its own facts in roles that begin so.
+    role = as_text(body.get("role"))
+    if role == _SYSTEM_PROMPT:
+        return {"role": "system", "content": body.get("content")}
+    return {} if role in _MARKS else None
+
+
+def _lines_run(lines: list[TranscriptMessage], source: Source) -> RecordedRun:
+    values = [line.value for line in lines]
+    if not all(map(is_message, values)):
+        return _run(_Transcript(body={}, messages=[*normalize_items(values)], location="", name=source.name))
+    messages = drop_unreadable(lines, source.problems)
+    transcript = _Transcript(body={}, messages=[message.value for message in messages], location="", name=source.name)
+    return _run(transcript, messages)
 
 
 def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transcript]:

@@ -216,3 +216,33 @@ def test_lists_of_tables_are_texts() -> None:
     runs, problems = fixtures.detect_and_read("chat", fixtures.json_lines(rows))
     assert ([run.external_id for run in runs], problems) == (["t0", "t1"], [])
     assert fixtures.answer_contents(runs[0])
+
+
+def test_lines_can_be_items_of_responses() -> None:
+    lines = [
+        HELLO[0],
+        {"type": "function_call", "call_id": "c1", "name": "find", "arguments": '{"n": 1}'},
+        {"type": "function_call_output", "call_id": "c1", "output": "3"},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Yes."}]},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("chat", fixtures.json_lines(lines))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.call_id, tool.input, tool.output, problems) == ("c1", {"n": 1}, "3", [])
+    assert fixtures.answer_contents(run) == [None, "Yes."]
+
+
+def test_context_of_kimi_has_instructions_and_thoughts() -> None:
+    thought = {"type": "think", "think": "Three.", "encrypted": None}
+    lines = [
+        {"role": "_system_prompt", "content": "You keep books."},
+        HELLO[0],
+        {"role": "_checkpoint", "id": 0},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": "Yes."}]},
+        {"role": "_usage", "token_count": 99},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("chat", fixtures.json_lines(lines))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (fixtures.request_contents(model)[0], problems) == ("You keep books.", [])
+    assert fixtures.answer_contents(run) == [
+        [{"type": "thinking", "thinking": "Three."}, {"type": "text", "text": "Yes."}]
+    ]
