@@ -239,6 +239,7 @@ def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSON
             format=FORMAT,
             name=as_text(root.get("name")),
             failed=bool(root.get("error")),
+            has_ended=bool(root.get("end_time") or root.get("outputs") or root.get("error")),
             tags=[as_text(tag) for tag in as_list(root.get("tags"))],
             judgements=langsmith_feedback.read_judgements(runs, steps[0].key, feedback),
             metadata={

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.vocabulary import RunStatus
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.langsmith import parse
 
@@ -80,3 +81,10 @@ def test_exported_run_has_costs_and_cached_tokens() -> None:
         assert [item.text for item in trace.judgements] == (
             ["average of 2; too short"] if "feedback_stats" in fields else []
         )
+
+
+@pytest.mark.parametrize("fields", [{}, {"outputs": {"output": "Yes."}}, {"end_time": "2026-03-01T10:00:01Z"}])
+def test_pending_run_is_partial(fields: dict[str, object]) -> None:
+    run = {"id": "r1", "name": "agent", "run_type": "chain", "start_time": "2026-03-01T10:00:00Z", "inputs": {"q": "?"}}
+    [trace] = parse([Source(name="x", data=orjson.dumps({**run, **fields}))])
+    assert trace.status is (RunStatus.COMPLETED if fields else RunStatus.PARTIAL)
