@@ -8,7 +8,7 @@ from traces.importers import detection
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import call_logs, openai, sharegpt, vercel_ui
+from traces.importers.formats.chats import ai_studio, call_logs, openai, sharegpt, vercel_ui
 from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
@@ -210,6 +210,13 @@ AGENTS: Final = (
         title="Droid and Pi sessions",
         sniff=detection.sniff_by_value(message_trees.is_line),
         parse=message_trees.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=ai_studio.FORMAT,
+        title="prompts of Google AI Studio",
+        sniff=detection.sniff_by_value(ai_studio.is_prompt),
+        parse=ai_studio.parse,
         has_ends=False,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),

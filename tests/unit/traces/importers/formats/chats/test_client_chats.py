@@ -1,4 +1,4 @@
-"""Exports of Claude, sessions of Continue and chats of LlamaIndex."""
+"""Exports of Claude, prompts of Google AI Studio, sessions of Continue and chats of LlamaIndex."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
+from traces.payloads.messages import ModelRequest
 
 QUESTION = "Is Dune in stock?"
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"n": 1}'}}
@@ -106,3 +107,30 @@ def test_llamaindex_messages_have_calls() -> None:
         run = read(value)
         step = tool(run)
         assert (run.name, step.call_id, step.input, step.output) == (QUESTION, "c1", {"n": 1}, "3")
+
+
+def test_prompt_of_ai_studio_has_thoughts_and_settings() -> None:
+    chunks = [
+        {"text": QUESTION, "role": "user", "tokenCount": 5, "createTime": "2026-03-01T10:00:00Z"},
+        {"driveImage": {"id": "d1"}, "role": "user", "tokenCount": 9},
+        {"text": "The shelf.", "role": "model", "isThought": True, "tokenCount": 7},
+        {"parts": [{"text": "Ye"}, {"text": "s."}], "role": "model", "tokenCount": 2, "finishReason": "STOP"},
+        {"role": "user", "text": "Sure?"},
+        {"role": "model", "errorMessage": "busy"},
+    ]
+    settings = {"model": "models/gemini-2.5-pro", "temperature": 1.0, "topP": 0.95, "enableCodeExecution": False}
+    body = {"runSettings": settings, "systemInstruction": {"text": "You keep books."}}
+    ((run,), problems) = fixtures.detect_and_read(
+        "ai-studio", orjson.dumps({**body, "chunkedPrompt": {"chunks": chunks, "pendingInputs": []}})
+    )
+    first, second = fixtures.steps(run, StepType.MODEL)
+    request = ModelRequest(first.input)
+    assert (first.model, first.provider, first.tokens_out) == ("gemini-2.5-pro", "google", 9)
+    assert request.parameters == {"temperature": 1.0, "top_p": 0.95}
+    assert fixtures.request_contents(first)[:2] == ["You keep books.", QUESTION]
+    assert "d1" in str(fixtures.request_contents(first)[2])
+    assert fixtures.answer_contents(run)[0] == [
+        {"type": "thinking", "thinking": "The shelf."},
+        {"type": "text", "text": "Yes."},
+    ]
+    assert (second.error, run.metadata["run_settings"], problems) == ("busy", {"enableCodeExecution": False}, [])
