@@ -70,8 +70,9 @@ class _Call:
 
 
 def is_log(value: JSONValue) -> bool:
-    """Return True if `value` is a line of such a log, or a list of lines."""
-    return _reader(as_object(first_item(value))) is not None
+    """Return True if `value` is a line of such a log, a list of lines, or the body that starts a batch of Anthropic."""
+    requests = as_object(value).get("requests")
+    return _reader(as_object(first_item(value if requests is None else requests))) is not None
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -93,6 +94,9 @@ def _read(value: JSONValue, location: str) -> Iterator[_Call]:
             yield from _read(item, f"{location}/{index}")
         return
     body = require_object(value, location)
+    if has_list(body, "requests"):
+        yield from _read(body["requests"], f"{location}/requests")
+        return
     read = _reader(body)
     if read is None:
         raise BadFile("not a line of this log", location)

@@ -65,8 +65,9 @@ def bedrock(request: Any, answer: Any, **counts: int) -> RecordedStep:
     return call({**BEDROCK, "requestId": "r", "input": {"inputBodyJson": request, **counts}, "output": answer})
 
 
-def test_anthropic_results_join_their_requests() -> None:
-    runs, _ = read(ANTHROPIC, [REQUEST])
+@pytest.mark.parametrize("requests", [REQUEST, {"requests": [REQUEST]}])
+def test_anthropic_results_join_their_requests(requests: Any) -> None:
+    runs, _ = read(ANTHROPIC, [requests])
     assert [(run.external_id.split("-")[0], run.status) for run in runs] == [
         ("msg", RunStatus.COMPLETED),
         ("b", RunStatus.FAILED),
