@@ -221,6 +221,7 @@ def _describe(value: JSONValue) -> str:
         (_is_leaderboard, "these are results without calls of models: `raw_logging_results` has none"),
         (_is_cast, "this is what a terminal showed (asciinema), without messages: import the log of the agent"),
         (_is_prompt_history, "this is a history of prompts without answers: import the files of the sessions"),
+        (_is_summary, "this is the last answer of Gemini CLI only: import its output as stream-json, or its chat"),
         (_is_prediction, "these are predictions of SWE-bench, patches without steps: import the trajectories"),
         (_is_report, "this is a report of SWE-bench, verdicts without steps: import the trajectories"),
         (_is_submission, "these are answers to GAIA without steps: import the traces of the agent"),
@@ -295,6 +296,10 @@ def _is_cast(body: JSONObject) -> bool:
 def _is_prompt_history(body: JSONObject) -> bool:
     """Return whether an object is a line of the history that Codex or Claude Code keep for their input."""
     return body.keys() == {"session_id", "ts", "text"} or {"display", "pastedContents"} <= body.keys()
+
+
+def _is_summary(body: JSONObject) -> bool:
+    return body.keys() >= {"response", "stats"} and "models" in as_object(body["stats"])
 
 
 def _is_prediction(body: JSONObject) -> bool:

@@ -59,6 +59,7 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"results": [{"trial_name": "t", "task_id": "shop"}]}', "import the trajectories of the trials", "/"),
         (b'{"session_id": "s", "ts": 1, "text": "Hi"}', "history of prompts", "/"),
         (b'{"display": "Hi", "pastedContents": {}}', "history of prompts", "/"),
+        (b'{"response": "Yes.", "stats": {"models": {}}}', "last answer of Gemini CLI only", "/"),
         (b'{"encrypted_data": "x", "salt": "y"}', "hal-decrypt", "/"),
         (b'{"results": {"accuracy": 1}, "raw_logging_results": []}', "without calls of models", "/"),
         (b'{"version": 2, "width": 80, "height": 24}\n[0.1, "o", "$"]', "what a terminal showed", "line 1"),

@@ -186,7 +186,8 @@ def _texts(bubble: JSONObject) -> list[JSONValue]:
     blocks: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
     text = as_text(bubble.get("text"))
     images: list[JSONValue] = [{**image, "type": "image"} for image in as_objects(bubble.get("images"))]
-    return [*blocks, *([{"type": "text", "text": text}] if text else []), *images]
+    texts: list[JSONValue] = [{"type": "text", "text": text}] if text else []
+    return [*blocks, *texts, *images]
 
 
 def _result(call: JSONObject, id: str) -> JSONObject:

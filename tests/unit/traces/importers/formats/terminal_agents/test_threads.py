@@ -1,4 +1,4 @@
-"""Threads of Zed, as files and in its database, and trajectories of Trae Agent."""
+"""Threads of Zed, as files and in its database, trajectories of Trae Agent, and output of Gemini CLI."""
 
 import sqlite3
 from typing import Any
@@ -9,7 +9,7 @@ import zstandard
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 
 ZED_TABLE = "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
 
@@ -96,3 +96,27 @@ def test_trae_trajectory_has_results_of_steps() -> None:
     assert first.attributes["response_model"] == "claude-4-1"
     assert fixtures.request_contents(second) == ["You count.", "Count.", None, "no shelf"]
     assert (run.judgements[0].name, run.steps[-1].output, problems) == ("success", {"text": "None."}, [])
+
+
+def test_output_of_gemini_has_pieces_and_calls() -> None:
+    def event(second: int, kind: str, **fields: Any) -> dict[str, Any]:
+        return {"type": kind, "timestamp": f"2026-03-01T10:00:0{second}Z", **fields}
+
+    events = [
+        event(0, "init", session_id="g-1", model="gemini-2.5-pro"),
+        event(0, "message", role="user", content="Is Dune in stock?"),
+        event(1, "message", role="assistant", content="Let me ", delta=True),
+        event(1, "message", role="assistant", content="look.", delta=True),
+        event(2, "tool_use", tool_name="read", tool_id="t1", parameters={"path": "stock"}),
+        event(2, "tool_use", tool_name="read", tool_id="t2", parameters={"path": "desk"}),
+        event(3, "tool_result", tool_id="t1", status="success", output="3"),
+        event(3, "tool_result", tool_id="t2", status="error", error={"type": "x", "message": "locked"}),
+        event(4, "message", role="assistant", content="Yes.", delta=True),
+        event(5, "result", status="success", stats={"input_tokens": 9, "output_tokens": 2, "cached": 4}),
+    ]
+    ((run,), problems) = fixtures.detect_and_read("gemini-stream", fixtures.json_lines(events))
+    assert calls(run) == [("read", "t1", "3", StepStatus.OK), ("read", "t2", "locked", StepStatus.ERROR)]
+    assert (fixtures.answer_contents(run), problems) == (["Let me look.", "Yes."], [])
+    assert (run.external_id, run.steps[0].tokens_in, run.steps[0].tokens_cached) == ("g-1", 9, 4)
+    (cut_off,), _ = fixtures.detect_and_read("gemini-stream", fixtures.json_lines(events[:-1]))
+    assert cut_off.status is RunStatus.PARTIAL
