@@ -32,6 +32,10 @@ _TITLES = ("aiTitle", "customTitle")
 _LINE_FIELDS = frozenset({"parentUuid", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"})
 _METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
+# By session and kind.
+_Statements = dict[str, dict[str, JSONObject]]
+_ONLY_RESULT = "only the result of a session: import its session file too, or its output as stream-json"
+
 
 @dataclass(kw_only=True)
 class _Session:
@@ -75,7 +79,10 @@ def _message_ids(lines: list[Line]) -> set[str]:
 def keys(source: Source) -> set[str]:
     """Return the ids of the sessions with lines in a file."""
     try:
-        return {_session_id(record, source) for record, _ in claude_stream.read_records(source) if _is_line(record)}
+        records = [record for record, _ in claude_stream.read_records(source)]
+        return {
+            _session_id(record, source) for record in records if _is_line(record) or claude_stream.statement(record)
+        }
     except BadFile:
         return set()
 
@@ -83,11 +90,18 @@ def keys(source: Source) -> set[str]:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of each session, which may span several files."""
     sessions: dict[str, _Session] = {}
+    results: list[tuple[Source, _Statements]] = []
     for source in sources:
         try:
-            _read(source, sessions, qualify_locations=len(sources) > 1)
+            results.append((source, _read(source, sessions, qualify_locations=len(sources) > 1)))
         except BadFile as problem:
             source.problems.append(problem)
+    for source, statements in results:
+        for session_id, records in statements.items():
+            if session_id in sessions:
+                sessions[session_id].statements |= records
+            else:
+                source.problems.append(BadFile(_ONLY_RESULT, f"session {session_id}"))
     for session_id, session in sessions.items():
         try:
             for run in _runs(session_id, session):
@@ -96,11 +110,12 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             session.last.problems.append(problem)
 
 
-def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> None:
+def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> _Statements:
+    """Add the lines of a file to their sessions; return the beginnings and results of sessions in it."""
     parts: dict[str, list[Line]] = {}
     titles: list[JSONValue] = []
     events: list[JSONValue] = []
-    statements: dict[str, dict[str, JSONObject]] = {}
+    statements: _Statements = {}
     for record, location in claude_stream.read_records(source):
         if record.get("type") == "summary":
             titles.append(record.get("summary"))
@@ -119,8 +134,8 @@ def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: b
         session.parts.append(lines)
         session.titles += [title for title in titles if title not in session.titles]
         session.events, events = [*session.events, *events], []
-        session.statements |= statements.get(session_id, {})
         session.last = source
+    return statements
 
 
 def _add_statements(run: RecordedRun, statements: dict[str, JSONObject]) -> RecordedRun:
