@@ -8,7 +8,7 @@ from traces.importers import detection
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import ai_studio, call_logs, openai, sharegpt, vercel_ui
+from traces.importers.formats.chats import ai_studio, call_logs, openai, sharegpt, vercel_ui, web_chats
 from traces.importers.formats.coding_agents import (
     claude_code,
     codex,
@@ -227,6 +227,13 @@ AGENTS: Final = (
         parse=gemini_stream.parse,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
+    Importer(
+        name=web_chats.FORMAT,
+        title="chats of Open WebUI and LibreChat",
+        sniff=detection.sniff_by_value(web_chats.is_export),
+        parse=web_chats.parse,
+        has_ends=False,
+    ),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),
     Importer(
         name="sharegpt",
