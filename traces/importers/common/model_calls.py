@@ -118,6 +118,7 @@ _INPUT_COUNTS: Final = (
     "inputTokens",
     "input",
     "promptTokenCount",
+    "prompt_token_count",
     # Semantic Kernel for .NET
     "InputTokenCount",
 )
@@ -128,6 +129,7 @@ _OUTPUT_COUNTS: Final = (
     "outputTokens",
     "output",
     "candidatesTokenCount",
+    "candidates_token_count",
     "OutputTokenCount",
 )
 _CACHED_COUNTS: Final = (
@@ -135,6 +137,7 @@ _CACHED_COUNTS: Final = (
     "cached_input_tokens",
     "cachedInputTokens",
     "cachedContentTokenCount",
+    "cached_content_token_count",
     "CachedInputTokenCount",
 )
 # Its API states the unit among them.
@@ -144,7 +147,7 @@ _MOST_USAGES: Final = 200
 # Counts and costs that a step has columns for, and sums of them, under any client's names.
 _COLUMN_COUNTS: Final = frozenset(
     {*_INPUT_COUNTS, *_OUTPUT_COUNTS, *_CACHED_COUNTS, "cache_read", "cache_read_input_tokens", "input_cached_tokens"}
-    | {"total_tokens", "totalTokens", "total", "totalTokenCount", "TotalTokenCount"}
+    | {"total_tokens", "totalTokens", "total", "totalTokenCount", "total_token_count", "TotalTokenCount"}
     | {"total_cost", "totalCost", "estimated_cost_usd", "cost"}
 )
 
@@ -261,9 +264,9 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
         tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
     tokens_out = parse_token_count(output_count, location)
-    if usage.get("thoughtsTokenCount"):
+    if thoughts := first_member(usage, "thoughtsTokenCount", "thoughts_token_count"):
         # Gemini counts what the model thought beside its answer.
-        tokens_out = (tokens_out or 0) + (parse_token_count(usage["thoughtsTokenCount"], location) or 0)
+        tokens_out = (tokens_out or 0) + (parse_token_count(thoughts, location) or 0)
     if "input_cached_tokens" in usage or "output_reasoning_tokens" in usage:
         tokens_in, tokens_out, tokens_cached = _langfuse_counts(usage, location)
     cost = first_member(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")

@@ -89,7 +89,7 @@ def _open_webui(body: JSONObject, location: str) -> _Conversation:
     history, models = as_object(inner["history"]), as_list(inner.get("models"))
     nodes = {key: as_object(node) for key, node in as_object(history["messages"]).items()}
     parameters = as_object(inner.get("params"))
-    sampling = {name: item for name, item in parameters.items() if isinstance(item, int | float)}
+    sampling: JSONObject = {name: item for name, item in parameters.items() if isinstance(item, int | float)}
     return _Conversation(
         app="open-webui",
         id=as_text(body.get("id")) or f"open-webui-{content_id(history['messages'], location)}",

@@ -51,10 +51,10 @@ def test_claude_answer_is_split_at_results() -> None:
 def test_other_branches_of_claude_are_runs() -> None:
     facts = [("m1", None, "human"), ("m2", "m1", "assistant"), ("m3", "m1", "assistant"), ("m4", "m3", "human")]
     messages = [
-        {"uuid": id, "parent_message_uuid": parent or "root", "sender": sender, "text": id, "files": []}
+        {"uuid": id, "parent_message_uuid": parent or "root", "sender": sender, "text": id}
+        | {"files": [] if parent else [{"file_name": "shelf.png"}]}
         for id, parent, sender in facts
     ]
-    messages[0]["files"] = [{"file_name": "shelf.png"}]
     file = Source(name="x", data=orjson.dumps([{"uuid": "u-1", "name": "Books", "chat_messages": messages}]))
     main, other = registry.get_importer("client-chat").runs([file])
     assert (main.external_id, other.external_id) == ("u-1", "u-1/m2")
