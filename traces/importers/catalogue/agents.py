@@ -30,6 +30,7 @@ from traces.importers.formats.coding_sessions import (
 from traces.importers.formats.databases import cursor_database
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
+from traces.importers.formats.histories import generate_text
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
@@ -235,6 +236,12 @@ AGENTS: Final = (
         has_ends=False,
     ),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),
+    Importer(
+        name=generate_text.FORMAT,
+        title="results of the Vercel AI SDK",
+        sniff=detection.sniff_by_value(generate_text.is_result),
+        parse=generate_text.parse,
+    ),
     Importer(
         name="sharegpt",
         title="ShareGPT conversations",
