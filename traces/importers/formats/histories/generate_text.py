@@ -1,6 +1,7 @@
-"""Results of the Vercel AI SDK's `generateText`, and its steps: model calls with the results of their tools.
+"""Results of the Vercel AI SDK's `generateText` and of Mastra's agents, and the steps in them.
 
-A result keeps no prompt; its first step has it if the provider reports the body that it sent.
+A step is a model call with the results of its tools. A result keeps no prompt; its first step has it if the provider
+reports the body that it sent.
 """
 
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from traces.importers.formats.chats.openai_items import normalize_openai_request
 
 FORMAT: Final = "generate-text"
 _OUTPUTS: Final = ("_output", "resolvedOutput", "experimental_output", "output", "object")
+_FACTS: Final = ("error", "tripwire", "traceId")
 _STEP_FACTS: Final = ("stepNumber", "stepType", "warnings", "providerMetadata", "sources", "files")
 _RESULTS: Final = ("tool-result", "tool-error")
 
@@ -64,8 +66,9 @@ def _run(body: JSONObject, steps: list[JSONObject], location: str) -> RecordedRu
         response_format=request.get("response_format"),
     )
     output = first_member(body, *_OUTPUTS)
-    metadata: JSONObject = {"output": output} if output is not None else {}
-    id = as_text(first.get("callId")) or f"{FORMAT}-{content_id([*steps], location)}"
+    metadata: JSONObject = {name: body[name] for name in _FACTS if body.get(name)}
+    metadata |= {"output": output} if output is not None else {}
+    id = as_text(first.get("callId") or body.get("runId")) or f"{FORMAT}-{content_id([*steps], location)}"
     prompt = list(_prompt(request, location))
     entries = [*prompt, *_answers(steps, model, location)]
     if not prompt:
@@ -121,19 +124,23 @@ def _answers(steps: list[JSONObject], model: str, location: str) -> Iterator[Tra
 
 
 def _content(step: JSONObject) -> list[JSONObject]:
-    """Return the parts of a step; version 4 has them in lists of their own."""
-    if has_list(step, "content"):
-        return as_objects(step["content"])
+    """Return the parts of a step. Version 4 has them in lists of their own, and Mastra the results."""
+    results = [{**_unwrap(item), "type": "tool-result"} for item in as_objects(step.get("toolResults"))]
+    if content := as_objects(step.get("content")):
+        known_ids = {part.get("toolCallId") for part in content if part.get("type") in _RESULTS}
+        return [*content, *(result for result in results if result.get("toolCallId") not in known_ids)]
     texts: list[JSONObject] = [
         {"type": kind, "text": step[name]}
         for kind, name in (("reasoning", "reasoning"), ("text", "text"))
         if as_text(step.get(name))
     ]
-    return [
-        *texts,
-        *as_objects(step.get("toolCalls")),
-        *({**item, "type": "tool-result"} for item in as_objects(step.get("toolResults"))),
-    ]
+    calls = [_unwrap(item) for item in as_objects(step.get("toolCalls"))]
+    return [*texts, *calls, *results]
+
+
+def _unwrap(item: JSONObject) -> JSONObject:
+    """Return a call or result without the chunk around it in Mastra's steps."""
+    return {"type": item.get("type"), **as_object(item["payload"])} if has_object(item, "payload") else item
 
 
 def _block(part: JSONObject) -> JSONObject:
@@ -148,7 +155,8 @@ def _result(part: JSONObject) -> JSONObject:
         # An `Error` has no members of its own as JSON.
         problem = result_text(part["error"]) if part.get("error") not in (None, {}) else "error"
         return {**answer, "content": problem, "error": problem}
-    return {**answer, "content": result_text(first_member(part, "output", "result"))}
+    content = result_text(first_member(part, "output", "result"))
+    return {**answer, "content": content, **({"error": content} if part.get("isError") is True else {})}
 
 
 def _usage(usage: JSONObject) -> JSONObject:

@@ -58,6 +58,20 @@ def test_version_4_has_lists_of_calls() -> None:
     assert fixtures.steps(run, StepType.MODEL)[0].tokens_in == 9
 
 
+def test_mastra_has_results_beside_the_content() -> None:
+    result = {
+        "type": "tool-result",
+        "from": "AGENT",
+        "payload": {"toolCallId": "c1", "result": "none", "isError": True},
+    }
+    (run,), _ = fixtures.detect_and_read(
+        "generate-text",
+        orjson.dumps({"runId": "m1", "steps": [step([{**CALL, "input": {}}], toolResults=[result])]}),
+    )
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (run.external_id, tool.call_id, tool.output, tool.error) == ("m1", "c1", "none", "none")
+
+
 def test_answer_without_prompt_is_a_call() -> None:
     (run,), _ = fixtures.detect_and_read("generate-text", orjson.dumps([step([{"type": "text", "text": "Three."}])]))
     assert fixtures.answer_contents(run) == ["Three."]
