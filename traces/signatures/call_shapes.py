@@ -18,80 +18,38 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 # The default precision of 28 digits would make two long ids equal.
 _EVERY_DIGIT: Final = Context(prec=64)
 _ASCII_IDENTIFIER: Final = re.compile("[0-9@/_]")
+_WORD: Final = re.compile(r"\S+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
+# Also without an apostrophe, as people type, and in other languages.
 _NEGATIONS: Final = frozenset(
-    {
-        "no",
-        "not",
-        "never",
-        "none",
-        "nothing",
-        "nobody",
-        "nowhere",
-        "neither",
-        "nor",
-        "without",
-        "except",
-        "unless",
-        "cannot",
-        "false",
-        "off",
-        "disable",
-        "disabled",
-        "exclude",
-        "excluding",
-    }
+    _WORD.findall(
+        """
+        no not never none nothing nobody nowhere neither nor without except unless cannot false off disable disabled exclude
+        excluding dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt mustnt hasnt havent hadnt
+        nicht kein keine keinen keinem keiner nie niemals ohne pas jamais sans aucun aucune sin nunca jamás ningún ninguna
+        non senza mai não nunca sem niet geen zonder
+        """
+    )
 )
 _DATES: Final = frozenset(
-    {
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "today",
-        "tomorrow",
-        "yesterday",
-    }
+    _WORD.findall(
+        """
+        monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
+        january february march april may june july august september october november december
+        jan feb mar apr jun jul aug sep sept oct nov dec
+        today tomorrow yesterday tonight am pm a.m p.m noon midnight next last previous before after since until
+        """
+    )
 )
 _QUANTITIES: Final = frozenset(
-    {
-        "zero",
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-        "hundred",
-        "thousand",
-        "million",
-        "half",
-        "double",
-        "all",
-        "any",
-        "both",
-    }
+    _WORD.findall(
+        """
+        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+        eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen
+        first second third fourth fifth sixth seventh eighth ninth tenth once twice thrice single double triple half
+        quarter minus plus all any both
+        """
+    )
 )
 _FIXED_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES
 
@@ -168,11 +126,11 @@ def fixed_tokens(text: str) -> Iterable[str]:
                 yield token
             continue
         word = token.replace("\u2019", "'")
-        if word in _FIXED_WORDS or is_identifier(token) or word.endswith("n't"):
+        if not _FIXED_WORDS.isdisjoint(word.split("-")) or is_identifier(token) or word.endswith("n't"):
             yield word
 
 
 def _is_identifier(token: str) -> bool:
     if token.isascii():
         return _ASCII_IDENTIFIER.search(token) is not None
-    return any(character.isdigit() for character in token) or "@" in token or "/" in token or "_" in token
+    return any(character.isnumeric() for character in token) or "@" in token or "/" in token or "_" in token
