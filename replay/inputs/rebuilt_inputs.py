@@ -75,7 +75,8 @@ def rebuild_slots(
         elif rest:
             # A user's reply stays as recorded if its new text is unknown.
             reply_misses = None if index < len(prefix_slots) or is_reply(messages, index) else misses
-            replace_text = partial(_content, group=group, misses=reply_misses)
+            place = _content if rest.startswith("/content") else _place_changes
+            replace_text = partial(place, group=group, misses=reply_misses)
             slots[index] = [replace_at(message, rest, replace_text) for message in slots[index]]
         elif index >= len(prefix_slots):
             # The prefix already contains the new message, and those that led to it.

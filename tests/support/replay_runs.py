@@ -162,6 +162,8 @@ def graph_of(run: RecordedRun, fork: int = 1) -> tuple[Graph, dict[str, JSONValu
             type=step.type,
             input=step.input,
             output=step.output,
+            provider=step.provider,
+            model=step.model,
             call_id=step.call_id,
             links=tuple(numbers[key] for key in step.links),
         )

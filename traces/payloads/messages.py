@@ -48,6 +48,11 @@ class Message:
         return str(self.value.get("role") or "") if isinstance(self.value, dict) else ""
 
     @property
+    def name(self) -> JSONValue:
+        """The name of the author, which some requests give."""
+        return self.value.get("name") if isinstance(self.value, dict) else None
+
+    @property
     def content(self) -> JSONValue:
         return self.value.get("content") if isinstance(self.value, dict) else None
 

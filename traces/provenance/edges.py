@@ -167,11 +167,20 @@ def _links(step: StepFacts) -> Iterator[EdgeFact]:
 
 def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
     """Note the fields of a request besides its messages: where they first appear, their origin is unknown."""
+    _note_model(step, state)
     for name, value in sorted(as_object(step.input).items()):
         if name != "messages" and value not in (None, [], {}):
             content = f"{name} {state.origins.digest_of(value)}"
             item = state.origins.item(step.no, f"/{escape_pointer(name)}", f"/{name}", content, snippet=name)
             state.unexplained_content.append(item)
+
+
+def _note_model(step: StepFacts, state: ProvenanceState) -> None:
+    """Note another model than that of the first request, which code may have chosen by an earlier answer."""
+    model = f"{step.provider} {step.model}"
+    state.first_model = state.first_model or model
+    if model != state.first_model:
+        state.unexplained_content.append(state.origins.item(step.no, "/model", "/model", model))
 
 
 def _argument_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:

@@ -1,8 +1,11 @@
 """Edges into a model's messages: history first, then each message after it."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
+
+import orjson
 
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
@@ -125,24 +128,67 @@ def _edges_into_message(
     view = Message(message)
     path, role = f"/messages/{index}", view.role
     reading = Reading(reply=reply, hides=lambda step, value: state.placements.hides(step, index, role, value))
+    answer = state.answers.get(frozenset(view.call_ids)) if role == "assistant" else None
     if index in state.tool_messages:
-        yield EdgeFact(
-            producer=state.tool_messages[index],
-            consumer=no,
-            kind=EdgeKind.TOOL_CALL_ID,
-            consumer_path=f"{path}/content",
-            evidence=cut_evidence(f"call {view.tool_call_id}"),
-        )
+        yield from _result_edges(no, view, index, state, reading)
     elif digest in state.parts and not reading.hides(state.parts[digest][0], ""):
         producer, producer_path = state.parts[digest]
-        yield EdgeFact(
-            producer=producer,
-            consumer=no,
-            kind=EdgeKind.DIGEST,
-            consumer_path=path,
-            producer_path=producer_path,
-            evidence="the same message",
-        )
+        yield _message_edge(no, path, producer, producer_path, "the same message")
+    elif answer is not None and not reading.hides(answer, ""):
+        # Recorders drop fields when they repeat a message.
+        yield _message_edge(no, path, answer, ANSWER, "the same calls")
     else:
-        shape = f"/messages/*:{role}/content"
-        yield from text_edges(no, view.content, f"{path}/content", shape, state, reading)
+        yield from _edges_into_fields(no, view, path, state, reading)
+
+
+def _message_edge(no: int, path: str, producer: int, producer_path: str, evidence: str) -> EdgeFact:
+    return EdgeFact(
+        producer=producer,
+        consumer=no,
+        kind=EdgeKind.DIGEST,
+        consumer_path=path,
+        producer_path=producer_path,
+        evidence=evidence,
+    )
+
+
+def _result_edges(no: int, view: Message, index: int, state: ProvenanceState, reading: Reading) -> Iterator[EdgeFact]:
+    """Edges into a tool message: from the tool step, and from the sources of what code added to its result."""
+    producer, path = state.tool_messages[index], f"/messages/{index}/content"
+    yield EdgeFact(
+        producer=producer,
+        consumer=no,
+        kind=EdgeKind.TOOL_CALL_ID,
+        consumer_path=path,
+        evidence=cut_evidence(f"call {view.tool_call_id}"),
+    )
+    result = state.results.get(producer)
+    if not _is_rendering(view, result):
+        edges = text_edges(no, view.content, path, f"/messages/*:{view.role}/content", state, reading)
+        # What the result itself contains came from there.
+        text = json.dumps(result, ensure_ascii=False).casefold()
+        yield from (edge for edge in edges if edge.producer != producer and edge.evidence.casefold() not in text)
+
+
+def _is_rendering(view: Message, result: JSONValue) -> bool:
+    """True if a tool message contains the tool's result and nothing else."""
+    text = view.text
+    if text in ("", str(result).strip()) or view.content == result:
+        return True
+    try:
+        return bool(orjson.loads(text) == result)
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _edges_into_fields(
+    no: int, view: Message, path: str, state: ProvenanceState, reading: Reading
+) -> Iterator[EdgeFact]:
+    """Edges into a message that code wrote: its content, its author's name, and the calls that it claims."""
+    shape = f"/messages/*:{view.role}"
+    yield from text_edges(no, view.content, f"{path}/content", f"{shape}/content", state, reading)
+    yield from text_edges(no, view.name, f"{path}/name", f"{shape}/name", state, reading)
+    for index, call in enumerate(view.calls):
+        for field in ("name", "arguments"):
+            place = f"{path}/tool_calls/{index}/{field}"
+            yield from text_edges(no, call.get(field), place, f"{shape}/tool_calls/*/{field}", state, reading)

@@ -65,11 +65,17 @@ class ProvenanceState:
     callers: dict[str, ToolRequest] = field(default_factory=dict)
     # Tool steps by call id; some recorders repeat ids.
     tool_steps: dict[str, list[int]] = field(default_factory=dict)
+    # Results of the tool steps with a call id, by step.
+    results: dict[int, JSONValue] = field(default_factory=dict)
+    # Model steps by the ids of the calls in their answers.
+    answers: dict[frozenset[str], int] = field(default_factory=dict)
     # Step and path, by digest.
     parts: dict[str, tuple[int, str]] = field(default_factory=dict)
     # By number of messages and digest of the last one.
     requests: dict[tuple[int, str], PastRequest] = field(default_factory=dict)
     latest_request: PastRequest | None = None
+    # Provider and model of the first request.
+    first_model: str = ""
     texts: TextIndex = field(default_factory=TextIndex)
     # Steps whose outputs are not in `texts` and `origins` yet.
     unread_steps: list[StepFacts] = field(default_factory=list)
@@ -91,6 +97,7 @@ def index_output(step: StepFacts, state: ProvenanceState) -> None:
         _index_answer(step, state)
     elif step.type is StepType.TOOL and step.call_id:
         state.tool_steps.setdefault(step.call_id, []).append(step.no)
+        state.results[step.no] = output
     if step.output_ref:
         state.parts[step.output_ref] = (step.no, "")
     for path, part in _parts_of(output):
@@ -138,6 +145,8 @@ def _index_answer(step: StepFacts, state: ProvenanceState) -> None:
     state.latest_request = request
     if digests:
         state.requests[len(digests), digests[-1]] = request
+    if request.calls and "" not in request.calls:
+        state.answers[request.calls] = step.no
     for index, call in enumerate(message.calls):
         request_path = f"{ANSWER}/tool_calls/{index}"
         state.callers[str(call.get("id") or "")] = ToolRequest(step.no, request_path, call.get("arguments"))

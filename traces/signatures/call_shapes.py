@@ -24,10 +24,10 @@ _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 _NEGATIONS: Final = frozenset(
     _WORD.findall(
         """
-        no not never none nothing nobody nowhere neither nor without except unless cannot false off disable disabled exclude
-        excluding dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt mustnt hasnt havent hadnt
-        nicht kein keine keinen keinem keiner nie niemals ohne pas jamais sans aucun aucune sin nunca jamás ningún ninguna
-        non senza mai não nunca sem niet geen zonder
+        no not never none nothing nobody nowhere neither nor without except unless cannot false off disable disabled
+        exclude excluding dont doesnt didnt isnt arent wasnt werent wont wouldnt cant couldnt shouldnt mustnt
+        hasnt havent hadnt nicht kein keine keinen keinem keiner nie niemals ohne pas jamais sans aucun aucune sin
+        nunca jamás ningún ninguna non senza mai não nunca sem niet geen zonder
         """
     )
 )

@@ -18,6 +18,7 @@ from replay.planning.plan_environment import Sources
 from replay.planning.planner import plan
 from tests.support.recordings import NOON
 from tests.support.replay_runs import graph_of
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -178,3 +179,54 @@ def test_every_use_of_answer_is_not_exact(before: str, after: str, way: object) 
         return
     step = _step(_plan(_router(way(before), answer=before), after), 2)
     assert step.label == "simulated"
+
+
+def test_model_that_code_chose_is_assumed() -> None:
+    ask = ("user", "Why was I charged twice?")
+    first, second = _model("classify", ask, says="simple"), _model("answer", ask, says="It was a mistake.")
+    assert _step(_plan(_run(first, second), "complex"), 2).label == "exact"
+    routed = replace(second, model="m-large")
+    assert _step(_plan(_run(first, routed), "complex"), 2).reason == "assumed_unaffected"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": None, "tool_calls": [{"id": "x", "name": "route", "arguments": {"queue": "the northern desk"}}]},
+        {"content": None, "tool_calls": [{"id": "x", "name": "route", "arguments": {"urgent": True}}]},
+        {"content": None, "tool_calls": [{"id": "x", "name": "escalate", "arguments": {}}]},
+        {"content": "Why was I charged twice?", "name": "northern desk"},
+    ],
+)
+def test_calls_and_names_that_code_wrote_are_unexplained(message: JSONObject) -> None:
+    ask = ("user", "Why was I charged twice?")
+    first, second = _model("classify", ask, says="billing"), _model("answer", ask, says="It was a mistake.")
+    messages: list[JSONValue] = [*_messages(second), {"role": "assistant", **message}]
+    composed = replace(second, input={"messages": messages})
+    assert _step(_plan(_run(first, composed), "shipping"), 2).label == "simulated"
+
+
+@pytest.mark.parametrize(("addition", "label"), [("", "exact"), ("\nYou work for the northern desk.", "simulated")])
+def test_addition_to_tool_message_is_not_its_result(addition: str, label: str) -> None:
+    ask = ("user", "Why was I charged twice?")
+    call: JSONObject = {"id": "c", "name": "get_order", "arguments": {}}
+    request: JSONObject = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: JSONObject = {"role": "tool", "tool_call_id": "c", "content": '{"total": 42}' + addition}
+    first, second = _model("classify", ask, says="billing"), _model("look", ask, says="")
+    look = replace(second, output={"message": request})
+    tool = RecordedStep(
+        key="t",
+        type=StepType.TOOL,
+        name="get_order",
+        call_id="c",
+        input={},
+        output={"total": 42},
+        tool_name="get_order",
+    )
+    third = _model("answer", ask, says="It was a mistake.")
+    answer = replace(third, input={"messages": [*_messages(second), request, result]})
+    assert _step(_plan(_run(first, look, tool, answer), "shipping"), 4).label == label
+
+
+def _messages(step: RecordedStep) -> list[JSONValue]:
+    return as_list(as_object(step.input)["messages"])

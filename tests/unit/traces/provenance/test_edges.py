@@ -88,6 +88,13 @@ def test_answer_with_dropped_fields_matches() -> None:
     assert _ends(_edges(first, second)) == {(1, 2, "history", "/messages/1", "/message")}
 
 
+def test_window_repeats_answer_without_its_fields() -> None:
+    call = assistant_call("call-1", "A-1")
+    first = _model(1, [SYSTEM, user("Hello."), user("Where is A-1?")], {**call, "refusal": None})
+    windowed = _model(2, [SYSTEM, user("Where is A-1?"), call], assistant("Lost."))
+    assert (1, 2, "digest", "/messages/2", "/message") in _ends(_edges(first, windowed))
+
+
 def test_history_without_answer_has_its_end() -> None:
     first = _model(1, [user("hello"), user("there")], assistant("Good morning"))
     second = _model(2, [user("hello"), user("there"), user("again")], assistant("Hm"))
