@@ -32,6 +32,13 @@ _VARIABLES: Final = FacetKind("template version and variables", "prompt", "input
 _RENDERED_PROMPT: Final = FacetKind("rendered prompt", "prompt", "output", "prompt")
 _OUTPUT_INPUT: Final = FacetKind("input of the output step", "output", "input", "output")
 _FINAL_ANSWER: Final = FacetKind("final answer", "output", "output", "output", "text")
+# What an answer contains besides its text and its tool calls.
+_CITATIONS: Final = FacetKind("citations and data", "output", "output", "output")
+_ANSWER_DETAILS: Final = FacetKind("citations, thoughts and media", "model", "output", "output")
+_FOUND: Final = FacetKind("other results", "retrieval", "output", "retrieval")
+# Ids and signatures of thoughts differ between equal answers.
+_VOLATILE_KEYS: Final = frozenset({"id", "signature", "encrypted_content", "index"})
+_ANSWER_KEYS: Final = frozenset({"text", "message", "content", "answer", "output"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -85,6 +92,9 @@ def _model_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterato
     calls = without_call_ids(left.get("tool_calls")), without_call_ids(right.get("tool_calls"))
     if calls[0] != calls[1]:
         yield _TOOL_CALLS.facet(pair, *calls)
+    details = _answer_details(left), _answer_details(right)
+    if differ(*details):
+        yield _ANSWER_DETAILS.facet(pair, *details)
     reasons = as_object(base).get("finish_reason"), as_object(candidate).get("finish_reason")
     if reasons[0] != reasons[1] and None not in reasons:
         yield _FINISH_REASON.facet(pair, {"finish_reason": reasons[0]}, {"finish_reason": reasons[1]})
@@ -108,7 +118,16 @@ def _retrieval_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iter
 
 
 def _retrieval_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
-    yield _DOCUMENTS.facet(pair, as_object(base).get("documents"), as_object(candidate).get("documents"))
+    left, right = as_object(base), as_object(candidate)
+    documents = left.get("documents"), right.get("documents")
+    if documents == (None, None):
+        yield _any_value(_FOUND, pair, base, candidate)
+        return
+    if documents[0] != documents[1]:
+        yield _DOCUMENTS.facet(pair, *documents)
+    rest = _omit(left, {"documents"}), _omit(right, {"documents"})
+    if differ(*rest):
+        yield _FOUND.facet(pair, *rest)
 
 
 def _prompt_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -137,6 +156,24 @@ def _output_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterat
     texts = answer_text(base), answer_text(candidate)
     if texts[0] != texts[1]:
         yield _FINAL_ANSWER.facet(pair, *texts)
+    details = _omit(as_object(base), _ANSWER_KEYS), _omit(as_object(candidate), _ANSWER_KEYS)
+    # Data without a text was compared as the answer's text.
+    if all(value.keys() & _ANSWER_KEYS for value in map(as_object, (base, candidate))) and differ(*details):
+        yield _CITATIONS.facet(pair, *details)
+
+
+def _answer_details(message: JSONObject) -> JSONValue:
+    """What a message contains besides its text and calls: citations, thoughts, media, a refusal."""
+    blocks = [
+        {
+            key: item
+            for key, item in block.items()
+            if key not in _VOLATILE_KEYS and (key, block.get("type")) != ("text", "text")
+        }
+        for block in as_objects(message.get("content"))
+    ]
+    others = _omit(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
+    return {**others, **({"content": [*blocks]} if any(len(block) > 1 for block in blocks) else {})}
 
 
 def _other_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:

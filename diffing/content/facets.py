@@ -10,7 +10,7 @@ from diffing.content.facet import Facet, FacetKind, section_of
 from diffing.content.facet_readers import reader_of
 from diffing.schemas.terms import Category
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.missing_parts import comparable
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
@@ -49,11 +49,17 @@ def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> 
             yield from reader.inputs(pair, left, right)
     if (base.provider, base.model) != (candidate.provider, candidate.model):
         yield _MODEL.facet(pair, _model(base), _model(candidate))
-    if base.output_ref != candidate.output_ref:
+    if base.output_ref != candidate.output_ref and not _is_unrecorded(base, candidate):
         outputs = _load("output", base.output_ref, candidate.output_ref, payloads)
         yield from reader.outputs(pair, *outputs)
     if (base.status, base.error) != (candidate.status, candidate.error):
         yield _status_facet(pair, base, candidate)
+
+
+def _is_unrecorded(*steps: SideStep) -> bool:
+    """True if a model answered or a search succeeded without a recorded output: that is no other output."""
+    is_answer = steps[0].type in {StepType.MODEL, StepType.RETRIEVAL}
+    return is_answer and any(not step.output_ref and step.status == StepStatus.OK for step in steps)
 
 
 def _load(part: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSONValue, JSONValue]:

@@ -1,7 +1,13 @@
 """Texts of payloads: messages, tool calls and final answers as words. Pure."""
 
+import json
+from typing import Final
+
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONValue
+
+# A block of a message has one of these; other objects are data.
+_BLOCK_KEYS: Final = ("type", "text", "content", "message", "tool_calls")
 
 
 def content_text(content: JSONValue) -> str:
@@ -34,10 +40,17 @@ def call_text(call: JSONValue) -> str:
 
 
 def answer_text(value: JSONValue) -> str:
-    """The text of a final answer, in any of the shapes of an output."""
+    """The text of a final answer, in any of the shapes of an output; data without a text as JSON."""
     if isinstance(value, dict):
         inner = member(value, "message", "content")
         for content in (value.get("text"), inner, value.get("content"), value.get("answer"), value.get("output")):
             if content is not None:
-                return content_text(content)
-    return content_text(value)
+                return _text_or_json(content)
+    return _text_or_json(value)
+
+
+def _text_or_json(content: JSONValue) -> str:
+    blocks = content if isinstance(content, list) else [content]
+    if any(isinstance(block, dict) and block.keys().isdisjoint(_BLOCK_KEYS) for block in blocks):
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
+    return content_text(content)

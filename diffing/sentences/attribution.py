@@ -94,7 +94,7 @@ def sentence(verdict: Verdict) -> str:
 def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplanation | OpenVerdict) -> str:
     match verdict:
         case NoDifference():
-            return "The two runs do not differ."
+            return "Nothing recorded differs between the two runs."
         case NoEffect():
             return _no_effect(verdict)
         case NothingInCommon():

@@ -133,7 +133,7 @@ def _without_cause(
 ) -> str:
     match verdict:
         case NoDifference():
-            return "The two runs do not differ"
+            return "Nothing recorded differs between the two runs"
         case NoEffect():
             steps = count_noun(verdict.steps, "step")
             if change:

@@ -192,7 +192,9 @@ def test_skipped_check_has_no_outcome() -> None:
 
 def test_equal_placeholders_are_no_difference() -> None:
     assert diff_of(blocked_refund(), blocked_refund()).attribution.verdict == "no_difference"
-    assert diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "The two runs do not differ."
+    assert (
+        diff_of(fixed_refund(), fixed_refund()).attribution.sentence == "Nothing recorded differs between the two runs."
+    )
 
 
 @pytest.mark.parametrize("derived", [True, False])

@@ -352,7 +352,7 @@ def test_sentence_has_one_full_stop() -> None:
         diff_of(failing_refund(), fixed_refund(), derived=True).attribution.sentence,
         diff_of(failing_refund(), failing_refund()).attribution.sentence,
     ]
-    assert [sentence[-2:] for sentence in sentences] == [".”", "r."]
+    assert [sentence[-2:] for sentence in sentences] == [".”", "s."]
 
 
 def test_cause_is_not_repeated_as_effect() -> None:

@@ -116,7 +116,7 @@ def test_html_structure_is_accessible(refund: DiffReport) -> None:
 def test_equal_runs_render() -> None:
     same = diff_of(failing_refund(), failing_refund())
     assert "Every step is the same in both runs." in as_html(same)
-    assert "The two runs do not differ" in as_markdown(same)
+    assert "Nothing recorded differs between the two runs" in as_markdown(same)
 
 
 def test_markdown_headings_are_in_order(refund: DiffReport) -> None:
