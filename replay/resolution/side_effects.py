@@ -10,6 +10,13 @@ from typing import Final
 
 UNSAFE_WORDS: Final = ("update", "send", "write", "delete", "email", "payment", "purchase", "post", "create")
 SAFE_WORDS: Final = ("read", "get", "search", "find", "list", "fetch")
+# Descriptions use other forms: `Gets the report and emails it`.
+_UNSAFE_FORMS: Final = {"sent": "send", "wrote": "write", "written": "write"} | {
+    f"{stem}{ending}": word
+    for word in UNSAFE_WORDS
+    for stem, endings in ((word, ("", "s")), (word.removesuffix("e"), ("ed", "ing")))
+    for ending in endings
+}
 # Verbs that change something, as the first word of a name. Words that are also common nouns (order, return, store) are
 # left out: `order_status` reads.
 _ACTIONS: Final = frozenset(
@@ -59,7 +66,7 @@ def looks_like_write(name: str) -> bool:
 
 def _places(vocabulary: tuple[str, ...], name: str, description: str) -> str:
     """Quote the words of the name and, beyond those, of the description; empty if there are none."""
-    in_name, in_description = _words(name), _words(description)
+    in_name, in_description = ({_UNSAFE_FORMS.get(word, word) for word in _words(text)} for text in (name, description))
     matches = {
         "name": [word for word in vocabulary if word in in_name],
         "description": [word for word in vocabulary if word in in_description - in_name],

@@ -30,7 +30,7 @@ TOOLS: Any = [
         "type": "function",
         "function": {"name": "get_order", "description": "Looks an order up.", "parameters": {"a": 1}},
     },
-    {"name": "search_policy", "description": "Writes to the log as well.", "input_schema": {"b": 2}},
+    {"name": "search_policy", "description": "Looks into the log as well.", "input_schema": {"b": 2}},
     {"name": "transfer", "description": ""},
 ]
 
