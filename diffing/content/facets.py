@@ -9,6 +9,8 @@ from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet, FacetKind, section_of
 from diffing.content.facet_readers import reader_of
 from diffing.schemas.terms import Category
+from diffing.sequences.json_diff import differ
+from diffing.sequences.text_diff import normalise
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.missing_parts import comparable
@@ -46,14 +48,24 @@ def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> 
             for step, value in zip((base, candidate), inputs, strict=True)
         )
         if left != right:
-            yield from reader.inputs(pair, left, right)
+            yield from filter(_is_difference, reader.inputs(pair, left, right))
     if (base.provider, base.model) != (candidate.provider, candidate.model):
         yield _MODEL.facet(pair, _model(base), _model(candidate))
     if base.output_ref != candidate.output_ref and not _is_unrecorded(base, candidate):
         outputs = _load("output", base.output_ref, candidate.output_ref, payloads)
-        yield from reader.outputs(pair, *outputs)
+        yield from filter(_is_difference, reader.outputs(pair, *outputs))
     if (base.status, base.error) != (candidate.status, candidate.error):
         yield _status_facet(pair, base, candidate)
+
+
+def _is_difference(facet: Facet) -> bool:
+    """True if values differ by content, and outputs in more than spaces, line ends and the encoding of characters."""
+    if facet.form == "values":
+        return differ(facet.base, facet.candidate)
+    if facet.form == "text" and facet.part == "output":
+        texts = [normalise(text) if isinstance(text, str) else text for text in (facet.base, facet.candidate)]
+        return texts[0] != texts[1]
+    return True
 
 
 def _is_unrecorded(*steps: SideStep) -> bool:

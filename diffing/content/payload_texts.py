@@ -3,11 +3,15 @@
 import json
 from typing import Final
 
+from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONValue
 
 # A block of a message has one of these; other objects are data.
 _BLOCK_KEYS: Final = ("type", "text", "content", "message", "tool_calls")
+
+# They come with signatures, which differ between equal answers.
+_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 def content_text(content: JSONValue) -> str:
@@ -23,11 +27,26 @@ def content_text(content: JSONValue) -> str:
 
 
 def message_text(message: JSONValue) -> str:
-    """A message as words: its content and its tool calls."""
+    """A message as words: its author's name, its content with a mark for each image or file, and its tool calls."""
     if not isinstance(message, dict):
         return content_text(message)
     call_texts = [call_text(call) for call in as_list(message.get("tool_calls"))]
-    return "\n".join(part for part in (content_text(message.get("content")), *call_texts) if part)
+    name = message.get("name") if message.get("role") != "tool" else None
+    parts = (f"{name}:" if isinstance(name, str) else "", _marked_text(message.get("content")), *call_texts)
+    return "\n".join(part for part in parts if part)
+
+
+def _marked_text(content: JSONValue) -> str:
+    """The words of a message's content; a block without words is named by its digest, so that two differ."""
+    if not isinstance(content, list):
+        return content_text(content)
+    return "\n".join(text for text in map(_block_text, content) if text)
+
+
+def _block_text(block: JSONValue) -> str:
+    text = content_text(block)
+    is_word = not isinstance(block, dict) or text != f"[{block.get('type', 'data')}]" or block.get("type") in _THOUGHTS
+    return text if is_word else f"{text[:-1]} {digest(block)[:8]}]"
 
 
 def call_text(call: JSONValue) -> str:

@@ -15,7 +15,7 @@ from diffing.sentences.notes import (
     status_fields_first,
     value_note,
 )
-from diffing.sentences.text import capitalize, display_text, format_value, pointer_name
+from diffing.sentences.text import capitalize, display_text, format_value, format_values, pointer_name
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
@@ -92,6 +92,8 @@ def edit_phrase(base: str, candidate: str, location: str) -> str:
         return f"Giving {location} “{shorten(candidate, QUOTE)}”" if candidate.strip() else f"Changing {location}"
     if not candidate.strip():
         return f"Removing {location}"
+    if not insertions and not deletions:
+        return f"Changing {location}, but no word of it"
     if insertions and not deletions:
         return f"Adding “{shorten(insertions, QUOTE)}” to {location}"
     if deletions and not insertions:
@@ -163,7 +165,8 @@ def _setting(change: Change, owner: str) -> str:
         return f"setting {owner}{name} to {format_value(change.candidate)}"
     if change.op == "removed":
         return f"no longer setting {owner}{name}"
-    return f"changing {owner}{name} from {format_value(change.base)} to {format_value(change.candidate)}"
+    base, candidate = format_values(change.base, change.candidate)
+    return f"changing {owner}{name} from {base} to {candidate}"
 
 
 def _documents(facet: Facet) -> str:
@@ -179,7 +182,9 @@ def _documents(facet: Facet) -> str:
         return f"Retrieving “{shorten(added[0], 60)}” as well in {name}"
     if removed:
         return f"No longer retrieving “{shorten(removed[0], 60)}” in {name}"
-    return f"Changing the order of the documents from {name}"
+    ops = {change.op for change in changes}
+    aspect = "order" if "moved" in ops else "scores" if "rescored" in ops else "metadata"
+    return f"Changing the {aspect} of the documents from {name}"
 
 
 def _rewritten(first: RewrittenDocument, other_counts: Mapping[str, int], name: str) -> str:
@@ -225,7 +230,8 @@ def _one_value(change: Change, name: str) -> str:
     """The only differing value of a step's output."""
     if change.op == "changed":
         owner = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else f"the output of {name}"
-        return f"Changing {owner} from {format_value(change.base)} to {format_value(change.candidate)}"
+        base, candidate = format_values(change.base, change.candidate)
+        return f"Changing {owner} from {base} to {candidate}"
     verb, value = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
     preposition = "to" if change.op == "added" else "from"
     return f"{verb} {pointer_name(change.path)} ({format_value(value)}) {preposition} the output of {name}"

@@ -13,7 +13,7 @@ from diffing.content.facet import Facet
 from diffing.content.message_diff import MessagePair
 from diffing.content.payload_texts import call_text
 from diffing.schemas.sections import TextSpan
-from diffing.sentences.text import VALUE, display_text, format_value, pointer_name
+from diffing.sentences.text import VALUE, display_text, format_value, format_values, pointer_name
 from diffing.sequences.json_diff import Change, value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
@@ -32,6 +32,8 @@ Note = list[TextSpan]
 
 # Characters quoted of a text in a sentence.
 QUOTE: Final = 90
+# What differs in two texts with the same words.
+UNSEEN: Final = "only spaces, line ends, the encoding of characters or fields beside the text differ"
 # Differences searched for a status field.
 MAX_CHANGES: Final = 40
 # Share of a text that an edit leaves unchanged; below it, the text is another one.
@@ -105,6 +107,8 @@ def text_note(base: str, candidate: str) -> Note:
         return _replacement(f"“{before}”", f"“{after}”")
     if insertions:
         return [*plain_note("+ "), _insertion(f"“{shorten(insertions, QUOTE)}”")]
+    if not deletions:
+        return plain_note(UNSEEN)
     return [*plain_note("− "), _deletion(f"“{shorten(deletions, QUOTE)}”")]
 
 
@@ -119,7 +123,7 @@ def value_note(change: Change) -> Note:
     if isinstance(change.base, str) and isinstance(change.candidate, str):
         base, candidate = map(format_value, difference_excerpts(change.base, change.candidate, VALUE))
     else:
-        base, candidate = format_value(change.base), format_value(change.candidate)
+        base, candidate = format_values(change.base, change.candidate)
     return [*name_span, *_replacement(base, candidate)]
 
 
@@ -198,14 +202,18 @@ def _argument_note(change: Change) -> Note:
         case "added":
             return [*plain_note(f"{name} "), _insertion(format_value(change.candidate))]
         case "changed":
-            return [*plain_note(f"{name} "), *_replacement(format_value(change.base), format_value(change.candidate))]
+            return [*plain_note(f"{name} "), *_replacement(*format_values(change.base, change.candidate))]
 
 
 def _rank_note(facet: Facet) -> Note:
     changes = compare_ranks(rank_documents(facet.base), rank_documents(facet.candidate)).changes
-    counts = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved")}
-    parts = [plain_note(f"{number} {op}") for op, number in counts.items() if number]
+    counts = {op: sum(change.op == op for change in changes) for op in ("added", "removed", "moved", "rescored")}
+    parts = [plain_note(f"{number} {op}") for op, number in counts.items() if number and op != "rescored"]
     if new := rewritten_documents(facet.base, facet.candidate):
         edit = text_note(new[0].base, new[0].candidate)
         parts.append([*plain_note(f"{len(new)} reworded ("), *edit, *plain_note(")")])
-    return [*plain_note("documents: "), *(_join(parts, ", ") or plain_note("different scores"))]
+    return [*plain_note("documents: "), *(_join(parts, ", ") or plain_note(_unranked_changes(counts["rescored"])))]
+
+
+def _unranked_changes(rescored: int) -> str:
+    return "different scores" if rescored else "other fields differ"

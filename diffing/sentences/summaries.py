@@ -82,7 +82,7 @@ _DOCUMENT_CHANGES: Final = ("added", "removed", "moved", "reworded", "rescored")
 def document_changes(retrievals: int, counts: Mapping[str, int]) -> str:
     """Retrievals with different documents, and the numbers of documents by change."""
     changes = ", ".join(f"{counts[change]} {change}" for change in _DOCUMENT_CHANGES if counts.get(change))
-    return f"{count_noun(retrievals, 'retrieval')} returned different documents: {changes}."
+    return f"{count_noun(retrievals, 'retrieval')} returned different documents: {changes or 'other fields differ'}."
 
 
 def same_documents(phrase: str) -> str:

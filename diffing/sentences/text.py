@@ -1,5 +1,6 @@
 """Values and phrases as parts of a sentence. Pure."""
 
+import json
 from typing import Final
 
 from diffing.sequences.text_diff import shorten
@@ -27,6 +28,16 @@ def format_value(value: JSONValue) -> str:
             else ", ".join(map(format_value, value))
         )
     return "nothing" if value is None else str(value)
+
+
+def format_values(base: JSONValue, candidate: JSONValue) -> tuple[str, str]:
+    """Two differing values as texts in a sentence; as JSON if they would look the same, like 1 and "1"."""
+    texts = format_value(base), format_value(candidate)
+    return texts if texts[0] != texts[1] else (_as_json(base), _as_json(candidate))
+
+
+def _as_json(value: JSONValue) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False, sort_keys=True), VALUE)
 
 
 def pointer_name(path: str) -> str:

@@ -3,8 +3,9 @@
 `sig:v1` is the SHA-256 of the canonical JSON of the call's kind and name, and of the digest of its request. For a model
 these are its provider and model, and of the request the messages, tool schemas, sampling parameters and response
 format; for a tool its name and arguments; for a retrieval its retriever, query, top_k, filters and embedding profile;
-for a prompt its template id, version, text and variables. Fields in an ignore list, which vary without changing the
-request, are left out. The digest is that of the stored input, unless that has other fields.
+for a prompt its template id, version, text and variables. What else an input contains counts as `others`, such as the
+documents that a reranker gets. Fields in an ignore list, which vary without changing the request, are left out. The
+digest is that of the stored input, unless that has other fields.
 """
 
 import hashlib
@@ -24,6 +25,8 @@ DEFAULT_IGNORED: Final = frozenset({"metadata", "user", "request_id", "session_i
 _MODEL_FIELDS: Final = ("messages", "tools", "parameters", "response_format")
 _RETRIEVAL_FIELDS: Final = ("query", "top_k", "filters", "embedding_profile")
 _PROMPT_FIELDS: Final = ("template_id", "version", "template", "variables")
+# Sorted after `messages`, so that a signer can hash these first.
+_OTHERS: Final = "others"
 # Of a call, what is no part of its request.
 _HEADS: Final = {
     StepType.MODEL: ("kind", "provider", "model"),
@@ -83,7 +86,7 @@ class ModelSigner:
     @staticmethod
     def rest(input: JSONObject, *, provider: str, model: str) -> SignedFields:
         """Return the signed fields of a call except its messages; the input is cut by a splitter."""
-        fields = _drop_fields(_pick(input, _MODEL_FIELDS), DEFAULT_IGNORED)
+        fields = _drop_fields(_request(input, _MODEL_FIELDS), DEFAULT_IGNORED)
         return SignedFields(provider, model, canonical_bytes(_omit(fields, {"messages"})))
 
     def signature(self, rest: SignedFields) -> str:
@@ -103,15 +106,14 @@ def call_of(
     *, type: StepType, name: str, input: JSONValue, provider: str = "", model: str = "", tool_name: str = ""
 ) -> JSONObject | None:
     """Return the fields that the signature covers: the object to compare when two signatures differ."""
-    fields = as_object(input)
     if type is StepType.MODEL:
-        return {"kind": "model", "provider": provider, "model": model, **_pick(fields, _MODEL_FIELDS)}
+        return {"kind": "model", "provider": provider, "model": model, **_request(input, _MODEL_FIELDS)}
     if type is StepType.TOOL:
         return {"kind": "tool", "name": tool_name or name, "arguments": input}
     if type is StepType.RETRIEVAL:
-        return {"kind": "retrieval", "retriever": name, **_pick(fields, _RETRIEVAL_FIELDS)}
+        return {"kind": "retrieval", "retriever": name, **_request(input, _RETRIEVAL_FIELDS)}
     if type is StepType.PROMPT:
-        return {"kind": "prompt", **_pick(fields, _PROMPT_FIELDS)}
+        return {"kind": "prompt", **_request(input, _PROMPT_FIELDS)}
     return None
 
 
@@ -128,8 +130,13 @@ def differing_fields(
     return [name for name in dict.fromkeys([*original, *current]) if differs(name)]
 
 
-def _pick(value: JSONObject, names: tuple[str, ...]) -> JSONObject:
-    return {name: value[name] for name in names if value.get(name) is not None}
+def _request(input: JSONValue, names: tuple[str, ...]) -> JSONObject:
+    """Return the named fields of an input, and everything else in it as `others`."""
+    if not isinstance(input, dict):
+        return {} if input is None else {_OTHERS: input}
+    fields = {name: input[name] for name in names if input.get(name) is not None}
+    others = {name: value for name, value in input.items() if name not in names and value is not None}
+    return {**fields, _OTHERS: others} if others else fields
 
 
 def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
@@ -137,8 +144,11 @@ def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
 
 
 def _drop_fields(value: JSONObject, ignored_names: Collection[str]) -> JSONObject:
-    """Return `value` without the ignored names among its own fields and those of `parameters`."""
+    """Return `value` without the ignored names among its own fields, its parameters and its other fields."""
     fields = {key: item for key, item in value.items() if key not in ignored_names}
-    if parameters := as_object(fields.get("parameters")):
-        fields["parameters"] = {key: item for key, item in parameters.items() if key not in ignored_names}
+    for name in ("parameters", _OTHERS):
+        if group := as_object(fields.get(name)):
+            fields[name] = {key: item for key, item in group.items() if key not in ignored_names}
+    if fields.get(_OTHERS) == {}:
+        del fields[_OTHERS]
     return fields

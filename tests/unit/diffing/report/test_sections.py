@@ -6,7 +6,7 @@ import pytest
 
 from diffing.content.similarity import Lexical
 from diffing.report.sections import Texts
-from tests.support.comparing import Spec, agent, diff_of, model, output, reply, user
+from tests.support.comparing import Spec, agent, diff_of, model, output, reply, tool, user
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 
@@ -64,3 +64,58 @@ def test_search_results_without_documents_have_no_order() -> None:
     )
     (item,) = diff_of(before, after).sections.retrieval.items
     assert [(change.base, change.candidate) for change in item.values] == [("b", "c")]
+
+
+@pytest.mark.parametrize("answer", ["Cafe\u0301 is open.", "Café is open.  ", "Café is open.\r\n"])
+def test_equal_words_are_no_difference(answer: str) -> None:
+    runs = [[agent(), model([user("Q")], reply(text)), output(text)] for text in ("Café is open.", answer)]
+    report = diff_of(*runs)
+    assert not any(section.items for _, section in report.sections)
+    assert report.attribution.verdict == "no_difference"
+
+
+def test_same_json_in_another_form_is_no_difference() -> None:
+    base, candidate = ([tool("get", "c", {"x": 1}, result), output("A")] for result in ('{"a": 1}', {"a": 1}))
+    assert diff_of(base, candidate).attribution.verdict == "no_difference"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [
+        ({"score": 0.5}, {"score": 0.6}, "Changing the scores of the documents"),
+        ({"metadata": {"year": 1}}, {"metadata": {"year": 2}}, "Changing the metadata of the documents"),
+    ],
+)
+def test_documents_in_same_order_were_not_reordered(before: JSONObject, after: JSONObject, change: str) -> None:
+    base, candidate = (
+        [
+            Spec(
+                type=StepType.RETRIEVAL,
+                name="r",
+                input={"query": "q"},
+                output={"documents": [{"id": "1", "content": "x", **fields}]},
+            ),
+            output("A"),
+        ]
+        for fields in (before, after)
+    )
+    assert diff_of(base, candidate).attribution.sentence.startswith(change)
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [{"role": "user", "content": [{"type": "image", "url": url}]} for url in ("a", "b")],
+        [{"role": "user", "name": name, "content": "Q"} for name in ("anna", "berta")],
+    ],
+)
+def test_messages_differ_in_more_than_text(messages: list[JSONObject]) -> None:
+    base, candidate = ([agent(), model([message], reply("A")), output("A")] for message in messages)
+    (item,) = diff_of(base, candidate).sections.prompt.items
+    assert item.messages[0].text.similarity < 1
+    assert "“”" not in item.title
+
+
+def test_number_and_its_text_look_different() -> None:
+    base, candidate = ([tool("get", "c", {"x": value}, "r"), output("A")] for value in ("1", 1))
+    assert 'x from "1" to 1' in diff_of(base, candidate).attribution.sentence

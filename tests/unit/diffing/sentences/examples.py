@@ -227,6 +227,7 @@ def facets() -> Iterator[Facet]:
         ("Be kind.", "Be kind. Be brief."),
         ("Be kind. Be brief.", "Be kind."),
         ("Be kind.", "Be brief."),
+        ("Be kind.", "Be kind. "),
         (LONG, "Route the call. " * 12),
     ]
     for base, candidate in texts:
@@ -257,6 +258,7 @@ def documents() -> Iterator[Facet]:
     other_score: JSONObject = {**a, "score": 0.5}
     lists: list[tuple[list[JSONValue], list[JSONValue]]] = [
         ([a], [other_score]),
+        ([a], [{**a, "metadata": {"year": 2}}]),
         ([a], [b]),
         ([a], [a, b]),
         ([a, b], [a]),

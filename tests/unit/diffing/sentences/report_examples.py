@@ -101,6 +101,7 @@ def section_lines() -> Iterator[str]:
     )
     documents = {"added": 1, "removed": 1, "moved": 2, "reworded": 1, "rescored": 3}
     yield from (summaries.document_changes(1, documents), summaries.document_changes(2, {"added": 1}))
+    yield summaries.document_changes(1, {})
     yield summaries.same_documents("Changing search's top_k from 1 to 2")
     yield summaries.unpaired_steps(unpaired_counts)
     yield from (
