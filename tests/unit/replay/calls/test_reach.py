@@ -228,5 +228,12 @@ def test_addition_to_tool_message_is_not_its_result(addition: str, label: str) -
     assert _step(_plan(_run(first, look, tool, answer), "shipping"), 4).label == label
 
 
+@pytest.mark.parametrize("input", ["billing", {"question": "billing"}, {"query": "charged twice", "index": "billing"}])
+def test_search_by_unusual_fields_is_not_exact(input: JSONValue) -> None:
+    first = _model("classify", ("user", "Why was I charged twice?"), says="billing")
+    search = RecordedStep(key="s", type=StepType.RETRIEVAL, name="s", input=input, output={"documents": []})
+    assert _step(_plan(_run(first, search), "shipping"), 2).label == "simulated"
+
+
 def _messages(step: RecordedStep) -> list[JSONValue]:
     return as_list(as_object(step.input)["messages"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
 from traces.signatures.call_signatures import ModelSigner, call_of, differing_fields, signature
@@ -50,6 +50,16 @@ def test_zero_and_empty_are_values() -> None:
     assert search({"query": "x", "top_k": None}) == search({"query": "x"})
 
 
+@pytest.mark.parametrize("step_type", [StepType.RETRIEVAL, StepType.PROMPT, StepType.MODEL])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [({"question": "a"}, {"question": "b"}), ("a", "b"), ({"query": "q", "documents": ["a"]}, {"query": "q"})],
+)
+def test_unusual_fields_count(step_type: StepType, before: JSONValue, after: JSONValue) -> None:
+    signatures = {signature(type=step_type, name="rerank", input=input) for input in (before, after)}
+    assert len(signatures) == 2
+
+
 def test_request_ids_do_not_count() -> None:
     noisy = REQUEST | {"request_id": "r-1", "parameters": {"temperature": 0.2, "user": "u-7", "stream": True}}
     assert model_signature(noisy) == model_signature(REQUEST)
@@ -69,7 +79,8 @@ def test_known_digest_of_an_input_changes_no_signature(extra: JSONObject, parame
 
 def test_messages_are_signed_once_for_many_requests() -> None:
     splitter = Splitter()
-    for request in (REQUEST, {"messages": REQUEST["messages"]}):
+    others: JSONObject = {"system": "Be kind. " * 1_000, "documents": [{"id": "d1", "content": "Long. " * 1_000}]}
+    for request in (REQUEST, {"messages": REQUEST["messages"]}, REQUEST | others):
         cut = splitter.cut(request)
         rest = ModelSigner.rest(cut, provider="local", model="desk-1")
         assert ModelSigner.for_messages(cut["messages"]).signature(rest) == model_signature(request)
