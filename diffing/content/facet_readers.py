@@ -35,7 +35,7 @@ _FINAL_ANSWER: Final = FacetKind("final answer", "output", "output", "output", "
 # What an answer contains besides its text and its tool calls.
 _CITATIONS: Final = FacetKind("citations and data", "output", "output", "output")
 _ANSWER_DETAILS: Final = FacetKind("citations, thoughts and media", "model", "output", "output")
-_FOUND: Final = FacetKind("other results", "retrieval", "output", "retrieval")
+_RESULTS: Final = FacetKind("other results", "retrieval", "output", "retrieval")
 # Ids and signatures of thoughts differ between equal answers.
 _VOLATILE_KEYS: Final = frozenset({"id", "signature", "encrypted_content", "index"})
 _ANSWER_KEYS: Final = frozenset({"text", "message", "content", "answer", "output"})
@@ -121,13 +121,13 @@ def _retrieval_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Ite
     left, right = as_object(base), as_object(candidate)
     documents = left.get("documents"), right.get("documents")
     if documents == (None, None):
-        yield _any_value(_FOUND, pair, base, candidate)
+        yield _any_value(_RESULTS, pair, base, candidate)
         return
     if documents[0] != documents[1]:
         yield _DOCUMENTS.facet(pair, *documents)
     rest = _omit(left, {"documents"}), _omit(right, {"documents"})
     if differ(*rest):
-        yield _FOUND.facet(pair, *rest)
+        yield _RESULTS.facet(pair, *rest)
 
 
 def _prompt_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:
@@ -172,8 +172,8 @@ def _answer_details(message: JSONObject) -> JSONValue:
         }
         for block in as_objects(message.get("content"))
     ]
-    others = _omit(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
-    return {**others, **({"content": [*blocks]} if any(len(block) > 1 for block in blocks) else {})}
+    extra_fields = _omit(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
+    return {**extra_fields, **({"content": [*blocks]} if any(len(block) > 1 for block in blocks) else {})}
 
 
 def _other_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:

@@ -215,5 +215,5 @@ def _rank_note(facet: Facet) -> Note:
     return [*plain_note("documents: "), *(_join(parts, ", ") or plain_note(_unranked_changes(counts["rescored"])))]
 
 
-def _unranked_changes(rescored: int) -> str:
-    return "different scores" if rescored else "other fields differ"
+def _unranked_changes(new_scores: int) -> str:
+    return "different scores" if new_scores else "other fields differ"

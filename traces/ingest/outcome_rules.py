@@ -147,6 +147,13 @@ def _conclude_from(
             return _by_checks(status, verdicts, thresholds)
 
 
+def decisive_verdicts(judgements: Iterable[Verdict], criteria: OutcomeCriteria) -> list[tuple[Verdict, bool]]:
+    """Return the newest judgements that pass or fail a run, each with whether it passes it, in order of time."""
+    thresholds = _effective(criteria.thresholds)
+    decisions = ((verdict, _passes(verdict, thresholds)) for verdict in _newest(judgements))
+    return [(verdict, passes) for verdict, passes in decisions if passes is not None]
+
+
 def adverse(judgements: Iterable[Verdict], criteria: OutcomeCriteria) -> list[Verdict]:
     """Return the judgements against a run or one of its steps: failed, below the app's threshold, or not run.
 

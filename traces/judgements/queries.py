@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -18,10 +19,13 @@ from traces.ingest.outcome_rules import (
     Threshold,
     Verdict,
 )
-from traces.judgements.schemas import JudgementName
+from traces.judgements.schemas import AgreementView, JudgementName
 from traces.models import Judgement, OutcomeRule
+from traces.statistics.agreement import Agreement, Judge, agreements
 
 _MAX_NAMES: Final = 200
+# Runs on which judges are compared with people.
+_MAX_JUDGED_RUNS: Final = 2_000
 
 
 def criteria_of(apps: Collection[str]) -> dict[str, OutcomeCriteria]:
@@ -86,4 +90,18 @@ def judgement_names(app: str) -> list[JudgementName]:
         bounds = {} if lowest is None else {"lowest": lowest, "highest": highest}
         kinds, total = [*entry.kinds, JudgementKind(kind)], entry.count + count
         names[name, source] = entry.model_copy(update={"kinds": kinds, "count": total, **bounds})
-    return sorted(names.values(), key=lambda entry: -entry.count)[:_MAX_NAMES]
+    agreement_by_judge = _agreements(app) if app else {}
+    entries = (
+        entry.model_copy(update={"agreement": AgreementView(**asdict(agreement))})
+        if (agreement := agreement_by_judge.get((entry.source, entry.name)))
+        else entry
+        for entry in names.values()
+    )
+    return sorted(entries, key=lambda entry: -entry.count)[:_MAX_NAMES]
+
+
+def _agreements(app: str) -> dict[Judge, Agreement]:
+    """Measure how the judgements of an app agree with people's, on the runs that people judged last."""
+    people = Judgement.objects.filter(source=JudgementSource.PERSON, withdrawn_at__isnull=True, step_no__isnull=True)
+    run_ids = list(people.filter(run__app=app).order_by("-id").values_list("run_id", flat=True)[:_MAX_JUDGED_RUNS])
+    return agreements(verdicts_of(run_ids).values(), criteria_of([app]).get(app, DEFAULT_CRITERIA))

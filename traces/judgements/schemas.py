@@ -128,8 +128,24 @@ class OutcomeRuleView(Schema):
     is_applied: bool
 
 
+class AgreementView(Schema):
+    """On how many runs a judge and people gave the same verdict, and Cohen's kappa with its 95 % interval.
+
+    `kappa` is null if both gave the same verdict on every run, which chance explains.
+    """
+
+    runs: int
+    equal_verdicts: int
+    kappa: float | None
+    low: float | None
+    high: float | None
+
+
 class JudgementName(Schema):
-    """Judgements that an app's runs have under one name. `lowest` and `highest` are of scores."""
+    """Judgements that an app's runs have under one name. `lowest` and `highest` are of scores.
+
+    `agreement` compares them with people's; null without an app, and for judgements that people did not check.
+    """
 
     name: str
     source: JudgementSource
@@ -137,6 +153,7 @@ class JudgementName(Schema):
     count: int
     lowest: float | None
     highest: float | None
+    agreement: AgreementView | None = None
 
 
 class JudgementNames(Schema):

@@ -26,7 +26,7 @@ _MODEL_FIELDS: Final = ("messages", "tools", "parameters", "response_format")
 _RETRIEVAL_FIELDS: Final = ("query", "top_k", "filters", "embedding_profile")
 _PROMPT_FIELDS: Final = ("template_id", "version", "template", "variables")
 # Sorted after `messages`, so that a signer can hash these first.
-_OTHERS: Final = "others"
+_MORE_FIELDS: Final = "others"
 # Of a call, what is no part of its request.
 _HEADS: Final = {
     StepType.MODEL: ("kind", "provider", "model"),
@@ -133,10 +133,10 @@ def differing_fields(
 def _request(input: JSONValue, names: tuple[str, ...]) -> JSONObject:
     """Return the named fields of an input, and everything else in it as `others`."""
     if not isinstance(input, dict):
-        return {} if input is None else {_OTHERS: input}
+        return {} if input is None else {_MORE_FIELDS: input}
     fields = {name: input[name] for name in names if input.get(name) is not None}
-    others = {name: value for name, value in input.items() if name not in names and value is not None}
-    return {**fields, _OTHERS: others} if others else fields
+    unnamed_fields = {name: value for name, value in input.items() if name not in names and value is not None}
+    return {**fields, _MORE_FIELDS: unnamed_fields} if unnamed_fields else fields
 
 
 def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
@@ -146,9 +146,9 @@ def _omit(value: JSONObject, names: Collection[str]) -> JSONObject:
 def _drop_fields(value: JSONObject, ignored_names: Collection[str]) -> JSONObject:
     """Return `value` without the ignored names among its own fields, its parameters and its other fields."""
     fields = {key: item for key, item in value.items() if key not in ignored_names}
-    for name in ("parameters", _OTHERS):
+    for name in ("parameters", _MORE_FIELDS):
         if group := as_object(fields.get(name)):
             fields[name] = {key: item for key, item in group.items() if key not in ignored_names}
-    if fields.get(_OTHERS) == {}:
-        del fields[_OTHERS]
+    if fields.get(_MORE_FIELDS) == {}:
+        del fields[_MORE_FIELDS]
     return fields

@@ -2552,6 +2552,24 @@ export interface components {
             run: string | null;
         };
         /**
+         * AgreementView
+         * @description On how many runs a judge and people gave the same verdict, and Cohen's kappa with its 95 % interval.
+         *
+         *     `kappa` is null if both gave the same verdict on every run, which chance explains.
+         */
+        AgreementView: {
+            /** Runs */
+            runs: number;
+            /** Equal Verdicts */
+            equal_verdicts: number;
+            /** Kappa */
+            kappa: number | null;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+        };
+        /**
          * AlignedPair
          * @description Two corresponding steps, or an unpaired one; `changes` names the differing fields.
          *
@@ -5115,6 +5133,8 @@ export interface components {
         /**
          * JudgementName
          * @description Judgements that an app's runs have under one name. `lowest` and `highest` are of scores.
+         *
+         *     `agreement` compares them with people's; null without an app, and for judgements that people did not check.
          */
         JudgementName: {
             /** Name */
@@ -5128,6 +5148,8 @@ export interface components {
             lowest: number | null;
             /** Highest */
             highest: number | null;
+            /** @default null */
+            agreement: components["schemas"]["AgreementView"] | null;
         };
         /**
          * JudgementNames
@@ -9593,6 +9615,7 @@ export type Activity = components['schemas']['Activity'];
 export type ActivityList = components['schemas']['ActivityList'];
 export type AgentCalibrationView = components['schemas']['AgentCalibrationView'];
 export type AgentStart = components['schemas']['AgentStart'];
+export type AgreementView = components['schemas']['AgreementView'];
 export type AlignedPair = components['schemas']['AlignedPair'];
 export type AppTotals = components['schemas']['AppTotals'];
 export type ArchiveRequest = components['schemas']['ArchiveRequest'];

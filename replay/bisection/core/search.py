@@ -12,7 +12,7 @@ from enum import StrEnum
 from math import comb
 from typing import Final, Literal
 
-from replay.checks.pass_rates import wilson
+from traces.statistics.rate_intervals import wilson
 
 Confidence = Literal["high", "medium", "low"]
 _STRONG: Final = 0.01

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from replay.checks.pass_rates import wilson
 from replay.core.vocabulary import COMPLETED, FAILED
 from replay.experiments.core.schemas import CellView, ExperimentRowView, RateInterval, Spread
+from traces.statistics.rate_intervals import wilson
 
 
 def aggregate(rows: Sequence[ExperimentRowView]) -> list[CellView]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from replay.checks.pass_rates import wilson
 from replay.inspection.core.places import PlaceKind
+from traces.statistics.rate_intervals import wilson
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,7 +11,7 @@ from math import comb, prod
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
-from replay.checks.pass_rates import wilson
+from traces.statistics.rate_intervals import wilson
 
 # With three repeats on each side, no result could be significant at 0.05.
 FIRST: Final = 4

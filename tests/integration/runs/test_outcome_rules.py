@@ -136,6 +136,10 @@ def test_names_list_scores_and_verdicts() -> None:
         ("verdict", "person", ["fail"], 1),
     ]
     assert (names[0]["lowest"], names[0]["highest"]) == (0.2, 0.9)
+    assert names[0]["agreement"] is None
+    _judge(_record("order-4", ("reward", 1.0)), kind="fail")
+    agreement = Client().get("/api/v1/judgement-names", {"app": "desk"}).json()["names"][-1]["agreement"]
+    assert (agreement["runs"], agreement["equal_verdicts"], agreement["kappa"]) == (1, 0, 0.0)
     own_names = Client().get("/api/v1/judgement-names", {"app": "other"}).json()["names"]
     assert [(entry["name"], entry["count"]) for entry in own_names] == [("helpful", 1)]
 

@@ -10,6 +10,7 @@ import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
+import { Agreements } from "./Agreements";
 import { RuleEditor } from "./RuleEditor";
 
 const route = getRouteApi("/settings/outcomes");
@@ -57,13 +58,16 @@ function AppRule({ app }: { app: string }): ReactElement {
   return (
     <LoadedList listing={rule}>
       {(current) => (
-        <RuleEditor
-          key={`${app} ${current.at ?? ""}`}
-          app={app}
-          current={current}
-          names={names?.names ?? []}
-          mayEdit={access?.role === "admin"}
-        />
+        <>
+          <RuleEditor
+            key={`${app} ${current.at ?? ""}`}
+            app={app}
+            current={current}
+            names={names?.names ?? []}
+            mayEdit={access?.role === "admin"}
+          />
+          <Agreements names={names?.names ?? []} />
+        </>
       )}
     </LoadedList>
   );

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { OutcomeRuleView } from "@/api/schema";
-import { draftOf, draftProblem, isEqualRule, movedUp, toRule } from "./draft";
+import type { JudgementName, OutcomeRuleView } from "@/api/schema";
+import { agreementWords, draftOf, draftProblem, isEqualRule, movedUp, toRule } from "./draft";
 
 const rule: OutcomeRuleView = {
   app: "desk",
@@ -45,4 +45,21 @@ test("a rule needs a decider and one bound per score", () => {
 test("moving up swaps with the item before", () => {
   expect(movedUp(["a", "b", "c"], 2)).toEqual(["a", "c", "b"]);
   expect(movedUp(["a", "b"], 0)).toEqual(["a", "b"]);
+});
+
+test("agreement with people has its interval", () => {
+  const judge: Omit<JudgementName, "agreement"> = {
+    name: "helpful",
+    source: "import",
+    kinds: ["score"],
+    count: 9,
+    lowest: 0,
+    highest: 1,
+  };
+  const agreement = { runs: 50, equal_verdicts: 35, kappa: 0.4, low: 0.124, high: 0.61 };
+  expect(agreementWords({ ...judge, agreement })).toBe(
+    "helpful (import) agrees on 35 of 50 runs, κ 0.40 (95 %: 0.12 to 0.61)",
+  );
+  expect(agreementWords({ ...judge, agreement: { ...agreement, kappa: null } })).toContain("κ is unknown");
+  expect(agreementWords({ ...judge, agreement: null })).toBe("");
 });

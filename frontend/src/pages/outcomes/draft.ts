@@ -32,6 +32,15 @@ export const DECIDERS: Record<DeciderView["source"], { label: string; hint: stri
   check: { label: "Checks", hint: "checks, validators and judging models; one failure is enough" },
 };
 
+/** How far the judgements under one name agree with those of people. */
+export function agreementWords({ name, source, agreement }: JudgementName): string {
+  if (!agreement) return "";
+  const { runs, equal_verdicts, kappa, low, high } = agreement;
+  const share = `${name} (${source}) agrees on ${equal_verdicts} of ${runs} ${runs === 1 ? "run" : "runs"}`;
+  if (kappa === null || low === null || high === null) return `${share}; all verdicts are the same, so κ is unknown`;
+  return `${share}, κ ${kappa.toFixed(2)} (95 %: ${low.toFixed(2)} to ${high.toFixed(2)})`;
+}
+
 export function draftOf(rule: OutcomeRuleView): Draft {
   return {
     deciders: rule.deciders,

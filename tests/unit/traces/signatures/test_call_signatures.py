@@ -79,8 +79,11 @@ def test_known_digest_of_an_input_changes_no_signature(extra: JSONObject, parame
 
 def test_messages_are_signed_once_for_many_requests() -> None:
     splitter = Splitter()
-    others: JSONObject = {"system": "Be kind. " * 1_000, "documents": [{"id": "d1", "content": "Long. " * 1_000}]}
-    for request in (REQUEST, {"messages": REQUEST["messages"]}, REQUEST | others):
+    unusual_fields: JSONObject = {
+        "system": "Be kind. " * 1_000,
+        "documents": [{"id": "d1", "content": "Long. " * 1_000}],
+    }
+    for request in (REQUEST, {"messages": REQUEST["messages"]}, REQUEST | unusual_fields):
         cut = splitter.cut(request)
         rest = ModelSigner.rest(cut, provider="local", model="desk-1")
         assert ModelSigner.for_messages(cut["messages"]).signature(rest) == model_signature(request)

@@ -1,4 +1,4 @@
-"""The interval of a rate of passes among repeated runs. Pure."""
+"""The interval of a rate, such as that of passes among repeated runs. Pure."""
 
 from math import sqrt
 from typing import Final

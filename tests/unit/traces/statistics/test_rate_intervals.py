@@ -3,7 +3,7 @@
 import pytest
 from scipy import stats
 
-from replay.checks.pass_rates import wilson
+from traces.statistics.rate_intervals import wilson
 
 
 def test_interval_agrees_with_scipy() -> None:

@@ -1,0 +1,1 @@
+"""Statistics of verdicts: intervals of rates, and the agreement of judges. Pure."""
