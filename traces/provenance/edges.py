@@ -142,8 +142,16 @@ def _edges_into(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
         yield from _argument_edges(step, state)
     else:
         yield from value_edges(step.no, step.input, step.input_ref, state)
-    if step.input is None and step.type is not StepType.OUTPUT and step.call_id not in state.callers:
+    if _lacks_input(step) and step.call_id not in state.callers:
         state.unexplained_content.append(state.origins.item(step.no, "", str(step.no), _NO_INPUT))
+
+
+def _lacks_input(step: StepFacts) -> bool:
+    """True if a recording does not contain what a step read; a tool may have no arguments."""
+    if step.input is None:
+        return step.type is not StepType.OUTPUT
+    values = step.input.values() if isinstance(step.input, dict) else [step.input]
+    return step.type is not StepType.TOOL and all(value in (None, "", [], {}) for value in values)
 
 
 def _explicit_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:

@@ -235,5 +235,15 @@ def test_search_by_unusual_fields_is_not_exact(input: JSONValue) -> None:
     assert _step(_plan(_run(first, search), "shipping"), 2).label == "simulated"
 
 
+@pytest.mark.parametrize("step_type", [StepType.OUTPUT, StepType.PLANNER, StepType.VALIDATOR, StepType.RETRIEVAL])
+@pytest.mark.parametrize("input", [{}, "", {"query": ""}])
+def test_step_with_an_empty_input_read_something(step_type: StepType, input: JSONValue) -> None:
+    first = _model("classify", ("user", "Why was I charged twice?"), says="Billing can help you with that.")
+    later = RecordedStep(key="o", type=step_type, name="o", input=input, output={"text": "Billing can help you."})
+    assert _step(_plan(_run(first, later), "Ask the technical support."), 2).reason == "assumed_unaffected"
+    tool = replace(later, type=StepType.TOOL, input={}, tool_name="o")
+    assert _step(_plan(_run(first, tool), "Ask the technical support."), 2).label == "exact"
+
+
 def _messages(step: RecordedStep) -> list[JSONValue]:
     return as_list(as_object(step.input)["messages"])
