@@ -99,7 +99,9 @@ def _replacement(slot: list[JSONValue], edit: MessageEdit) -> JSONValue:
     if edit.passages is not None:
         return {**old, "content": _with_passages(old.get("content"), edit.passages)}
     role = edit.role or old.get("role", "user")
-    return {**old, "role": role, "content": edit.content}
+    # Null is a content, too; an absent one keeps the recorded content.
+    content = edit.content if "content" in edit.model_fields_set else old.get("content")
+    return {**old, "role": role, "content": content}
 
 
 def _with_passages(content: JSONValue, passages: Iterable[Passage]) -> JSONValue:

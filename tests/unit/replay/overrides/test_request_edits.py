@@ -71,6 +71,15 @@ def test_empty_system_prompt_removes_all() -> None:
         assert "system" not in {message["role"] for message in input["messages"]}
 
 
+@pytest.mark.parametrize(
+    ("fields", "content"), [({}, "Where is my order A-1?"), ({"content": None}, None), ({"content": ""}, "")]
+)
+def test_other_role_keeps_the_text(fields: JSONObject, content: str | None) -> None:
+    edit: JSONObject = {"op": "replace", "index": 1, "role": "developer", **fields}
+    input = request_of({"match": {"step": 3}, "messages": [edit]})
+    assert input["messages"][1] == {"role": "developer", "content": content}
+
+
 def test_whole_message_keeps_its_calls() -> None:
     call: JSONObject = {
         "role": "assistant",
