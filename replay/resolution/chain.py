@@ -104,10 +104,12 @@ class ResolverChain:
         return _with_explanation(call, answer)
 
     def _repeat(self, node: Node | None) -> Answer | None:
-        if node is None or node.losses:
+        """Answer of an equal call of the recording; a failed one may succeed next time, so it is not repeated."""
+        if node is None or node.losses or node.status is not StepStatus.OK:
             return None
-        answer = self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
-        return replace(answer, detail={"matched": {"step": node.no, "id": str(node.id), "repeated": True}})
+        answer = self._from_recording(node, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE)
+        match_detail: JSONObject = {"step": node.no, "id": str(node.id), "repeated": True}
+        return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _from_similar(self, match: Match[Node] | None) -> Answer | None:
         if match is None or match.call.lacks("output"):

@@ -44,10 +44,17 @@ def asking(step: int, *requests: ToolCall) -> JSONValue:
     return {"match": {"step": step}, "output": {"content": None, "tool_calls": tool_calls}}
 
 
-@pytest.mark.parametrize(("fork", "reason"), [(1, "source_output_reused"), (5, "side_effect_blocked")])
+@pytest.mark.parametrize(("fork", "reason"), [(1, "cache_hit_signature_match"), (5, "side_effect_blocked")])
 def test_call_of_earlier_turn_is_repeated(fork: int, reason: str) -> None:
     run = talk(("Where is it?", (LOOK_UP, LOSS)), (FOLLOW_UP, (SEARCH, REFUND)))
     assert outcomes(run, asking(5, LOOK_UP), fork=fork) == [f"get_order ok {reason}"]
+
+
+def test_failed_call_of_the_recording_is_not_repeated() -> None:
+    failure = replace(LOOK_UP, status=StepStatus.ERROR)
+    run = talk(("Where is it?", (failure, LOSS)))
+    results = outcomes(run, asking(2, LOOK_UP, LOOK_UP))
+    assert results == ["get_order error source_output_reused", "get_order ok side_effect_blocked"]
 
 
 @pytest.mark.parametrize("fork", [1, 3, 5, 7])
