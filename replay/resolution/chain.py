@@ -112,7 +112,8 @@ class ResolverChain:
         return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _from_similar(self, match: Match[Node] | None) -> Answer | None:
-        if match is None or match.call.lacks("output"):
+        """Answer of a call that differs in wording; a failed one says nothing about other words."""
+        if match is None or match.call.lacks("output") or match.call.status is not StepStatus.OK:
             return None
         answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
         match_detail: JSONObject = {

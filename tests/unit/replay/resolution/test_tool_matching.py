@@ -1,5 +1,6 @@
 """Recorded tool calls that answer new ones."""
 
+from dataclasses import replace
 from typing import Final
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ from replay.resolution.chain import ResolverChain
 from replay.resolution.tool_matching import RecordedCalls, most_alike, similarity
 from tests.support.memory_replays import MemoryEnvironment
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Reason, StepType
+from traces.core.vocabulary import Reason, StepStatus, StepType
 
 
 @pytest.mark.parametrize(
@@ -123,6 +124,15 @@ def test_threshold_is_inclusive(threshold: float, hit: bool) -> None:
     call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=node, changed=True)
     chain = ResolverChain(Policy(semantic_threshold=threshold), MemoryEnvironment({"in": LONGER, "out": "foggy"}))
     assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == hit
+
+
+def test_failed_call_answers_no_other_words() -> None:
+    node = Node(no=1, id=uuid4(), type=StepType.TOOL, name="weather", input_ref="in", output_ref="out")
+    chain = ResolverChain(Policy(), MemoryEnvironment({"in": LONGER, "out": "foggy"}))
+    for status in (StepStatus.OK, StepStatus.ERROR):
+        source = replace(node, status=status)
+        call = Call(no=1, parent=None, type=StepType.TOOL, name="weather", input=SHORTER, node=source, changed=True)
+        assert (chain.resolve(call).reason is Reason.CACHE_SEMANTIC) == (status is StepStatus.OK)
 
 
 def test_other_tool_never_matches() -> None:
