@@ -8,6 +8,7 @@ from typing import Final
 import orjson
 
 from traces.core.json_types import JSONValue
+from traces.core.json_walk import scalars
 from traces.core.vocabulary import EdgeKind
 from traces.payloads.conversation_state import begins_with
 from traces.payloads.messages import ANSWER, Message, ModelRequest
@@ -163,7 +164,7 @@ def _result_edges(no: int, view: Message, index: int, state: ProvenanceState, re
         evidence=cut_evidence(f"call {view.tool_call_id}"),
     )
     result = state.results.get(producer)
-    if not _is_rendering(view, result):
+    if producer in state.results and not _is_rendering(view, result):
         edges = text_edges(no, view.content, path, f"/messages/*:{view.role}/content", state, reading)
         # What the result itself contains came from there.
         text = json.dumps(result, ensure_ascii=False).casefold()
@@ -174,6 +175,9 @@ def _is_rendering(view: Message, result: JSONValue) -> bool:
     """True if a tool message contains the tool's result and nothing else."""
     text = view.text
     if text in ("", str(result).strip()) or view.content == result:
+        return True
+    if any(leaf == text for _, leaf in scalars(result)):
+        # The text of a result in blocks, as MCP servers have it.
         return True
     try:
         return bool(orjson.loads(text) == result)

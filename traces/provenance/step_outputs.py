@@ -9,7 +9,7 @@ from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 from traces.core.json_walk import scalars
 from traces.core.step_header import StepHeader, step_view
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.messages import ANSWER, Message, ModelAnswer, ModelRequest
 from traces.payloads.splitter import Splitter
 from traces.provenance.input_origins import Origins, UnexplainedContent
@@ -65,7 +65,7 @@ class ProvenanceState:
     callers: dict[str, ToolRequest] = field(default_factory=dict)
     # Tool steps by call id; some recorders repeat ids.
     tool_steps: dict[str, list[int]] = field(default_factory=dict)
-    # Results of the tool steps with a call id, by step.
+    # Results of the tool steps with a call id that succeeded, by step. Code words the error of a failed one.
     results: dict[int, JSONValue] = field(default_factory=dict)
     # Model steps by the ids of the calls in their answers.
     answers: dict[frozenset[str], int] = field(default_factory=dict)
@@ -97,7 +97,8 @@ def index_output(step: StepFacts, state: ProvenanceState) -> None:
         _index_answer(step, state)
     elif step.type is StepType.TOOL and step.call_id:
         state.tool_steps.setdefault(step.call_id, []).append(step.no)
-        state.results[step.no] = output
+        if step.status == StepStatus.OK:
+            state.results[step.no] = output
     if step.output_ref:
         state.parts[step.output_ref] = (step.no, "")
     for path, part in _parts_of(output):

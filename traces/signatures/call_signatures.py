@@ -135,7 +135,9 @@ def _request(input: JSONValue, names: tuple[str, ...]) -> JSONObject:
     if not isinstance(input, dict):
         return {} if input is None else {_MORE_FIELDS: input}
     fields = {name: input[name] for name in names if input.get(name) is not None}
-    unnamed_fields = {name: value for name, value in input.items() if name not in names and value is not None}
+    unnamed_fields: JSONObject = {
+        name: value for name, value in input.items() if name not in names and value is not None
+    }
     return {**fields, _MORE_FIELDS: unnamed_fields} if unnamed_fields else fields
 
 
