@@ -17,7 +17,7 @@ from replay.overrides.request_edits import edited_names
 from replay.state.rebuilt_messages import MessageVariants, RebuiltMessages, prefix_of
 from replay.state.replay_state import ReplayState
 from traces.core.canonical import digest
-from traces.core.json_access import as_list
+from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
@@ -58,7 +58,7 @@ class CallBuilder:
             fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
             if fields:
                 # Only then: an unchanged input stays the recorded object, which needs no comparison.
-                input = {**input, **{name: value for name, value in fields.items() if name != "documents"}}
+                input = _with_fields(input, fields)
         if edits.arguments is not None:
             input = edits.arguments.value
         return self._call(node, input, edits, self._differing_fields(node, input, recorded_input))
@@ -282,6 +282,14 @@ class CallBuilder:
             return histories.has(link.producer)
         # Whether a history differs may have to be found out first.
         return link.producer in self._state.changes or (link.kind is EdgeKind.HISTORY and histories.has(link.producer))
+
+
+def _with_fields(input: JSONObject, fields: JSONObject) -> JSONObject:
+    """Set fields of an input; of a prompt's variables, those that are not set keep their recorded values."""
+    new_fields = {name: value for name, value in fields.items() if name != "documents"}
+    if isinstance(variables := new_fields.get("variables"), dict):
+        new_fields["variables"] = {**as_object(input.get("variables")), **variables}
+    return {**input, **new_fields}
 
 
 def _edited_fields(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """Outputs set by overrides or answered by the operator. Pure."""
 
+from dataclasses import replace
+
 from replay.core.calls import Answer, Call, OperatorAnswer
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import Node
@@ -80,4 +82,8 @@ def _rerender(call: Call, environment: ReplayEnvironment) -> Answer | None:
     if node is None or not node.input_ref or not node.output_ref:
         return None
     output = render(environment.payload(node.input_ref), environment.payload(node.output_ref), call.input)
-    return None if output is None else _override(output, detail={"rendered": True})
+    if output is None:
+        return None
+    answer = _override(output, detail={"rendered": True})
+    # Without an override, values of earlier steps changed it.
+    return answer if call.edits.prompt else replace(answer, reason=Reason.DERIVED)

@@ -75,7 +75,8 @@ def test_equal_words_are_no_difference(answer: str) -> None:
 
 
 def test_same_json_in_another_form_is_no_difference() -> None:
-    base, candidate = ([tool("get", "c", {"x": 1}, result), output("A")] for result in ('{"a": 1}', {"a": 1}))
+    results: list[JSONValue] = ['{"a": 1}', {"a": 1}]
+    base, candidate = ([tool("get", "c", {"x": 1}, result), output("A")] for result in results)
     assert diff_of(base, candidate).attribution.verdict == "no_difference"
 
 
@@ -112,7 +113,9 @@ def test_documents_in_same_order_were_not_reordered(before: JSONObject, after: J
 def test_messages_differ_in_more_than_text(messages: list[JSONObject]) -> None:
     base, candidate = ([agent(), model([message], reply("A")), output("A")] for message in messages)
     (item,) = diff_of(base, candidate).sections.prompt.items
-    assert item.messages[0].text.similarity < 1
+    text = item.messages[0].text
+    assert text is not None
+    assert text.similarity < 1
     assert "“”" not in item.title
 
 

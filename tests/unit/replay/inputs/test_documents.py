@@ -67,7 +67,7 @@ def test_lower_top_k_cuts_documents() -> None:
     assert retrieval.output == {"documents": DOCUMENTS[:1]}
     assert labels(events) == {
         1: "simulated simulation_operator_override",
-        2: "simulated simulation_operator_override",
+        2: "simulated derived",
         3: "simulated live_model_call",
     }
     assert "freight carrier" not in str(model_messages(events))
@@ -98,3 +98,10 @@ def test_variable_fills_recorded_template() -> None:
     events = changed({"match": {"type": "prompt"}, "prompt": {"variables": variables}})
     assert "Answer as a judge." in str(model_messages(events))
     assert labels(events)[1] == "exact source_output_reused"
+
+
+def test_other_variables_keep_their_values() -> None:
+    events = changed({"match": {"type": "prompt"}, "prompt": {"variables": {"role": "a judge"}}})
+    assert str(resolved_step(events, 2).answer.output).count("a judge") == 1
+    assert rules(DOCUMENTS)[:40] in str(resolved_step(events, 2).call.input)
+    assert "{rules}" not in str(model_messages(events))
