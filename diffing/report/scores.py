@@ -113,14 +113,15 @@ def _final_answers(comparison: Comparison, pair_answers: Interaction) -> Interac
 
 
 def output_similarity(comparison: Comparison, payloads: Payloads, measure: Measure) -> tuple[float, str]:
-    """The mean similarity of the interactions, and the method that measured the differing ones."""
+    """The mean similarity of the interactions that can be read, and the method that measured the differing ones."""
     turns = interactions(comparison)
     trivial = [_trivial_likeness(turn) for turn in turns]
-    texts = [_texts(turn, payloads) for turn, likeness in zip(turns, trivial, strict=True) if likeness is None]
+    differing = [turn for turn, likeness in zip(turns, trivial, strict=True) if likeness is None]
+    texts = [_texts(turn, payloads) for turn in differing if not _is_lost(turn, payloads)]
     new_likenesses = measure.compare(texts[:INTERACTIONS])
     likenesses = [likeness for likeness in trivial if likeness is not None] + new_likenesses
     if not likenesses:
-        return 1.0, "identical"
+        return (0.0, "unavailable") if differing else (1.0, "identical")
     methods = Counter(likeness.method for likeness in new_likenesses).most_common(1)
     alone = "identical" if all(likeness.score == 1.0 for likeness in likenesses) else "empty"
     return sum(likeness.score for likeness in likenesses) / len(likenesses), methods[0][0] if methods else alone
@@ -198,6 +199,11 @@ def _trivial_likeness(turn: Interaction) -> Likeness | None:
     if not turn.is_paired:
         return Likeness(0.0, "empty")
     return Likeness(1.0, "identical") if turn.base == turn.candidate else None
+
+
+def _is_lost(turn: Interaction, payloads: Payloads) -> bool:
+    """True if a recorded answer is missing in the store."""
+    return any(ref and ref not in payloads for ref in (turn.base, turn.candidate))
 
 
 def _texts(turn: Interaction, payloads: Payloads) -> tuple[str, str]:

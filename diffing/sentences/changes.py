@@ -36,6 +36,7 @@ METHODS: Final[Mapping[str, str]] = {
     "difflib": "as text",
     "jaccard": "by shared words",
     "empty": "a missing answer counts as 0",
+    "unavailable": "unknown: no pair of answers can be read, which counts as 0",
 }
 # Prefix of a cause that only observation names, and the parts after it. Stored sentences are recognised by them.
 SUSPICION: Final = "Suspected, not proved: "

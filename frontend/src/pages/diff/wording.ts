@@ -18,6 +18,7 @@ export const METHOD: Record<string, string> = {
   difflib: "text",
   jaccard: "by shared words",
   empty: "a missing answer counts as 0",
+  unavailable: "unknown: no pair of answers can be read, which counts as 0",
 };
 
 export const RELATION: Record<AlignedPair["relation"], { words: string; sign: string }> = {

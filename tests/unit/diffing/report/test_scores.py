@@ -172,3 +172,12 @@ def test_tokens_are_unknown_where_no_call_has_any() -> None:
     assert report_of(unknown, unknown, store).deltas.tokens is None
     assert report_of(with_tokens(unknown, 0), counted, store).deltas.tokens == 20
     assert report_of(without_models, counted, store).deltas.tokens == 20
+
+
+def test_unreadable_answer_has_no_similarity() -> None:
+    store = Store()
+    base = side_of([agent(), output("The parcel is lost.")], store)
+    candidate = side_of([agent(), output("It arrives tomorrow.")], store)
+    del store.values[candidate.steps[1].output_ref]
+    scores = report_of(base, candidate, store).scores
+    assert (scores.output_similarity, scores.similarity_method) == (0.0, "unavailable")
