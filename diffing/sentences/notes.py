@@ -4,6 +4,7 @@ The texts of a note's spans make up its plain text: equal “amount ”, deleted
 inserted “42” read “amount 4200 → 42”.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -25,6 +26,7 @@ from diffing.sequences.text_diff import (
     inserted_text,
     shorten,
 )
+from traces.core.canonical import digest
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
 
@@ -175,8 +177,11 @@ def _calls_note(facet: Facet) -> Note:
     )
     if note := _same_tool_note(facet.base, facet.candidate):
         return note
-    before = ", ".join(call for call in base_calls if call not in candidate_calls)
-    after = ", ".join(call for call in candidate_calls if call not in base_calls)
+    before = ", ".join((Counter(base_calls) - Counter(candidate_calls)).elements())
+    after = ", ".join((Counter(candidate_calls) - Counter(base_calls)).elements())
+    if not before and not after:
+        is_order = Counter(map(digest, as_list(facet.base))) == Counter(map(digest, as_list(facet.candidate)))
+        return plain_note(f"requests the same calls {'in another order' if is_order else 'with values of other types'}")
     if before and after:
         return [*plain_note("requests "), *_replacement(*difference_excerpts(before, after, QUOTE))]
     if after:

@@ -61,6 +61,7 @@ from diffing.sentences.verdicts import (
     Trials,
     Verdict,
 )
+from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.core.vocabulary import Reason as StepReason
@@ -294,7 +295,10 @@ def calls() -> Iterator[Facet]:
     pay: JSONValue = [{"name": "pay", "arguments": {"amount": 1, "note": "x"}}]
     same_call: JSONValue = [{"name": "pay", "arguments": {"amount": 2, "to": "me"}}]
     other_call: JSONValue = [{"name": "refund", "arguments": {}}]
-    for base, candidate in ((pay, same_call), (pay, other_call), ([], pay), (pay, [])):
+    both: list[JSONValue] = [*as_list(other_call), *as_list(pay)]
+    of_other_type: JSONValue = [*as_list(other_call), {"name": "pay", "arguments": {"amount": "1", "note": "x"}}]
+    several = ((both, both[::-1]), (both, of_other_type))
+    for base, candidate in ((pay, same_call), (pay, other_call), ([], pay), (pay, []), *several):
         yield facet("tool calls", base, candidate)
 
 
