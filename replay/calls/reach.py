@@ -67,6 +67,9 @@ class Reach:
         if link.producer_path.startswith(_CALLS):
             # A placeholder is assumed to request the recorded calls.
             return False
+        if change.node.type is StepType.TOOL and change.original == change.current:
+            # Only its status changed, which a request does not show, but code reads.
+            return True
         return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
 
     def _unexplained_sources(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
@@ -132,6 +135,8 @@ def explanation(assumption: JSONObject) -> str:
             f"Assumed unaffected: {source_text} may have contributed to its input; "
             f"the origin of {first['path'] or 'its input'} is unknown ({first['snippet']})"
         )
+    if details["steps"] and not details["through"]:
+        return f"Assumed unaffected: {source_text} changed in a way that its input does not show"
     return f"Assumed unaffected because its input comes from steps that are: {source_text}"
 
 

@@ -228,6 +228,25 @@ def test_addition_to_tool_message_is_not_its_result(addition: str, label: str) -
     assert _step(_plan(_run(first, look, tool, answer), "shipping"), 4).label == label
 
 
+def test_failure_with_the_recorded_output_may_have_an_effect() -> None:
+    call: JSONObject = {"id": "c", "name": "get_order", "arguments": {}}
+    request: JSONObject = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: JSONObject = {"role": "tool", "tool_call_id": "c", "content": "42"}
+    asking = _model("look", ("user", "What does it cost?"), says="")
+    tool = RecordedStep(key="t", type=StepType.TOOL, name="t", tool_name="t", call_id="c", input={}, output="42")
+    answer = replace(asking, key="answer", input={"messages": [*_messages(asking), request, result]})
+    run = _run(replace(asking, output={"message": request}), tool, answer)
+    graph, payloads = graph_of(run)
+    entry: JSONObject = {"match": {"step": 2}, "tool": {"output": "42", "status": "error"}}
+    profile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), graph)
+    sources = Sources(
+        payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
+    )
+    step = _step(plan(graph, profile, Policy(), sources), 3)
+    assert step.reason == "assumed_unaffected"
+    assert "step 2 changed in a way that its input does not show" in step.note
+
+
 @pytest.mark.parametrize("input", ["billing", {"question": "billing"}, {"query": "charged twice", "index": "billing"}])
 def test_search_by_unusual_fields_is_not_exact(input: JSONValue) -> None:
     first = _model("classify", ("user", "Why was I charged twice?"), says="billing")
