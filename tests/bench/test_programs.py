@@ -44,6 +44,7 @@ CONTROLS: Final = {
     "mills": 44,
     "depots": 32,
     "gardens": 16,
+    "ateliers": 28,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -61,6 +62,7 @@ STRICT_SETS: Final = {
     "mills",
     "depots",
     "gardens",
+    "ateliers",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

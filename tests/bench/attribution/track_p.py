@@ -9,6 +9,7 @@ from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
+from tests.bench.attribution.programs.ateliers import ATELIERS
 from tests.bench.attribution.programs.blind import BLIND
 from tests.bench.attribution.programs.bureaus import BUREAUS
 from tests.bench.attribution.programs.depots import DEPOTS
@@ -59,6 +60,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "mills": MILLS,
     "depots": DEPOTS,
     "gardens": GARDENS,
+    "ateliers": ATELIERS,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
@@ -77,6 +79,7 @@ _VERSIONED_SETS: Final = frozenset(
         "mills",
         "depots",
         "gardens",
+        "ateliers",
     }
 )
 _MODES: Final = (
