@@ -3,15 +3,17 @@
 import subprocess
 import sys
 
+import orjson
 import pytest
 
 from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
-from tests.bench.attribution import scoring, targets, track_a
+from tests.bench.attribution import scoring, targets, track_a, transcripts
 from tests.bench.attribution.lab import Bench, BenchLab
 from tests.bench.attribution.page import render
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.results import Results, measure
+from tests.support.comparing import Store
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,12 @@ def test_chance_is_not_blamed(results: Results) -> None:
 
 def test_edited_transcripts_are_aligned(results: Results) -> None:
     assert (targets.edit_f1(results.e) or 0) >= targets.F1
+
+
+def test_payloads_of_transcripts_are_plain_json() -> None:
+    store = Store()
+    transcripts.side(transcripts.import_messages(transcripts.generate(1)), store)
+    assert all(orjson.dumps(value) for value in store.values.values())
 
 
 def test_page_shows_every_target(results: Results) -> None:

@@ -131,11 +131,17 @@ def side(run: RecordedRun, store: Store | None = None, *, links: bool = False) -
     steps = [_step(step, numbers, splitter) for step in run.steps]
     if store is not None:
         for step, source in zip(steps, run.steps, strict=True):
-            store.values |= {step.input_ref: source.input, step.output_ref: source.output}
+            store.values |= {step.input_ref: _stored(source.input), step.output_ref: _stored(source.output)}
     facts = RunFacts(
         id=new_id(), name=run.name, app=run.app, status=run.status, source=run.source, metadata=run.metadata
     )
     return Side(run=facts, steps=steps, links=reader_of(_links(run, numbers) if links else ()))
+
+
+def _stored(value: JSONValue) -> JSONValue:
+    """A payload as the artifact store gives it, without the shared conversations of an import."""
+    payload: JSONValue = orjson.loads(orjson.dumps(value, default=list))
+    return payload
 
 
 def _links(run: RecordedRun, numbers: dict[str, int]) -> list[SideLink]:
