@@ -10,10 +10,10 @@ from typing import Final
 from diffing.attribution.difference_origins import ChangedOutputs, Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.data_flow import Flow
+from diffing.compare.data_flow import Flow, FlowLink
 from diffing.compare.placeholders import FAILED
 from diffing.compare.run_side import SideStep
-from diffing.sequences.word_hunks import Hunk, contains_words, hunks, split_words
+from diffing.sequences.word_hunks import Hunk, contains_words, hunks, share_word, split_words
 from replay.inputs.copied_values import text_of
 from replay.proofs.core.types import Side
 from replay.proofs.counterfactual.derivations import END, Derivations, Output, Product, answer, no_payload
@@ -75,14 +75,33 @@ def _is_explained(comparison: Comparison, pair: Pair, flow: Flow, load: Callable
     if pair.sides is None or pair.step.type == StepType.MODEL:
         return True
     travels = [travel for travel in flow.incoming(pair.place) if flow.carries(travel)]
-    sources = [comparison.pairs[place] for place in {travel.producer for travel in travels}]
-    values = [hunk for source in sources for hunk in _hunks(source.step.type, _output_refs(source), load)]
+    values = [hunk for travel in travels for hunk in _carried_hunks(comparison, travel, load)]
     own = _hunks(StepType.TOOL, (pair.sides[0].input_ref, pair.sides[1].input_ref), load)
     return all(
         {*split_words(text)} <= {word for value in values for word in split_words(words_of(value))}
         for words_of in (attrgetter("base"), attrgetter("candidate"))
         for text in map(words_of, own)
     )
+
+
+def _carried_hunks(comparison: Comparison, travel: FlowLink, load: Callable[[str], JSONValue]) -> list[Hunk]:
+    """The differences of an output that a replay puts into the consumer's input."""
+    source = comparison.pairs[travel.producer]
+    differences = _hunks(source.step.type, _output_refs(source), load)
+    if not _is_value_in_answer(comparison, travel):
+        return differences
+    side = _SIDES.index(travel.side)
+    return [hunk for hunk in differences if share_word((hunk.base, hunk.candidate)[side], travel.evidence)]
+
+
+def _is_value_in_answer(comparison: Comparison, travel: FlowLink) -> bool:
+    """Return whether a link shows only one value of a result in an answer that code composed.
+
+    Example: an answer ends with "(Bern, 30 days)". Only "Bern" is distinctive enough for a link, so a replay with
+    another number of days leaves the 30.
+    """
+    source, consumer = (comparison.pairs[place].step.type for place in (travel.producer, travel.consumer))
+    return travel.kind is EdgeKind.VALUE and source in _EXTERNAL and consumer == StepType.OUTPUT
 
 
 def _output_refs(pair: Pair) -> tuple[str, str]:
@@ -163,13 +182,21 @@ def _is_passed_on(comparison: Comparison, pair: Pair, flow: Flow, load: Callable
     travels = flow.outgoing(pair.place)
     texts = [text_of(pair.step.type, load(step.output_ref)) for step in pair.sides]
     for index, side in enumerate(_SIDES):
-        consumers = [comparison.pairs[travel.consumer] for travel in travels if travel.side == side]
-        steps = [(consumer.base, consumer.candidate)[index] for consumer in consumers]
-        inputs = [text_of(StepType.TOOL, load(step.input_ref)) for step in steps if step is not None]
+        own_travels = [travel for travel in travels if travel.side == side]
+        inputs = [_shown_text(comparison, travel, load) for travel in own_travels]
         words = [(hunk.base, hunk.candidate)[index] for hunk in hunks(*texts)]
         if not inputs or not all(any(contains_words(own, text) for text in inputs) for own in words if own):
             return False
     return True
+
+
+def _shown_text(comparison: Comparison, travel: FlowLink, load: Callable[[str], JSONValue]) -> str:
+    """The part of the consumer's input in which a replay replaces what a link passes on."""
+    if _is_value_in_answer(comparison, travel):
+        return travel.evidence
+    consumer = comparison.pairs[travel.consumer]
+    step = (consumer.base, consumer.candidate)[_SIDES.index(travel.side)]
+    return "" if step is None else text_of(StepType.TOOL, load(step.input_ref))
 
 
 def _failures(comparison: Comparison, flow: Flow) -> list[Product]:

@@ -319,6 +319,29 @@ def test_result_is_passed_on_if_its_difference_is(text: str, *, is_passed_on: bo
     assert [entry.is_passed_on for entry in found.outputs if entry.type is StepType.TOOL] == [is_passed_on]
 
 
+def test_value_too_short_for_a_link_is_not_traced_into_an_answer() -> None:
+    """Code composes the answer of a draft and a result, of which a link shows the office only, not the days."""
+
+    def run(rule: str, draft: str, days: int) -> list[Spec]:
+        policy = tool("policy", "", {"at": "north"}, {"office": "Bern-7731", "days": days})
+        writer = model([system(f"Write.{rule}"), user("Reply.")], reply(draft))
+        answer = f"{draft} (Bern-7731, {days} days)"
+        return [agent(), writer, policy, replace(output(answer), input={"text": answer})]
+
+    store = Store()
+    base = side_of(run("", "Sorry, we promise to send the kettle again.", 30), store)
+    candidate = side_of(run(" Be brief.", "Sorry, we cannot help you with that.", 20), store)
+    examination = examine(base, candidate, store.load)
+    found = derivations(
+        examination.comparison,
+        examination.flow,
+        examination.reasoning.atoms,
+        load=lambda ref: store.values.get(ref),
+    )
+    assert [entry.is_passed_on for entry in found.outputs if entry.type is StepType.TOOL] == [False]
+    assert found.products == [Product(due=(4, 4), is_traced=False)]
+
+
 def test_repeated_calls_are_compared_by_their_last_answer() -> None:
     """The candidate's first code fails, so that code asks again; both runs end with the same code."""
 
