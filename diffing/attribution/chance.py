@@ -63,6 +63,9 @@ def _is_sampled(atom: Atom, *, is_repeat: bool, is_dialogue: bool) -> bool:
     facet = atom.facet
     if atom.is_sampled or not is_repeat or atom.overridden:
         return atom.is_sampled
+    if atom.origin is Origin.DERIVED:
+        # Trials of one configuration have the same code: what it made of a sample is no cause of its own.
+        return True
     if facet is None:
         return atom.pair.step.type in _ACTS
     # After other calls, an environment may answer the same call differently.

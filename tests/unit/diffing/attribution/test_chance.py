@@ -143,6 +143,31 @@ def test_world_may_answer_differently_after_other_calls(target: str, *, is_chanc
     assert (attribute(base, candidate, trial(0), trial(1)).verdict == "noise") is is_chance
 
 
+@pytest.mark.parametrize(("declared", "verdict"), [(True, "noise"), (False, "cause")])
+def test_results_of_other_calls_follow_from_the_sample(verdict: str, *, declared: bool) -> None:
+    """Two trials call different tools; the results that a later request repeats are no change of their own."""
+
+    def trial_run(first: str, name: str, result: str, final: str, **arguments: JSONValue) -> list[Spec]:
+        opening, call = [system(POLICY), user(first)], tool_call("c1", name, **arguments)
+        talk_so_far = [*opening, call, tool_message("c1", result), reply("Anything else?"), user("Yes, the bag.")]
+        return [
+            agent(),
+            turn(first),
+            model(opening, call),
+            called(name, "c1", arguments, result),
+            model(talk_so_far[:4], reply("Anything else?")),
+            turn("Yes, the bag."),
+            model(talk_so_far, reply(final)),
+            output(final),
+        ]
+
+    base = trial_run("Change my bag.", "exchange_bag", '{"id": "A-1", "bag": "blue"}', "It is blue.", id="A-1")
+    result = "Error: variant not found"
+    candidate = trial_run("Hello, my bag please.", "change_order", result, "I cannot.", id="A-1", bag="red")
+    trials = (trial(0), trial(1)) if declared else ()
+    assert attribute(base, candidate, *trials).verdict == verdict
+
+
 def test_single_task_message_is_not_sampled() -> None:
     """Another text under the same task id is a change of the task."""
 
