@@ -1,7 +1,7 @@
 """Read experiments."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -133,7 +133,14 @@ def _views(request: ExperimentRequest, rows: list[ExperimentRow]) -> list[Experi
     settings = {cell.number: list(cell.settings) for cell in matrix.cells(request)}
     attempts = Attempt.objects.filter(session__in=[row.session_id for row in rows])
     latencies = dict(attempts.values_list("session").annotate(Sum("duration_ms")))
-    return [_view(row, settings[row.cell], latencies.get(row.session_id)) for row in rows]
+    return [_view(row, settings[row.cell], _latency(row.session, latencies)) for row in rows]
+
+
+def _latency(session: ReplaySession, latencies: Mapping[UUID, float]) -> float | None:
+    """How long the live calls of a row took. An agent makes its own: its row is as slow as its run."""
+    if session.engine == Engine.AGENT:
+        return session.run.duration_ms if session.run and session.run.sealed_at else None
+    return latencies.get(session.id)
 
 
 def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None) -> ExperimentRowView:

@@ -315,6 +315,10 @@ def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -
     expect(grid.get_by_role("row").filter(has_text="prompt 2").get_by_role("cell")).to_have_text(
         [re.compile(r"^\d calls$")] * 2
     )
+    price.get_by_text("Run the agent").click()
+    expect(price).to_contain_text("Starts of the agent")
+    price.get_by_text("Follow the recording").click()
+    expect(price).not_to_contain_text("Starts of the agent")
     expect(price).not_to_contain_text("Planning")
     cockpit.button(re.compile("^Start 4 replays")).click()
     expect(page.get_by_role("main").get_by_role("status").first).to_contain_text("Done", timeout=patience_ms(30_000))
@@ -359,6 +363,10 @@ def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo:
     dialog.get_by_label("Value of check 1").fill("42.00 EUR")
     dialog.get_by_label("Model for live answers").fill("desk-large-1")
     dialog.get_by_label("Samples per step").fill("1")
+    dialog.get_by_text("Run the agent").click()
+    expect(dialog).to_contain_text("Starts of the agent")
+    dialog.get_by_text("Follow the recording").click()
+    expect(dialog).not_to_contain_text("Starts of the agent")
     expect(dialog).to_contain_text(re.compile(r"about \d+, max\. \d+"))
     dialog.get_by_role("button", name="Bisect").click()
     cockpit.page.wait_for_url(re.compile("/bisections/"))

@@ -37,6 +37,8 @@ def test_proof_is_started_and_shared(open_cockpit: OpenCockpit, demo: Demo) -> N
     page.keyboard.press("p")
     dialog = page.get_by_role("dialog", name="Prove it")
     expect(dialog.get_by_role("button", name="Prove it")).to_be_focused()
+    engine = dialog.get_by_role("region", name="Engine")
+    assert engine.evaluate("(choice) => choice.scrollHeight <= choice.clientHeight"), "the choice is cut off"
     expect(dialog).to_contain_text(re.compile(r"about \d+ replays · up to \d+ live calls"))
     expect(dialog.get_by_label("Max replays")).to_have_count(0)
     dialog.get_by_text("Advanced").click()

@@ -114,7 +114,7 @@ class ExperimentRowView(Schema):
     cost_usd: float | None
     tokens_in: int | None
     tokens_out: int | None
-    # The total of its live calls.
+    # The total of its live calls, or of the run whose agent ran.
     latency_ms: float | None
     ars: float | None
     output_similarity: float | None

@@ -71,6 +71,10 @@ def test_experiment_of_an_agent_starts_it_for_every_row(client: Client, run: Run
     assert experiment.live_calls == 1
     with pytest.raises(ReplayFailure):
         scheduler.take_call(experiment.id, 1)
+    # The agent makes the calls: a row is as slow as its run.
+    ReplaySession.objects.filter(rerun=first).update(run=run)
+    rows = client.get(f"/api/v1/experiments/{experiment.id}").json()["results"]
+    assert [row["latency_ms"] for row in rows] == [run.duration_ms, None]
 
 
 @pytest.mark.parametrize("kind", ["experiments", "bisections", "proofs"])

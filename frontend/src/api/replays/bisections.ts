@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { BisectPreview, BisectRequest } from "@/api/schema";
-import { needsRunner, RUNNER_POLL_MS } from "./runners";
+import { consentPoll, needsRunner, RUNNER_POLL_MS } from "./runners";
 
 /** The subject of a bisection: a run, or the run of a diff that fails the checks. */
 export type BisectionSubject = { run: string } | { diff: string };
@@ -37,6 +37,7 @@ export const bisectionPlanQuery = (subject: BisectionSubject, request: SparseBis
       ),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
+    refetchInterval: consentPoll,
     retry: false,
   });
 

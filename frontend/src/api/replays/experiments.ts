@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "@/api/client";
 import type { ExperimentRequest } from "@/api/schema";
-import { needsRunner, RUNNER_POLL_MS } from "./runners";
+import { consentPoll, needsRunner, RUNNER_POLL_MS } from "./runners";
 
 /** A request without the fields that have defaults. */
 export type SparseExperiment = { [Name in keyof ExperimentRequest]?: unknown } & { run: string };
@@ -23,6 +23,7 @@ export const experimentPlanQuery = (request: SparseExperiment) =>
     queryFn: ({ signal }) => answer(api.POST("/api/v1/experiments/preview", { body: body(request), signal })),
     placeholderData: keepPreviousData,
     gcTime: 60_000,
+    refetchInterval: consentPoll,
     retry: false,
   });
 

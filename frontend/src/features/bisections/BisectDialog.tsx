@@ -14,9 +14,11 @@ import {
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
-import type { BisectRequest } from "@/api/schema";
+import type { BisectRequest, Engine } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
+import { EngineChoice } from "@/features/runners/engine/EngineChoice";
+import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
@@ -47,10 +49,14 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
   const [model, setModel] = useState("");
   const [profile, setProfile] = useState<string | null>(null);
   const [policy, setPolicy] = useState<string | null>(null);
+  const [engine, setEngine] = useState<Engine>("follow");
+  const app = useQuery(runQuery(sourceRun)).data?.app ?? null;
+  const runners = useOnlineRunners(engine === "agent" ? app : null);
   const choices = useChoices(sourceRun);
   const checkRequests = checksOf(checks);
   const problem = checksProblem(checks);
   const request: SparseBisection = {
+    engine,
     question,
     checks: checkRequests,
     ...(question === "judgement" && judgementOf(choice)),
@@ -66,7 +72,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
   const ready = problem === null && missing === null;
   const plan = useQuery({
     ...bisectionPlanQuery(subject, debouncedRequest),
-    enabled: ready && debouncedRequest.question === question,
+    enabled: ready && debouncedRequest.question === question && debouncedRequest.engine === engine,
   });
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
@@ -79,7 +85,8 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
     onError: (error) =>
       notifications.show({ title: "The bisection did not start", message: error.message, color: "red" }),
   });
-  const isBlocked = !ready || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
+  const hasNoRunner = engine === "agent" && !runners?.length;
+  const isBlocked = !ready || hasNoRunner || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
   return (
     <Modal
       opened
@@ -157,11 +164,21 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
           />
           <SavedSelect label="Policy" placeholder="default policy" choices={choices.policies} onChange={setPolicy} />
         </div>
+        {app !== null && (
+          <EngineChoice
+            app={app}
+            engine={engine}
+            runners={runners}
+            onChange={setEngine}
+            following="Forkpoint repeats the recorded steps and calls the models and safe tools after each fork."
+            tools={plan.data?.unintercepted_tools}
+          />
+        )}
         <div aria-live="polite" aria-busy={plan.isFetching}>
           {problem && <p className="failed">{problem}</p>}
           {!problem && missing && <p className="muted">{missing}</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
-          {ready && plan.error && <p className="failed">{plan.error.message}</p>}
+          {ready && plan.error && !hasNoRunner && <p className="failed">{plan.error.message}</p>}
           {ready && !plan.error && plan.data && <BisectPlanSummary plan={plan.data} />}
         </div>
         <Button

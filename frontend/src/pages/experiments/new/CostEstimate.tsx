@@ -6,6 +6,8 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useRef, type ReactElement } from "react";
 import { startExperiment } from "@/api/replays/experiments";
 import type { ExperimentPlan } from "@/api/schema";
+import { EngineChoice } from "@/features/runners/engine/EngineChoice";
+import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { sentence } from "@/ui/format/text";
@@ -16,15 +18,18 @@ import type { ExperimentEstimate } from "./useExperimentPlan";
 import classes from "../Experiments.module.css";
 
 interface Props {
+  app: string;
   estimate: ExperimentEstimate;
   draft: MatrixDraft;
   onChange: (draft: MatrixDraft) => void;
 }
 
 /** Samples, limits, and the estimated cost before anything runs. */
-export function CostEstimate({ estimate, draft, onChange }: Props): ReactElement {
+export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactElement {
   const navigate = useNavigate();
   const { request, problem, plan, error, isStale } = estimate;
+  const runsAgent = draft.engine === "agent";
+  const runners = useOnlineRunners(runsAgent ? app : null);
   const lastRequest = useRef({ text: "", key: "" });
   const start = useMutation({
     mutationFn: () => {
@@ -37,7 +42,8 @@ export function CostEstimate({ estimate, draft, onChange }: Props): ReactElement
     onError: (error) =>
       notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
   });
-  const isBlocked = problem !== null || error !== null || (plan?.refusals.length ?? 0) > 0;
+  const hasNoRunner = runsAgent && !runners?.length;
+  const isBlocked = problem !== null || error !== null || (plan?.refusals.length ?? 0) > 0 || hasNoRunner;
   const launch = () => {
     if (!isBlocked && !start.isPending) start.mutate();
   };
@@ -54,6 +60,13 @@ export function CostEstimate({ estimate, draft, onChange }: Props): ReactElement
         onChange={(event) => onChange({ ...draft, name: event.currentTarget.value })}
       />
       <Limits draft={draft} onChange={onChange} />
+      <EngineChoice
+        app={app}
+        engine={draft.engine}
+        runners={runners}
+        onChange={(engine) => onChange({ ...draft, engine })}
+        tools={plan?.unintercepted_tools}
+      />
       <div className="bar">
         <h2>Estimated cost</h2>
         {isStale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
@@ -64,7 +77,7 @@ export function CostEstimate({ estimate, draft, onChange }: Props): ReactElement
         </p>
       ) : (
         <>
-          {error && (
+          {error && !hasNoRunner && (
             <p className="failed" role="alert">
               {error.message}
             </p>

@@ -1,4 +1,4 @@
-import { useDocumentTitle, useSessionStorage } from "@mantine/hooks";
+import { useSessionStorage } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconFlask } from "@tabler/icons-react";
@@ -20,12 +20,13 @@ import { CostEstimate } from "./CostEstimate";
 import { GridPreview } from "./GridPreview";
 import { useExperimentPlan } from "./useExperimentPlan";
 import classes from "../Experiments.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/experiments/new");
 
 /** Set up an experiment: axes, samples, checks and cost. */
 export function NewExperimentPage(): ReactElement {
-  useDocumentTitle("New experiment");
+  usePageTitle("New experiment");
   const { run: ref, step: fork = 1 } = route.useSearch();
   const run = useQuery({ ...runQuery(ref ?? ""), enabled: ref !== undefined });
   const model = useFirstModel(run.data?.id, fork);
@@ -110,7 +111,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
           </section>
           <GridPreview draft={draft} plan={estimate.problem || estimate.isStale ? undefined : estimate.plan} />
         </div>
-        <CostEstimate estimate={estimate} draft={draft} onChange={change} />
+        <CostEstimate app={run.app} estimate={estimate} draft={draft} onChange={change} />
       </div>
     </Page>
   );

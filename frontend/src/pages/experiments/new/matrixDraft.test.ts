@@ -27,6 +27,11 @@ describe("the matrix of an experiment", () => {
     expect(request.policy).toEqual({ order: "reexecute", strict: true });
   });
 
+  it("starts the agent for every row if asked to", () => {
+    expect(toExperiment("r", 4, base, draft).engine).toBe("follow");
+    expect(toExperiment("r", 4, base, { ...draft, engine: "agent" }).engine).toBe("agent");
+  });
+
   it("has a row for every combination and sample", () => expect(rowCount(draft)).toBe(12));
 
   it("omits empty checks", () => {

@@ -1,5 +1,6 @@
 // A matrix while it is edited, and the request made of it.
 import type { SparseExperiment } from "@/api/replays/experiments";
+import type { Engine } from "@/api/schema";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseOverrides, type Draft, type SparseOverride } from "@/domain/overrides/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
@@ -18,6 +19,7 @@ export interface AxisDraft {
 }
 export interface MatrixDraft {
   name: string;
+  engine: Engine;
   axes: AxisDraft[];
   checks: CheckDraft[];
   samples: number;
@@ -44,6 +46,7 @@ export function firstDraft(models: readonly string[]): MatrixDraft {
   const values = models.length > 0 ? models.slice(0, 4).map(valueDraft) : [{ name: RECORDED_VALUE, text: null }];
   return {
     name: "",
+    engine: "follow",
     axes: [
       { kind: "model", values },
       { kind: "prompt", values: [{ name: RECORDED_VALUE, text: null }] },
@@ -96,6 +99,7 @@ export function toExperiment(run: string, step: number, base: Draft, draft: Matr
   return {
     run,
     fork_step: step,
+    engine: draft.engine,
     ...(draft.name.trim() && { name: draft.name.trim() }),
     overrides: { overrides: base.overrides },
     // Samples that reuse a recorded answer would all be equal.
