@@ -51,12 +51,27 @@ _JUMPS: Final = (
 _MOTION: Final = """() => document.getAnimations()
   .filter((animation) => animation.playState === "running" && animation.effect.getComputedTiming().duration > 1)
   .map((animation) => `${animation.animationName ?? animation.transitionProperty} moves`)"""
+# Parts of an open menu or dialog beside it, unless a box on the way cuts them off or scrolls.
+_SPILLED: Final = """(overlays) => [...document.querySelectorAll(overlays)].flatMap((overlay) => {
+  const edge = overlay.getBoundingClientRect().right + 1;
+  const isClipped = (element) =>
+    element !== overlay && (getComputedStyle(element).overflowX !== "visible" || isClipped(element.parentElement));
+  return [...overlay.querySelectorAll("*")]
+    .filter((element) => element.getBoundingClientRect().right > edge && !isClipped(element.parentElement))
+    .map((element) => element.textContent.trim().slice(0, 40) || element.tagName);
+})"""
 
 
 def lost_controls(page: Page) -> list[str]:
     """Return the controls that nobody can reach, because they are beside the page."""
     names: list[str] = page.evaluate(_LOST, _CONTROLS)
     return [f"“{name}” is outside the page" for name in names]
+
+
+def spilled_parts(page: Page, overlays: str) -> list[str]:
+    """Return the parts of open menus and dialogs that run over their edge."""
+    names: list[str] = page.evaluate(_SPILLED, overlays)
+    return [f"“{name}” runs over the edge" for name in names]
 
 
 def focus_jumps(page: Page) -> list[str]:

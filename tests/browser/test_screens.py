@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, ViewportSize, expect
 from tests.browser.cockpit import ALL_RULES, COLOR_RULES, DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, sideways_scroll
+from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, sideways_scroll, spilled_parts
 from tests.support.patience import wait_until
 
 SCREENS = (
@@ -99,7 +99,8 @@ def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: st
     cockpit = open_cockpit(demo.path(screen))
     page = cockpit.page
     page.wait_for_load_state("networkidle")
-    overlay = page.locator("[role=menu], [role=dialog]").filter(visible=True)
+    overlays = "[role=menu], [role=dialog]"
+    overlay = page.locator(overlays).filter(visible=True)
     problems: list[str] = []
     for viewport, scheme in ((DESK, SCHEMES[0]), (PHONE, SCHEMES[1])):
         cockpit.show_in(viewport, scheme)
@@ -109,7 +110,7 @@ def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: st
             _open(cockpit, opener)
             expect(overlay.first).to_be_visible()
             # The screen below was read by itself.
-            found = cockpit.serious_accessibility_problems(within="[role=menu], [role=dialog]")
+            found = [*cockpit.serious_accessibility_problems(within=overlays), *spilled_parts(page, overlays)]
             problems += [f"{opener}, {scheme}: {problem}" for problem in found]
             page.keyboard.press("Escape")
             expect(overlay).to_have_count(0)

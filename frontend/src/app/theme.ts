@@ -37,8 +37,8 @@ export const theme = createTheme({
       }),
     },
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: 28 } },
-    TextInput: { defaultProps: { size: "xs" } },
-    Textarea: { defaultProps: { size: "xs" } },
+    TextInput: { defaultProps: { size: "xs", dir: "auto" } },
+    Textarea: { defaultProps: { size: "xs", dir: "auto" } },
     NumberInput: { defaultProps: { size: "xs" } },
     Select: { defaultProps: { size: "xs", comboboxProps: { shadow: "md" } } },
     MultiSelect: { defaultProps: { size: "xs", comboboxProps: { shadow: "md" } } },
@@ -48,7 +48,8 @@ export const theme = createTheme({
     SegmentedControl: { defaultProps: { size: "xs" } },
     Tooltip: { defaultProps: { openDelay: 350, withinPortal: true, multiline: true, maw: 340 } },
     // Focus goes to the first item. Mantine's placeholder would not be a valid menu item.
-    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    // Long labels are cut off in their item; a flex item does not shrink below its content by itself.
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false }, styles: { itemLabel: { minWidth: 0 } } },
     Notification: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
     Modal: {
       defaultProps: { centered: true, radius: 10 },

@@ -7,7 +7,7 @@ import classes from "./TextView.module.css";
 /** Recorded text, never interpreted as markup. Long texts are collapsed. */
 export function TextView({ text, limit = 4000 }: { text: string; limit?: number }): ReactElement {
   return (
-    <div className={classes.text}>
+    <div className={classes.text} dir="auto">
       <LongText text={text} limit={limit} />
     </div>
   );

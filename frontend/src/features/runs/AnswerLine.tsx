@@ -24,11 +24,15 @@ export function AnswerLine({ run, isBelowSource = false }: Props): ReactElement 
       {isSame && <span className={classes.same}>same answer</span>}
       {before && !isBelowSource && (
         <>
-          <span className={classes.before}>{preview(before)}</span>
+          <span className={classes.before} dir="auto">
+            {preview(before)}
+          </span>
           <IconArrowRight size={12} aria-label="became" role="img" className={classes.arrow} />
         </>
       )}
-      <span className={classes.after}>{answer}</span>
+      <span className={classes.after} dir="auto">
+        {answer}
+      </span>
     </span>
   );
 }

@@ -26,7 +26,7 @@ export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide]
           </header>
           {text === null && <p className="muted">No final answer</p>}
           {text && (
-            <p className={classes.answer}>
+            <p className={classes.answer} dir="auto">
               “<LongText text={text} limit={ANSWER_LIMIT} />”
             </p>
           )}

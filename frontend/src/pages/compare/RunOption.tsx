@@ -23,7 +23,9 @@ export function RunOption({ id, run, isActive, onChoose }: Props): ReactElement 
       <RunOutcome run={run} withWord />
       <span className={classes.name}>
         {run.fork_sequence_no === null ? (
-          <b className="ellipsis">{shortenMarkers(runTitle(run)) || "Run without a name"}</b>
+          <b className="ellipsis" dir="auto">
+            {shortenMarkers(runTitle(run)) || "Run without a name"}
+          </b>
         ) : (
           <ForkName fork={run} step={run.fork_sequence_no} />
         )}

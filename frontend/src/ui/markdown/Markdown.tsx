@@ -19,7 +19,11 @@ const MAX_COLUMNS = 40;
  */
 export default function Markdown({ text }: { text: string }): ReactElement {
   const tokens = useMemo(() => parse(text), [text]);
-  return <div className={classes.text}>{tokens ? <Parts tokens={tokens} depth={0} /> : <Plain text={text} />}</div>;
+  return (
+    <div className={classes.text} dir="auto">
+      {tokens ? <Parts tokens={tokens} depth={0} /> : <Plain text={text} />}
+    </div>
+  );
 }
 
 /** The parts of a text; null if it is nested so deeply that it cannot be parsed. */

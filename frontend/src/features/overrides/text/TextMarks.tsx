@@ -14,7 +14,7 @@ interface Props {
 export function TextMarks({ pieces, ref }: Props): ReactElement | null {
   if (pieces.length === 0) return null;
   return (
-    <div ref={ref} className={`${classes.input} ${classes.marks}`} aria-hidden>
+    <div ref={ref} className={`${classes.input} ${classes.marks}`} dir="auto" aria-hidden>
       {pieces.map(({ kind, text }, index) =>
         kind === "same" ? text : kind === "added" ? <ins key={index}>{text}</ins> : null,
       )}

@@ -31,7 +31,9 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
         </nav>
         <div className={classes.title}>
           <RunJudgements run={run} />
-          <h1 title={fullTitle(run)}>{shortenMarkers(runTitle(run))}</h1>
+          <h1 title={fullTitle(run)} dir="auto">
+            {shortenMarkers(runTitle(run))}
+          </h1>
           {!run.sealed && <span className="chip simulated">still recording</span>}
         </div>
         {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}

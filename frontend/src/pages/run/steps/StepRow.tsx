@@ -71,7 +71,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
         )}
         <StepIcon type={step.type} hasLabel />
         <span className={classes.name}>{title}</span>
-        <small>{summary}</small>
+        <small dir="auto">{summary}</small>
         <CommentCount step={step.sequence_no} />
       </span>
       {props.isFolded && node.size > 0 ? (

@@ -26,11 +26,11 @@ export function NameCell({ row }: { row: RunRowData }): ReactElement {
       {isFork && <ForkMark step={run.fork_sequence_no} />}
       <div className={classes.lines}>
         <div className={classes.first}>
-          <Link {...paths.run(run.id)} className={classes.link} title={run.external_id}>
+          <Link {...paths.run(run.id)} className={classes.link} title={run.external_id} dir="auto">
             <RunName run={run} withoutMark />
           </Link>
           {isFork && depth === 0 && (
-            <span className={classes.of} title={run.name}>
+            <span className={classes.of} title={run.name} dir="auto">
               of {run.name}
             </span>
           )}

@@ -44,7 +44,7 @@ export function RunCard({ row, hit, isSelected, index, ...slot }: RowProps): Rea
         <div className={classes.cardName}>
           {family && <ForksToggle row={row} />}
           {run.fork_sequence_no !== null && <ForkMark step={run.fork_sequence_no} />}
-          <Link {...paths.run(run.id)} className={classes.link}>
+          <Link {...paths.run(run.id)} className={classes.link} dir="auto">
             <RunName run={run} withoutMark />
           </Link>
         </div>
