@@ -6,6 +6,7 @@ import { jsonInText } from "@/ui/format/json";
 import { JsonView } from "@/ui/JsonView";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markWord } from "@/domain/steps/labels";
+import { Prose } from "./Prose";
 import { TextView } from "@/ui/TextView";
 import type { Message, Origin } from "@/domain/steps/content";
 import classes from "./Message.module.css";
@@ -21,6 +22,8 @@ interface Props {
 }
 /** Roles whose texts are often JSON. */
 const JSON_ROLES: ReadonlySet<string> = new Set(["assistant", "tool"]);
+/** Roles whose texts are written to be read. Others are shown as they were recorded. */
+const PROSE_ROLES: ReadonlySet<string> = new Set(["assistant", "user"]);
 /** System prompts are long and rarely needed, so they open on demand. */
 const FOLDED_AT = 900;
 
@@ -52,6 +55,8 @@ export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }:
         <div className={classes.text}>
           {json !== undefined ? (
             <JsonView value={json} open={2} />
+          ) : PROSE_ROLES.has(message.role) ? (
+            <Prose text={message.text} />
           ) : (
             <TextView text={isOpen ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
           )}

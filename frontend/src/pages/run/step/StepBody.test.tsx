@@ -102,3 +102,19 @@ test("marks a lost message", () => {
   expect(screen.getByText(/artifact ab12 is missing/)).toBeTruthy();
   expect(screen.getByText("Unavailable.")).toBeTruthy();
 });
+
+test("renders the Markdown of answers, and shows other texts as they were recorded", async () => {
+  const answer = aStepDetail({ sequence_no: 3, type: "output", output: "Order **#W6750959** is *late*." });
+  renderInApp(<StepBody step={answer} onSelect={vi.fn()} />);
+  expect((await screen.findByText("#W6750959")).tagName).toBe("STRONG");
+  const request = {
+    messages: [
+      { role: "system", content: "Never **guess**." },
+      { role: "user", content: "Where is **it**?" },
+    ],
+  };
+  const call = aStepDetail({ sequence_no: 4, type: "model", input: request, output: null });
+  renderInApp(<StepBody step={call} onSelect={vi.fn()} />);
+  expect((await screen.findByText("it")).tagName).toBe("STRONG");
+  expect(screen.getByText("Never **guess**.")).toBeTruthy();
+});

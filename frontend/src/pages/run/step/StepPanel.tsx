@@ -13,6 +13,7 @@ import { capitalize } from "@/ui/format/text";
 import { readError } from "@/domain/steps/errors";
 import { isFailed } from "@/domain/steps/labels";
 import { StepComments } from "@/features/comments/StepComments";
+import { useRawText } from "@/features/markdown/MarkdownText";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { StepJudgements } from "../judgements/StepJudgements";
@@ -40,6 +41,7 @@ interface Props {
 /** The middle region: one step in full. */
 export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }: Props): ReactElement {
   const [raw, setRaw] = useState(false);
+  const [isRawText, setRawText] = useRawText();
   const detail = useQuery(stepQuery(step.id));
   return (
     <section className={classes.panel} aria-label={`Step ${step.sequence_no}`}>
@@ -51,11 +53,15 @@ export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }:
         </h2>
         <span className="grow" />
         <SegmentedControl
-          value={raw ? "raw" : "read"}
-          onChange={(value) => setRaw(value === "raw")}
+          value={raw ? "json" : isRawText ? "text" : "read"}
+          onChange={(value) => {
+            setRaw(value === "json");
+            if (value !== "json") setRawText(value === "text");
+          }}
           data={[
             { value: "read", label: "Read" },
-            { value: "raw", label: "JSON" },
+            { value: "text", label: "Text" },
+            { value: "json", label: "JSON" },
           ]}
           aria-label="Show as"
         />
