@@ -20,7 +20,12 @@ export function LazyDetails({ className, summary, hasEdits = false, children }: 
     <details
       className={className}
       open={state === "open"}
-      onToggle={({ currentTarget: { open } }) => setState((now) => (open ? "open" : now === "open" ? "folded" : now))}
+      onToggle={({ currentTarget }) => {
+        const { open } = currentTarget;
+        setState((now) => (open ? "open" : now === "open" ? "folded" : now));
+        // At the end of a scrolled panel, what opened would be out of sight.
+        if (open) requestAnimationFrame(() => currentTarget.scrollIntoView({ block: "nearest" }));
+      }}
     >
       <summary>{summary}</summary>
       {state !== "unseen" && children}

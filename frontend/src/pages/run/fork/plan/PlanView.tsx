@@ -68,9 +68,10 @@ function PlanLines({ plan, onSelect }: { plan: Plan; onSelect: (step: number) =>
   return (
     <>
       <ul className={classes.lines}>
-        {planLines(plan).map(({ action, text }) => (
-          <li key={action} className={actionMark[action]}>
-            <LabelGlyph mark={actionMark[action]} silent /> {text}
+        {planLines(plan).map(({ key, action, text, steps }) => (
+          <li key={key} className={actionMark[action]}>
+            <LabelGlyph mark={actionMark[action]} silent /> <span className="grow">{text}</span>
+            {steps && <span className={`muted num ${classes.lineSteps}`}>{steps}</span>}
           </li>
         ))}
       </ul>
@@ -121,7 +122,8 @@ function AssumedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number)
   const steps = plan.steps.filter((step) => step.reason === "assumed_unaffected").slice(0, LISTED_LIMIT);
   return (
     <Note>
-      {pluralize(plan.assumed, "step")} assumed unaffected. Set a value by hand where the change does reach it:
+      {pluralize(plan.assumed, "step")} assumed unaffected. Where the change does reach one, run the agent or set the
+      value by hand:
       {steps.map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}
