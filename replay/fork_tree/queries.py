@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q, Sum
 
 from diffing.models import DiffReport
 from replay.checks.schemas import CheckResult
+from replay.core.vocabulary import Engine
 from replay.experiments.core import matrix
 from replay.experiments.core.schemas import ExperimentRequest
 from replay.fork_tree.core.schemas import Origin, RunTree, TreeRun
@@ -216,7 +217,7 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         tokens_in=run.tokens_in,
         tokens_out=run.tokens_out,
         cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
-        latency_ms=data.latencies.get(session.id) if session else run.duration_ms,
+        latency_ms=data.latencies.get(session.id) if session and session.engine == Engine.FOLLOW else run.duration_ms,
         checks=purpose.checks,
         created_at=run.created_at,
     )

@@ -42,7 +42,7 @@ class TreeRun(Caption):
     tokens_in: int
     tokens_out: int
     cost_usd: float | None
-    # Total duration of a fork's live calls, or the duration of a recorded run.
+    # Duration of a run whose agent ran; of a fork that follows its recording, the total duration of its live calls.
     latency_ms: float | None
     checks: list[CheckResult] | None
     created_at: datetime

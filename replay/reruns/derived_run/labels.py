@@ -89,7 +89,8 @@ class Labels:
             label=Label(call.label or Label.SIMULATED),
             # A call without an answer was refused, and its output is the refusal.
             reason=Reason(call.reason or Reason.POLICY_FALLBACK),
-            cost_usd=exchange.cost_usd if call.reason == Reason.LIVE_MODEL else None,
+            # A cached answer has the cost of the call that it was recorded from, as its tokens are those of that call.
+            cost_usd=exchange.cost_usd if call.reason == Reason.LIVE_MODEL or call.label == Label.CACHED else None,
             detail={**label_key(), **_without_history(call.detail)},
             source_step=None if source is None else source.id,
         )

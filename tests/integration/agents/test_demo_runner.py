@@ -114,6 +114,11 @@ def test_validator_of_the_agent_decides_the_first_fork(cockpit: Cockpit) -> None
     assert (steps["refund fits the order"]["reason"], steps["refund fits the order"]["status"]) == ("agent_ran", "ok")
     assert "desk-small-1" in steps
     assert fixed["cost_usd"] == 0
+    # Its calls were made before, in the fork of the demo: a cached answer of a free model is free, too.
+    assert steps["desk-small-1"]["label"] == "cached"
+    assert cockpit.ask(f"/runs/{fixed['run']}")["cost_usd"] == 0
+    tree = cockpit.ask(f"/runs/{tour['run']}/tree")["runs"]
+    assert all(fork["latency_ms"] for fork in tree if fork["id"] in (failed["run"], fixed["run"]))
 
     plan = cockpit.ask(f"/diffs/{fixed['diff']}/prove/preview", {})
     proof = cockpit.ask(f"/diffs/{fixed['diff']}/prove", {"budget": {"live_calls": plan["live_calls"]}})["id"]
