@@ -25,7 +25,7 @@ Provider = Callable[[str, str, str | None], str | None]
 def of_policy(policy: Policy) -> Iterator[PlanRefusal]:
     """Conflicts within a policy."""
     if policy.order == "reexecute" and not policy.allow:
-        yield _conflict("/policy/order", "`order: reexecute` requires live calls, but `allow` lists none")
+        yield _conflict("/policy/order", "the policy makes calls again, but allows no live calls")
     yield from _of_tools(policy)
 
 
@@ -84,7 +84,7 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
     live = any(isinstance(event, StepResolved) and event.answer.action == "live" for event in events)
     if idle and not live:
         detail = (
-            f"`order: reexecute` requires live calls, but nothing is configured to execute step {idle[0].no} "
+            f"the policy makes calls again, but nothing is configured to execute step {idle[0].no} "
             f"({idle[0].type} {idle[0].model or idle[0].callee})"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=idle[0].no)
@@ -147,10 +147,10 @@ def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
             detail = f"the policy asks the operator about “{tool}”, but “{block}” on the blocklist denies it"
             yield _conflict(f"/policy/tools/ask/{index}", detail)
     if rules.allow and "tool" not in policy.allow:
-        detail = "`tools.allow` names tools that may run live, but `allow` does not include live tool calls"
+        detail = "the policy names tools that may run live, but allows no live tool calls"
         yield _conflict("/policy/tools/allow", detail)
     elif "tool" in policy.allow and all(_covering(rules.block, name) is not None for name in rules.allow or ["*"]):
-        yield _conflict("/policy/tools/block", "`allow` includes live tool calls, but the blocklist denies all of them")
+        yield _conflict("/policy/tools/block", "the policy allows live tool calls, but its blocklist denies all of them")
 
 
 def _covering(patterns: Sequence[str], name: str) -> str | None:

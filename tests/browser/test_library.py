@@ -46,7 +46,7 @@ def test_unfit_profile_is_refused_at_its_entry(open_cockpit: OpenCockpit, demo: 
     panel.get_by_text("Policy", exact=True).click()
     panel.get_by_role("button", name="Load policy").click()
     page.get_by_role("menuitem", name=re.compile("torn")).click()
-    expect(panel.get_by_text(re.compile("requires live calls, but `allow` lists none"))).to_be_visible()
+    expect(panel.get_by_text(re.compile("makes calls again, but allows no live calls"))).to_be_visible()
     expect(panel.get_by_role("button", name=re.compile("^Replay"))).to_have_attribute("aria-disabled", "true")
 
 

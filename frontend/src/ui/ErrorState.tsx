@@ -3,7 +3,7 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
 import { ProblemError, UnreachableError } from "@/api/problem";
 import classes from "./States.module.css";
-import { sentence } from "@/ui/format/text";
+import { capitalize, sentence } from "@/ui/format/text";
 
 /** Advice by type of error. */
 function advice(error: unknown): string {
@@ -44,7 +44,9 @@ export function ErrorState({ error, onRetry, action, isPage = false }: Props): R
       <div className={classes.icon}>
         <IconAlertTriangle size={26} stroke={1.5} className="failed" />
       </div>
-      <Heading className={classes.title}>{problem?.title ?? "Something went wrong"}</Heading>
+      <Heading className={classes.title}>
+        {problem ? capitalize(problem.title.toLowerCase()) : "Something went wrong"}
+      </Heading>
       <div className={classes.text}>
         {sentence(error instanceof Error ? error.message : String(error))} {advice(error)}
       </div>

@@ -1,5 +1,4 @@
 import { Skeleton } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link, Navigate } from "@tanstack/react-router";
 import { IconLinkOff } from "@tabler/icons-react";
@@ -14,6 +13,7 @@ import { EmptyState } from "@/ui/EmptyState";
 import { ErrorState } from "@/ui/ErrorState";
 import { VisitContext } from "./visit";
 import classes from "./SharedPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 interface Props {
   token: string;
@@ -47,7 +47,7 @@ interface FrameProps {
 
 /** Header and footer of a shared page. It links to nothing else. */
 export function SharedFrame({ tab, title, note, actions, isFull = false, children }: FrameProps): ReactElement {
-  useDocumentTitle(tab);
+  usePageTitle(tab);
   return (
     <div className={classes.page} data-full={isFull}>
       <header className={classes.header}>
@@ -72,7 +72,7 @@ export function SharedState({ error, onRetry }: { error: Error | null; onRetry: 
 }
 
 function Unavailable({ error, onRetry }: { error: Error; onRetry: () => void }): ReactElement {
-  useDocumentTitle("Shared with Forkpoint");
+  usePageTitle("Shared");
   if (!isGone(error)) return <ErrorState error={error} onRetry={onRetry} isPage />;
   return (
     <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link cannot be opened">

@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { IconActivity, IconArrowsDiff } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate, type LinkProps } from "@tanstack/react-router";
@@ -23,12 +22,13 @@ import { Filters } from "./Filters";
 import { KindIcon } from "./KindIcon";
 import { isFiltered } from "./search";
 import { findingWords, stateWords, subjectWords } from "./wording";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/activity");
 
 /** Everything that was done with runs, newest first, updated while it runs. */
 export function ActivityPage(): ReactElement {
-  useDocumentTitle("Activity");
+  usePageTitle("Activity");
   const search = route.useSearch();
   const navigate = useNavigate();
   const client = useQueryClient();

@@ -1,5 +1,4 @@
 import { Progress } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
@@ -21,6 +20,7 @@ import { ReplaysTable } from "./ReplaysTable";
 import { Timeline } from "./Timeline";
 import { forkName, REPRODUCTION, RESCUE, type VerdictWording } from "./wording";
 import classes from "./Bisect.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/bisections/$bisection");
 
@@ -37,7 +37,7 @@ export function BisectionPage(): ReactElement {
     },
     view?.seq,
   );
-  useDocumentTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
+  usePageTitle(view ? `Bisection of ${view.run_name}` : "Bisection");
   if (error && !view) return <ErrorState error={error} onRetry={() => void refetch()} />;
   if (!view) return <PageLoading name="the bisection" panels={[180, 320]} />;
   return (

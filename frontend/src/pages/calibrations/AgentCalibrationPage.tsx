@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -10,13 +9,14 @@ import { RunnerWait } from "@/features/runners/RunnerWait";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./Calibration.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/calibrations/by-agent/$calibration");
 
 /** The progress of a calibration whose two runs an agent makes. It becomes the comparison. */
 export function AgentCalibrationPage(): ReactElement {
   const { calibration } = route.useParams();
-  useDocumentTitle("Matching");
+  usePageTitle("Matching");
   const listing = useQuery(agentCalibrationQuery(calibration));
   return (
     <Page>

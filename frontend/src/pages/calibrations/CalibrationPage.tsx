@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
@@ -15,13 +14,14 @@ import { CurrentList } from "./CurrentList";
 import { Differences } from "./Differences";
 import { ProposalsTable } from "./ProposalsTable";
 import { initialChoice } from "./rules";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/calibrations/$calibration");
 
 /** Two recordings of the same task: fields that differ without significance, and the effect of ignoring them. */
 export function CalibrationPage(): ReactElement {
   const { calibration } = route.useParams();
-  useDocumentTitle("Matching");
+  usePageTitle("Matching");
   const listing = useQuery(calibrationQuery(calibration));
   return (
     <Page>

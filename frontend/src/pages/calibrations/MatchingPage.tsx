@@ -1,5 +1,4 @@
 import { Button, CloseButton } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -15,6 +14,7 @@ import list from "@/ui/ListPage.module.css";
 import { offerUndo } from "@/ui/offerUndo";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./Calibration.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** Fields that a row names; its page shows all. */
 const NAMED_FIELDS = 3;
@@ -29,7 +29,7 @@ const COLUMNS: readonly [Column<CalibrationSummary>, ...Column<CalibrationSummar
 
 /** Calibrations: which fields to ignore when recorded calls are matched. */
 export function MatchingPage(): ReactElement {
-  useDocumentTitle("Matching");
+  usePageTitle("Matching");
   const navigate = useNavigate();
   const calibrations = useQuery(calibrationsQuery);
   return (

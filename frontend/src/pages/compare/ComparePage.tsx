@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, Navigate } from "@tanstack/react-router";
 import { IconX } from "@tabler/icons-react";
@@ -13,6 +12,7 @@ import { Page, PageHeader } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { RunPicker } from "./RunPicker";
 import classes from "./ComparePage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/compare");
 
@@ -20,7 +20,7 @@ const route = getRouteApi("/compare");
 export function ComparePage(): ReactElement {
   const { base, candidate } = route.useSearch();
   const navigate = route.useNavigate();
-  useDocumentTitle("Compare two runs");
+  usePageTitle("Compare two runs");
   if (base && candidate) return <RunComparison key={`${base} ${candidate}`} base={base} candidate={candidate} />;
   const choose = (side: "base" | "candidate", run: string | undefined) =>
     void navigate({ search: (previous) => ({ ...previous, [side]: run }), replace: true });

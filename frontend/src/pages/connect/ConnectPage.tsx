@@ -1,14 +1,14 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { paths } from "@/app/paths";
 import ConnectGuide from "@/features/connect/ConnectGuide";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./ConnectPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** How agents send their runs here. */
 export function ConnectPage(): ReactElement {
-  useDocumentTitle("Connect an agent");
+  usePageTitle("Connect an agent");
   return (
     <Page>
       <div className={classes.column}>

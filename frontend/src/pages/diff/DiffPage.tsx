@@ -1,5 +1,5 @@
 import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
-import { useDisclosure, useDocumentTitle } from "@mantine/hooks";
+import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { IconArrowRight, IconDots, IconDownload, IconStethoscope, IconTrash } from "@tabler/icons-react";
@@ -19,6 +19,7 @@ import { DiffView } from "./DiffView";
 import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import type { DiffSearch } from "./search";
 import classes from "./DiffPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 // HTTP status of a report whose content was deleted.
 const STATUS_DELETED = 410;
@@ -31,7 +32,7 @@ export function DiffPage(): ReactElement {
   const navigate = route.useNavigate();
   const { data: response, error, refetch } = useQuery(diffQuery(diff));
   const report = isReport(response) ? response : null;
-  useDocumentTitle(report ? `${report.base.name}: what changed and why` : "Diff");
+  usePageTitle(report ? `${report.base.name}: what changed and why` : "Diff");
   if (error instanceof ProblemError && error.problem.status === STATUS_DELETED)
     return <DeletedReport problem={error} />;
   if (error) return <ErrorPage error={error} onRetry={() => void refetch()} />;

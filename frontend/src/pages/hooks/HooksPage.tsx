@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -11,10 +10,11 @@ import { Page, PageHeader } from "@/ui/Page";
 import { StateChip } from "@/features/labels/StateChip";
 import list from "@/ui/ListPage.module.css";
 import classes from "./HooksPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** Configured hooks and telemetry targets, with delivery statistics. */
 export function HooksPage(): ReactElement {
-  useDocumentTitle("Hooks and telemetry");
+  usePageTitle("Hooks and telemetry");
   const listing = useQuery(hooksQuery);
   return (
     <Page>

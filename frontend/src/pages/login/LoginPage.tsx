@@ -1,5 +1,4 @@
 import { Button, PasswordInput } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useRouter } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
@@ -8,6 +7,7 @@ import { ProblemError } from "@/api/problem";
 import { ProductLine } from "@/features/product/ProductLine";
 import { Logo } from "@/ui/brand/Logo";
 import classes from "./LoginPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/login");
 
@@ -17,7 +17,7 @@ export function LoginPage(): ReactElement {
   const router = useRouter();
   const client = useQueryClient();
   const [token, setToken] = useState("");
-  useDocumentTitle("Sign in");
+  usePageTitle("Sign in");
   const enter = useMutation({
     mutationFn: () => login(token.trim()),
     onSuccess: () => {

@@ -1,5 +1,4 @@
 import { Select } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -12,12 +11,13 @@ import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import { Agreements } from "./Agreements";
 import { RuleEditor } from "./RuleEditor";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/settings/outcomes");
 
 /** What decides whether the runs of an app passed. */
 export function OutcomesPage(): ReactElement {
-  useDocumentTitle("Outcomes");
+  usePageTitle("Outcomes");
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { data: facets } = useQuery(facetsQuery);

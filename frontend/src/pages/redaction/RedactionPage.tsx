@@ -1,5 +1,4 @@
 import { Select } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
@@ -13,12 +12,13 @@ import { Page, PageHeader } from "@/ui/Page";
 import { draftOf } from "./draft";
 import { PolicyEditor } from "./PolicyEditor";
 import { PolicyHistory } from "./PolicyHistory";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const ALL_APPS = "";
 
 /** What of a run is stored: the detectors and field rules of all apps, and of each app. */
 export function RedactionPage(): ReactElement {
-  useDocumentTitle("Redaction");
+  usePageTitle("Redaction");
   const { data: access } = useQuery(accessQuery);
   const policies = useQuery(redactionQuery);
   return (

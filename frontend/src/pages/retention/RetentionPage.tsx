@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -10,10 +9,11 @@ import { Page, PageHeader } from "@/ui/Page";
 import { AuditPanel } from "./AuditPanel";
 import { PlanPanel } from "./PlanPanel";
 import { PoliciesPanel } from "./PoliciesPanel";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** How long runs are kept: policies, what a purge would delete now, and the audit log. */
 export function RetentionPage(): ReactElement {
-  useDocumentTitle("Retention");
+  usePageTitle("Retention");
   const { data: access } = useQuery(accessQuery);
   const policies = useQuery(retentionQuery);
   const mayEdit = access?.role === "admin";

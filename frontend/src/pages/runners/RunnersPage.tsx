@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -13,10 +12,11 @@ import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
 import list from "@/ui/ListPage.module.css";
 import classes from "./RunnersPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** The programs that start agents for replays, and how to start one. */
 export function RunnersPage(): ReactElement {
-  useDocumentTitle("Runners");
+  usePageTitle("Runners");
   const listing = useQuery(runnersQuery());
   return (
     <Page>

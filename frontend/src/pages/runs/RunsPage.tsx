@@ -17,10 +17,9 @@ import { SelectionBar } from "./bulk/SelectionBar";
 import { DropOverlay } from "./import/DropOverlay";
 import { runsOf } from "./families/listRows";
 import { useFamilies } from "./families/useFamilies";
-import { allRuns, familiesByRoot, hitsByRun, toggleAll, toggleSelection, totalWords } from "./listing";
+import { allRuns, familiesByRoot, hitsByRun, listWords, toggleAll, toggleSelection } from "./listing";
 import { NoRuns } from "./NoRuns";
 import classes from "./RunsPage.module.css";
-import { sortWords } from "./sort";
 import { formatColumns, parseColumns, type OptionalColumn } from "./table/columnChoice";
 import { RunsTable } from "./table/RunsTable";
 import { isFiltered, toFilter, withoutFilters, type RunsSearch } from "./search";
@@ -77,7 +76,7 @@ export function RunsPage(): ReactElement {
       <header className={classes.header}>
         <h1>Runs</h1>
         <span className="muted num" role="status">
-          {list.isSuccess && `${totalWords(list.data)}, ${sortWords(search.sort)}`}
+          {list.isSuccess && listWords(list.data, search.sort)}
         </span>
         {live === "waiting" && reachable && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />

@@ -1,5 +1,4 @@
 import { Button, Skeleton } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -30,13 +29,14 @@ import { StepsColumn } from "./steps/StepsColumn";
 import { Usage } from "./calls/Usage";
 import { useSession } from "@/features/replays/useSession";
 import classes from "./SessionPage.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/replays/$session");
 
 export function SessionPage(): ReactElement {
   const { session: id } = route.useParams();
   const { session, error, retry, live, steps, connection } = useSession(id);
-  useDocumentTitle(session ? `Replay: ${titleOf(session)}` : "Replay");
+  usePageTitle(session ? `Replay: ${titleOf(session)}` : "Replay");
   if (error && !session) return <ErrorPage error={error} onRetry={retry} />;
   if (!session) return <SessionSkeleton />;
   return (

@@ -1,4 +1,3 @@
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -8,14 +7,16 @@ import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
+import { AppearancePanel } from "./AppearancePanel";
 import { ConfigurationPanel } from "./ConfigurationPanel";
 import { ProvidersPanel } from "./ProvidersPanel";
 import classes from "./Settings.module.css";
 import { TokensPanel } from "./TokensPanel";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 /** Tokens, providers and configuration of the server. */
 export function SettingsPage(): ReactElement {
-  useDocumentTitle("Settings");
+  usePageTitle("Settings");
   const { data: access } = useQuery(accessQuery);
   return (
     <Page>
@@ -30,6 +31,7 @@ export function SettingsPage(): ReactElement {
       <RunnersLink />
       <HooksLink />
       <ConnectLink />
+      <AppearancePanel />
       {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );

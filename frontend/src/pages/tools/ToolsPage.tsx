@@ -1,5 +1,4 @@
 import { Button, FileButton, SegmentedControl, Tooltip } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { IconDownload, IconUpload } from "@tabler/icons-react";
@@ -11,6 +10,7 @@ import { RetrieversPanel } from "./retrievers/RetrieversPanel";
 import classes from "./ToolsPage.module.css";
 import { ToolsPanel } from "./review/ToolsPanel";
 import { useReview } from "./review/useReview";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/tools");
 
@@ -22,7 +22,7 @@ export function ToolsPage(): ReactElement {
   const isAdmin = access?.role === "admin";
   const review = useReview();
   const activeTab = tab ?? "tools";
-  useDocumentTitle(activeTab === "tools" ? "Tools" : "Retrievers");
+  usePageTitle(activeTab === "tools" ? "Tools" : "Retrievers");
   return (
     <ListPage
       title="Tools"

@@ -1,5 +1,4 @@
 import { Button, Select } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff } from "@tabler/icons-react";
@@ -15,6 +14,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ShareButton } from "@/features/share/ShareButton";
 import { chooseRun, isProbe, filterRuns, ORIGIN, type TreeFilter } from "./tree";
 import { TreeTable } from "./TreeTable";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/tree/$run");
 
@@ -24,7 +24,7 @@ export function TreePage(): ReactElement {
   const { data: tree, error, refetch } = useQuery(treeQuery(run));
   useLive({ runs: 1 }, () => void refetch());
   const root = tree?.runs[0];
-  useDocumentTitle(root ? `Forks of ${root.name}` : "Fork tree");
+  usePageTitle(root ? `Forks of ${root.name}` : "Fork tree");
   if (error && !tree) return <ErrorPage error={error} onRetry={() => void refetch()} />;
   if (!tree) return <PageLoading name="the tree" panels={[160, 320]} />;
   return <Tree tree={tree} />;

@@ -33,7 +33,10 @@ test("times are relative for a week", () => {
   expect(timeAgo("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
   expect(timeAgo("2026-11-21T11:59:58Z", now)).toBe("just now");
   expect(timeAgo("2026-11-21T11:00:10Z", now)).toBe("1 h ago");
-  expect(timeAgo("2026-11-23T12:00:00Z", now)).toBe("in 2 d");
+  expect(timeAgo("2026-11-21T18:00:00Z", now)).toBe("in 6 h");
+  expect(timeAgo("2026-11-23T12:00:00Z", now)).toBe("Nov 23, 2026");
+  expect(timeAgo("2026-11-20T11:00:00Z", now)).toBe("yesterday");
+  expect(timeAgo("2026-11-19T11:00:00Z", now)).toBe("Nov 19, 2026");
   expect(timeAgo("2026-10-02T12:00:00Z", now)).toBe("Oct 2, 2026");
 });
 

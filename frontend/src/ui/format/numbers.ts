@@ -55,10 +55,9 @@ const units: [string, number][] = [
   ["s", 60],
   ["min", 60],
   ["h", 24],
-  ["d", 7],
 ];
 
-/** "just now", "4 min ago", "in 2 h", then the date. */
+/** "just now", "4 min ago", "in 2 h"; after a day "yesterday", then the date. */
 export function timeAgo(iso: string | null, now: number = Date.now()): string {
   if (iso === null) return UNKNOWN;
   let value = (now - Date.parse(iso)) / 1000;
@@ -68,7 +67,7 @@ export function timeAgo(iso: string | null, now: number = Date.now()): string {
     if (amount < size) return value < 0 ? `in ${amount} ${unit}` : `${amount} ${unit} ago`;
     value /= size;
   }
-  return day(iso);
+  return dayTitle(iso, now) === "Yesterday" ? "yesterday" : day(iso);
 }
 
 function day(iso: string): string {

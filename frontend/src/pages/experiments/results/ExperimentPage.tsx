@@ -1,5 +1,4 @@
 import { Button, Progress, SegmentedControl } from "@mantine/core";
-import { useDocumentTitle } from "@mantine/hooks";
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconFlask } from "@tabler/icons-react";
@@ -23,6 +22,7 @@ import { standing, standingWords } from "./heat/standing";
 import { ResultsTable } from "./ResultsTable";
 import { useExperiment } from "./useExperiment";
 import classes from "../Experiments.module.css";
+import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/experiments/$experiment");
 
@@ -30,7 +30,7 @@ export function ExperimentPage(): ReactElement {
   const { experiment: id } = route.useParams();
   const { view, error, retry } = useExperiment(id);
   const [selection, setSelection] = useState<number[]>([]);
-  useDocumentTitle(view ? experimentTitle(view) : "Experiment");
+  usePageTitle(view ? experimentTitle(view) : "Experiment");
   if (error && !view) return <ErrorPage error={error} onRetry={retry} />;
   if (!view) return <PageLoading name="the experiment" panels={[330, 320]} />;
   return (

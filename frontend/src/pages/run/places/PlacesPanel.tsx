@@ -9,7 +9,16 @@ import { placesQuery } from "@/api/runs/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
-import { firstSteps, needsPlaces, kindChoices, measurementWords, nearness, placesOfKind, precision } from "./wording";
+import {
+  firstSteps,
+  kindChoices,
+  measurementWords,
+  nearness,
+  needsPlaces,
+  placesOfKind,
+  precision,
+  runWords,
+} from "./wording";
 import classes from "./PlacesPanel.module.css";
 
 interface Props {
@@ -60,9 +69,11 @@ function Panel({ places, onSelect }: Pick<Props, "onSelect"> & { places: RunPlac
 
 /** The folded panel: the first steps to look at, in one line. */
 function FirstPlaces({ places, onSelect }: Pick<Props, "onSelect"> & { places: readonly PlaceView[] }): ReactElement {
+  const steps = firstSteps(places);
+  if (steps.length === 0) return <span className={`muted ellipsis ${classes.first}`}>{runWords(places)}</span>;
   return (
     <span className={classes.first}>
-      {firstSteps(places).map(({ step, title }) => (
+      {steps.map(({ step, title }) => (
         <UnstyledButton key={step} className={classes.firstStep} onClick={() => onSelect(step)}>
           <b className="num">{step}</b> {title}
         </UnstyledButton>

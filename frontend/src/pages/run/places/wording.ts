@@ -23,6 +23,12 @@ export function firstSteps(places: readonly PlaceView[]): { step: number; title:
   return [...titles].slice(0, MOST_FIRST).map(([step, title]) => ({ step, title }));
 }
 
+/** The folded panel of a run none of whose steps stands out. */
+export function runWords(places: readonly PlaceView[]): string {
+  const judgements = places.slice(0, MOST_FIRST).map(({ title }) => title);
+  return ["no step stands out", ...judgements].join(" · ");
+}
+
 /** The options of the kind filter. */
 export function kindChoices(kinds: readonly PlaceKindView[]): { value: string; label: string }[] {
   return kinds.map((kind) => ({ value: kind.kind, label: `${kind.title} (${kind.places})` }));
