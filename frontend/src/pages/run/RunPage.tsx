@@ -20,11 +20,12 @@ import { Regions, type RegionName } from "./Regions";
 import { PlacesPanel } from "./places/PlacesPanel";
 import { RunHeader } from "./header/RunHeader";
 import classes from "./RunPage.module.css";
-import type { RunSearch } from "./search";
+import { filterOf, filterSearch, type RunSearch } from "./search";
 import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { useViewedStep } from "./useViewedStep";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
+import type { StepFilter } from "./steps/tree";
 import { isWide, useStepPanel } from "./useStepPanel";
 import { defaultView, firstStep, type RunView } from "./views";
 
@@ -71,7 +72,9 @@ export function RunPage(): ReactElement {
 }
 
 function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary[]; partial: boolean }): ReactElement {
-  const { fork: forkStep = null, view: chosenView, from_session: fromSession = null } = usePanels();
+  const panels = usePanels();
+  const { fork: forkStep = null, view: chosenView, from_session: fromSession = null } = panels;
+  const [filter] = useState(() => filterOf(panels));
   const hasStep = route.useSearch({ select: ({ step }) => step !== undefined });
   const navigate = useNavigate();
   const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
@@ -107,6 +110,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   }, [run.sealed, changeSearch]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
   const replayChanges = useReplayChanges(fromSession, fork, onFilled);
+  const storeFilter = useCallback((filter: StepFilter) => changeSearch(filterSearch(filter)), [changeSearch]);
   const setView = useCallback((view: RunSearch["view"]) => changeSearch({ view }), [changeSearch]);
   const forkAction = useMemo(() => ({ step: forkStep, onOpen: openFork }), [forkStep, openFork]);
   const closeFork = useCallback(() => {
@@ -154,6 +158,8 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               plans={forkStep === null ? null : fork.stepPlans}
               view={view}
               stepPanel={stepPanel}
+              filter={filter}
+              onFilter={storeFilter}
               onView={setView}
               onSelect={select}
             />
@@ -236,5 +242,9 @@ function omitUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | u
     ...(search.fork !== undefined && { fork: search.fork }),
     ...(search.view !== undefined && { view: search.view }),
     ...(search.from_session !== undefined && { from_session: search.from_session }),
+    ...(search.find !== undefined && { find: search.find }),
+    ...(search.types !== undefined && { types: search.types }),
+    ...(search.labels !== undefined && { labels: search.labels }),
+    ...(search.statuses !== undefined && { statuses: search.statuses }),
   };
 }

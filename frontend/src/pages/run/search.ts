@@ -1,6 +1,7 @@
+import type { StepFilter } from "./steps/tree";
 import { isRunView, type RunView } from "./views";
 
-/** The state of the run page that its address stores: step, fork and view. */
+/** The state of the run page that its address stores: step, fork, view and filter of the steps. */
 export interface RunSearch {
   step?: number;
   /** The step of the open fork. */
@@ -9,6 +10,35 @@ export interface RunSearch {
   view?: RunView;
   /** The replay whose changes the fork starts with. */
   from_session?: string;
+  /** The words that listed steps contain. */
+  find?: string;
+  /** The types, labels and statuses of listed steps, each joined by commas. */
+  types?: string;
+  labels?: string;
+  statuses?: string;
+}
+
+/** The filter of the steps. A value that no step has finds nothing, and the menu removes it. */
+export function filterOf({ find = "", types, labels, statuses }: RunSearch): StepFilter {
+  return {
+    text: find,
+    types: listOf(types) as StepFilter["types"],
+    marks: listOf(labels) as StepFilter["marks"],
+    statuses: listOf(statuses) as StepFilter["statuses"],
+  };
+}
+
+const listOf = (text: string | undefined) => text?.split(",").filter(Boolean) ?? [];
+
+/** The address of a filter, without what it does not filter by. */
+export function filterSearch(filter: StepFilter): { [Name in keyof RunSearch]: RunSearch[Name] | undefined } {
+  const joined = (values: readonly string[]) => (values.length > 0 ? values.join(",") : undefined);
+  return {
+    find: filter.text.trim() || undefined,
+    types: joined(filter.types),
+    labels: joined(filter.marks),
+    statuses: joined(filter.statuses),
+  };
 }
 
 function sequenceNo(value: unknown): number | null {
@@ -21,6 +51,13 @@ export function searchInRevision({ step, view }: RunSearch, steps: number): RunS
   return { ...(step !== undefined && step <= steps && { step }), ...(view && { view }) };
 }
 
+/** A text of the address; the router parses digits as a number. */
+function textOf(raw: Record<string, unknown>, name: "find" | "types" | "labels" | "statuses"): RunSearch {
+  const value = raw[name];
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && text !== "" ? { [name]: text } : {};
+}
+
 export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
   const step = sequenceNo(raw["step"]);
   const fork = sequenceNo(raw["fork"]);
@@ -29,5 +66,9 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...(fork !== null && { fork }),
     ...(isRunView(raw["view"]) && { view: raw["view"] }),
     ...(typeof raw["from_session"] === "string" && fork !== null && { from_session: raw["from_session"] }),
+    ...textOf(raw, "find"),
+    ...textOf(raw, "types"),
+    ...textOf(raw, "labels"),
+    ...textOf(raw, "statuses"),
   };
 }

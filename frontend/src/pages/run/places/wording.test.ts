@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PlaceKindView, PlaceView } from "@/api/schema";
-import { firstSteps, needsPlaces, kindChoices, measurementWords, placesOfKind, precision } from "./wording";
+import { firstSteps, needsPlaces, kindChoices, measurementWords, placesOfKind, precision, runWords } from "./wording";
 
 const kind: PlaceKindView = { kind: "loop", title: "Loops", places: 2, measured: [], seen: [] };
 const figures = { source: "a benchmark", places: 4, exact: 2, near: 3, low: 0.301, high: 0.954 };
@@ -47,4 +47,10 @@ test("the folded panel names the first steps, each once", () => {
     place(4, "d"),
   ];
   expect(firstSteps(places).map(({ step, title }) => `${step} ${title}`)).toEqual(["8 refused", "2 b", "3 c"]);
+});
+
+test("the folded panel says that no step stands out, and names the judgements", () => {
+  const place = (title: string) => ({ step: null, title }) as PlaceView;
+  expect(runWords([])).toBe("no step stands out");
+  expect(runWords([place("reward (import): 0")])).toBe("no step stands out · reward (import): 0");
 });

@@ -1,5 +1,5 @@
 import { Tabs, TextInput } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
+import { useDebouncedCallback, useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import { lazy, Suspense, useCallback, useDeferredValue, useMemo, useRef, useState, type ReactElement } from "react";
@@ -46,6 +46,9 @@ interface Props {
   plans: StepPlans | null;
   view: RunView;
   stepPanel: StepPanelState;
+  /** The filter at first, and what stores its changes. */
+  filter?: StepFilter;
+  onFilter?: (filter: StepFilter) => void;
   onView: (view: RunView) => void;
   onSelect: (sequenceNo: number) => void;
 }
@@ -54,8 +57,13 @@ interface Props {
 export function StepsPanel(props: Props): ReactElement {
   const { steps, selectedRef, fork, onSelect, view } = props;
   const [foldedSteps, setFoldedSteps] = useState<ReadonlySet<number>>(new Set());
-  const [filter, setFilter] = useState<StepFilter>(noFilter);
+  const [filter, setFilter] = useState<StepFilter>(props.filter ?? noFilter);
   const [isFilterOpen, setFilterOpen] = useState(false);
+  const storeFilter = useDebouncedCallback((next: StepFilter) => props.onFilter?.(next), 300);
+  const changeFilter = (next: StepFilter) => {
+    setFilter(next);
+    storeFilter(next);
+  };
   const search = useRef<HTMLInputElement>(null);
   const deferredFilter = useDeferredValue(filter);
   const isFiltered = isFilterOn(deferredFilter);
@@ -137,7 +145,7 @@ export function StepsPanel(props: Props): ReactElement {
         hasFork={fork !== null}
         hasFolds={foldedSteps.size > 0}
         isFiltering={isFilterOpen || filter.text !== ""}
-        filterMenu={<StepFilterMenu steps={steps} filter={filter} onChange={setFilter} />}
+        filterMenu={<StepFilterMenu steps={steps} filter={filter} onChange={changeFilter} />}
         stepPanel={props.stepPanel}
         onNextError={nextError}
         onFork={() => goToStep(fork)}
@@ -150,7 +158,7 @@ export function StepsPanel(props: Props): ReactElement {
             ref={search}
             className="grow"
             value={filter.text}
-            onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
+            onChange={(event) => changeFilter({ ...filter, text: event.currentTarget.value })}
             onKeyDown={(event) => {
               if (event.key === "Escape") event.currentTarget.blur();
               if (event.key === "Enter") move(0);

@@ -53,6 +53,7 @@ function Form(props: { session: SessionView; question: NonNullable<SessionView["
       />
       <div className={classes.actions}>
         <SegmentedControl<Outcome>
+          className={classes.outcomes}
           aria-label="Outcome of the call"
           value={status}
           onChange={setStatus}
