@@ -206,7 +206,7 @@ def authenticate(headers: Mapping[str, str], session: Any, *, role: Role, addres
             GUESSES.count(address, _TOO_MANY_GUESSES)
         raise LoginRequired("Sign in, or send a token as `Authorization: Bearer …`.")
     if not may(caller, role):
-        raise NotAllowed(f"This needs the role {role}; {caller.name} is {caller.role}.")
+        raise NotAllowed(f"This needs the {role} role; {caller.name} has the {caller.role} role.")
     return caller
 
 

@@ -19,6 +19,7 @@ import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
@@ -85,8 +86,10 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
     onError: (error) =>
       notifications.show({ title: "The bisection did not start", message: error.message, color: "red" }),
   });
+  const roleObstacle = useRoleObstacle();
   const hasNoRunner = engine === "agent" && !runners?.length;
-  const isBlocked = !ready || hasNoRunner || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
+  const isBlocked =
+    roleObstacle !== null || !ready || hasNoRunner || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
   return (
     <Modal
       opened
@@ -175,6 +178,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
           />
         )}
         <div aria-live="polite" aria-busy={plan.isFetching}>
+          {roleObstacle && <p className="failed">{roleObstacle}</p>}
           {problem && <p className="failed">{problem}</p>}
           {!problem && missing && <p className="muted">{missing}</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}

@@ -8,6 +8,7 @@ import { startExperiment } from "@/api/replays/experiments";
 import type { ExperimentPlan } from "@/api/schema";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { sentence } from "@/ui/format/text";
@@ -42,8 +43,10 @@ export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactEl
     onError: (error) =>
       notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
   });
+  const roleObstacle = useRoleObstacle();
   const hasNoRunner = runsAgent && !runners?.length;
-  const isBlocked = problem !== null || error !== null || (plan?.refusals.length ?? 0) > 0 || hasNoRunner;
+  const isBlocked =
+    problem !== null || error !== null || (plan?.refusals.length ?? 0) > 0 || hasNoRunner || roleObstacle !== null;
   const launch = () => {
     if (!isBlocked && !start.isPending) start.mutate();
   };
@@ -71,6 +74,7 @@ export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactEl
         <h2>Estimated cost</h2>
         {isStale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
       </div>
+      {roleObstacle && <p className="failed">{roleObstacle}</p>}
       {problem ? (
         <p className="failed" role="alert">
           {problem}

@@ -15,6 +15,7 @@ import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { VariableFields } from "./engine/VariableFields";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
@@ -55,7 +56,8 @@ export function ForkPanel({
   const { draft, change, plan } = fork;
   const refusals = plan?.refusals ?? [];
   const runners = useOnlineRunners(fork.engine === "agent" ? run.app : null);
-  const blocker = blockerOf(fork, runners?.length);
+  const roleObstacle = useRoleObstacle();
+  const blocker = roleObstacle ?? blockerOf(fork, runners?.length);
   const isBlocked = blocker !== null;
   const launch = () => {
     if (!isBlocked) fork.launch();
@@ -132,7 +134,11 @@ export function ForkPanel({
       />
       <div className={classes.foot}>
         <span className="muted grow ellipsis" role="status">
-          {isBlocked ? `${blocker} See above.` : plan && draft.overrides.length === 0 ? "No changes yet." : ""}
+          {isBlocked
+            ? (roleObstacle ?? `${blocker} See above.`)
+            : plan && draft.overrides.length === 0
+              ? "No changes yet."
+              : ""}
         </span>
         <Button
           variant="default"
@@ -141,7 +147,7 @@ export function ForkPanel({
         >
           Experiment…
         </Button>
-        <Tooltip label={fork.error?.message ?? blocker} disabled={!isBlocked}>
+        <Tooltip label={roleObstacle ?? fork.error?.message ?? blocker} disabled={!isBlocked}>
           <Button
             leftSection={<IconPlayerPlay size={14} />}
             rightSection={<Keys keys="mod+Enter" />}

@@ -10,6 +10,7 @@ import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { LazyDetails } from "@/ui/LazyDetails";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "../draft";
 import { PlanFacts, PlanRemarks, testCount } from "./PlanSummary";
@@ -41,8 +42,10 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
   const isStale = isFetching || JSON.stringify(debouncedRequest) !== JSON.stringify(toProof(draft));
   const plannedCalls = plan?.live_calls ?? 0;
   const start = useProof(diff, toProof(draft, plannedCalls), onClose);
+  const roleObstacle = useRoleObstacle();
   const hasNoRunner = runsAgent && !runners?.length;
-  const isBlocked = problem !== null || !plan || error !== null || plan.refusals.length > 0 || hasNoRunner;
+  const isBlocked =
+    roleObstacle !== null || problem !== null || !plan || error !== null || plan.refusals.length > 0 || hasNoRunner;
   return (
     <Modal opened onClose={onClose} title="Prove it" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <div className={classes.body}>
@@ -73,7 +76,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
         </LazyDetails>
         <div className={classes.actions}>
           <span className="muted num grow" aria-busy={isStale} aria-live="polite">
-            {problem ?? (plan && plan.refusals.length === 0 ? planWords(plan) : "")}{" "}
+            {roleObstacle ?? problem ?? (plan && plan.refusals.length === 0 ? planWords(plan) : "")}{" "}
             {isStale && problem === null && <Loader size={11} role="img" aria-label="Planning" />}
           </span>
           <Button variant="default" onClick={onClose}>
