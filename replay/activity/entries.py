@@ -40,11 +40,17 @@ def _replay(session: ReplaySession, captions: Captions) -> Activity:
         outcome=session.run.verdict.outcome if session.run and session.ended_at else None,
         confidence=None,
         cost_usd=None if session.cost_usd is None else float(session.cost_usd),
-        progress=Progress(finished=session.resolved_steps, total=session.planned_steps) if running else None,
+        progress=_progress(session) if running else None,
         diff=session.diff_id,
         author=session.by,
         created_at=session.created_at,
     )
+
+
+def _progress(session: ReplaySession) -> Progress:
+    """A replay that left its recording may take more steps than planned."""
+    finished = session.resolved_steps
+    return Progress(finished=finished, total=max(finished, session.planned_steps))
 
 
 def _new_answer(session: ReplaySession, captions: Captions) -> str:

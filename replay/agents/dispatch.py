@@ -16,8 +16,6 @@ from replay.questions import services as questions
 from replay.reruns import services as reruns
 from replay.reruns.schemas import RerunBudget
 from replay.runners import queries as runners
-from traces.core.vocabulary import StepType
-from traces.models import Step
 from traces.transitions import move
 
 
@@ -120,7 +118,6 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         session.rerun.tools_with_hook = runner.tools_with_hook
         reruns.begin_again(session.rerun)
     session.runner = runner
-    call_count = Step.objects.filter(run=session.source_run, type__in=(StepType.MODEL, StepType.TOOL)).count()
     ReplaySession.objects.filter(id=session.id).update(
         rerun=session.rerun,
         runner=runner,
@@ -129,5 +126,5 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         current="",
         question=None,
         held_back_tools=[],
-        planned_steps=call_count,
+        planned_steps=session.source_run.step_count,
     )

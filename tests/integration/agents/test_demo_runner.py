@@ -114,6 +114,7 @@ def test_validator_of_the_agent_decides_the_first_fork(cockpit: Cockpit) -> None
     assert (steps["refund fits the order"]["reason"], steps["refund fits the order"]["status"]) == ("agent_ran", "ok")
     assert "desk-small-1" in steps
     assert fixed["cost_usd"] == 0
+    assert [(view["planned_steps"], view["resolved_steps"]) for view in (failed, fixed)] == [(11, 11)] * 2
     # Its calls were made before, in the fork of the demo: a cached answer of a free model is free, too.
     assert steps["desk-small-1"]["label"] == "cached"
     assert cockpit.ask(f"/runs/{fixed['run']}")["cost_usd"] == 0

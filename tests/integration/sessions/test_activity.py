@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
+from django.db.models import F
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -103,6 +104,13 @@ def test_one_list_has_every_kind(client: Client) -> None:
     costs = {kind: entry["cost_usd"] for kind, entry in by_kind.items()}
     assert costs == {"replay": 0, "proof": 0.25, "experiment": 0, "bisection": 0, "diff": None, "calibration": None}
     assert by_kind["bisection"]["state"] == "cancelled"
+
+
+def test_progress_never_exceeds_its_total(client: Client) -> None:
+    do_everything(client, str(record(order_desk()).run_id))
+    ReplaySession.objects.update(status="awaiting_operator", resolved_steps=F("planned_steps") + 2)
+    replay = next(entry for entry in activity(client)["activities"] if entry["kind"] == "replay")
+    assert replay["progress"]["finished"] == replay["progress"]["total"]
 
 
 def test_pages_follow_each_other_without_gaps(client: Client) -> None:
