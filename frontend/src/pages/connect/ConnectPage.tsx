@@ -20,6 +20,10 @@ export function ConnectPage(): ReactElement {
         <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
           <ConnectGuide />
         </section>
+        <p className="muted">
+          Traces in files: drop them anywhere on the page <Link {...paths.runs()}>Runs</Link>, or use{" "}
+          <code>forkpoint import traces/</code>. The format is detected.
+        </p>
       </div>
     </Page>
   );

@@ -5,7 +5,7 @@ import { useState, type ReactElement } from "react";
 import { redactionQuery, saveRedactionPolicy } from "@/api/redaction";
 import type { FieldRule, RedactionPolicyList } from "@/api/schema";
 import { Failure } from "./Failure";
-import { isEqualDraft, newRule, type Draft } from "./draft";
+import { isEqualDraft, newRule, personalDataWords, type Draft } from "./draft";
 import classes from "./Redaction.module.css";
 import { RuleRow } from "./RuleRow";
 import { TryIt } from "./TryIt";
@@ -120,7 +120,7 @@ function PersonalDataKinds(props: PartProps & { list: RedactionPolicyList; mayEd
             <Checkbox
               key={kind}
               value={kind}
-              label={kind.replace("-", " ")}
+              label={personalDataWords(kind)}
               disabled={!mayEdit || !list.personal_data_available}
             />
           ))}

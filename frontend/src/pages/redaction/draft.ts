@@ -30,3 +30,10 @@ export function readSample(text: string): unknown {
     return text;
   }
 }
+
+/** Kinds of personal data that are abbreviations or contain one. */
+const ABBREVIATIONS: Record<string, string> = { iban: "IBAN", "ip-address": "IP address", "us-ssn": "US SSN" };
+
+export function personalDataWords(kind: string): string {
+  return ABBREVIATIONS[kind] ?? kind.replaceAll("-", " ");
+}

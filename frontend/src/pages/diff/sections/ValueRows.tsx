@@ -4,7 +4,7 @@ import type { DiffPlace, JsonValue, ValueChange } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { LongText } from "@/ui/TextView";
 import { LineComments, moveBetweenLines } from "../comments/LineComments";
-import { readablePath, readableValue, typeMatters, typeName } from "./values";
+import { readablePath, readableValue, scalarName, scalarWords, typeMatters, typeName } from "./values";
 import classes from "./ValueRows.module.css";
 
 /** Rows to render at first. */
@@ -47,6 +47,8 @@ function AbsentValue(): ReactElement {
 function Value({ change, side }: { change: ValueChange; side: "base" | "candidate" }): ReactElement {
   const value: JsonValue = change[side];
   const Tag = side === "base" ? "del" : "ins";
+  // Marked, it would be an empty spot.
+  if (value === "") return <span className={classes.absent}>empty text</span>;
   return (
     <>
       <Tag className={classes.value}>
@@ -65,22 +67,11 @@ export function Scalars({ changes, kind }: { changes: readonly ValueChange[]; ki
         <div key={change.path}>
           <dt>{scalarName(change.path, kind)}</dt>
           <dd>
-            {scalar(change.op === "added" ? null : change.base)} →{" "}
-            {scalar(change.op === "removed" ? null : change.candidate)}
+            {scalarWords(change.path, change.op === "added" ? null : change.base)} →{" "}
+            {scalarWords(change.path, change.op === "removed" ? null : change.candidate)}
           </dd>
         </div>
       ))}
     </dl>
   );
-}
-
-/** A step that no replay made is *recorded*; the stored label is `live`. */
-function scalarName(path: string, kind: string): string {
-  const name = readablePath(path);
-  return kind === "labels" && name === "live" ? "recorded" : name;
-}
-
-function scalar(value: JsonValue): string {
-  if (value === null) return "–";
-  return typeof value === "number" ? value.toLocaleString("en-US") : readableValue(value);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RankChange } from "@/api/schema";
-import { inRankOrder, movement, readablePath, readableValue, typeMatters } from "./values";
+import { inRankOrder, movement, readablePath, readableValue, typeMatters, scalarName, scalarWords } from "./values";
 
 describe("readablePath", () => {
   it.each([
@@ -59,4 +59,10 @@ describe("ranks", () => {
     ]);
     expect(rows.map((row) => row.document)).toEqual(["b", "gone", "c"]);
   });
+});
+
+it("totals are words with their unit", () => {
+  expect([scalarName("/duration in ms", "totals"), scalarName("/live", "labels")]).toEqual(["duration", "recorded"]);
+  expect([scalarWords("/duration in ms", 2316.1), scalarWords("/tokens in", 2980)]).toEqual(["2.3 s", "2,980"]);
+  expect([scalarWords("/errors", null), scalarWords("/status", "failed")]).toEqual(["–", "failed"]);
 });

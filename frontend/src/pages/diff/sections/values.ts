@@ -1,5 +1,6 @@
 /** Descriptions of JSON value changes and rank changes. */
 import type { JsonValue, RankChange } from "@/api/schema";
+import { duration } from "@/ui/format/numbers";
 
 /** A JSON pointer in accessor notation: `/items/0/price` becomes `items[0].price`. */
 export function readablePath(pointer: string): string {
@@ -34,6 +35,22 @@ export function typeMatters(base: JsonValue, candidate: JsonValue): boolean {
 export function typeName(value: JsonValue): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "list" : typeof value;
+}
+
+/** The unit that the name of a total states. */
+const IN_MS = / in ms$/;
+
+/** The name of a total. A step that no replay made is *recorded*; the stored label is `live`. */
+export function scalarName(path: string, kind: string): string {
+  const name = readablePath(path).replace(IN_MS, "");
+  return kind === "labels" && name === "live" ? "recorded" : name;
+}
+
+/** A total in words: with its unit, and – for none. */
+export function scalarWords(path: string, value: JsonValue): string {
+  if (value === null) return "–";
+  if (typeof value !== "number") return readableValue(value);
+  return IN_MS.test(readablePath(path)) ? duration(value) : value.toLocaleString("en-US");
 }
 
 export interface Movement {
