@@ -51,6 +51,8 @@ export function RunActions({ run, fork }: { run: RunDetail; fork: ForkAction | u
 
 function ForkButton({ run, fork }: { run: RunDetail; fork: ForkAction }): ReactElement {
   const selectedNumber = useSelectedNumber();
+  // An address may name a step that the run does not have.
+  const isBeyond = fork.step === null && selectedNumber !== null && selectedNumber > run.steps;
   return (
     <Button
       className={classes.fork}
@@ -58,7 +60,7 @@ function ForkButton({ run, fork }: { run: RunDetail; fork: ForkAction }): ReactE
       leftSection={<IconGitFork size={15} />}
       rightSection={<KeyHint>f</KeyHint>}
       aria-keyshortcuts="f"
-      disabled={!run.sealed}
+      disabled={!run.sealed || isBeyond}
       title={run.sealed ? undefined : "Still recording: no fork yet"}
       onClick={fork.onOpen}
     >
