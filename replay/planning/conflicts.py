@@ -150,7 +150,9 @@ def _of_tools(policy: Policy) -> Iterator[PlanRefusal]:
         detail = "the policy names tools that may run live, but allows no live tool calls"
         yield _conflict("/policy/tools/allow", detail)
     elif "tool" in policy.allow and all(_covering(rules.block, name) is not None for name in rules.allow or ["*"]):
-        yield _conflict("/policy/tools/block", "the policy allows live tool calls, but its blocklist denies all of them")
+        yield _conflict(
+            "/policy/tools/block", "the policy allows live tool calls, but its blocklist denies all of them"
+        )
 
 
 def _covering(patterns: Sequence[str], name: str) -> str | None:
