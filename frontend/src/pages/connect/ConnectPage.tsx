@@ -20,7 +20,7 @@ export function ConnectPage(): ReactElement {
         <section className={`panel ${classes.panel}`} aria-label="Connect an agent">
           <ConnectGuide />
         </section>
-        <p className="muted">
+        <p className={`muted ${classes.files}`}>
           Traces in files: drop them anywhere on the page <Link {...paths.runs()}>Runs</Link>, or use{" "}
           <code>forkpoint import traces/</code>. The format is detected.
         </p>
