@@ -32,12 +32,12 @@ const listOf = (text: string | undefined) => text?.split(",").filter(Boolean) ??
 
 /** The address of a filter, without what it does not filter by. */
 export function filterSearch(filter: StepFilter): { [Name in keyof RunSearch]: RunSearch[Name] | undefined } {
-  const joined = (values: readonly string[]) => (values.length > 0 ? values.join(",") : undefined);
+  const list = (values: readonly string[]) => (values.length > 0 ? values.join(",") : undefined);
   return {
     find: filter.text.trim() || undefined,
-    types: joined(filter.types),
-    labels: joined(filter.marks),
-    statuses: joined(filter.statuses),
+    types: list(filter.types),
+    labels: list(filter.marks),
+    statuses: list(filter.statuses),
   };
 }
 
