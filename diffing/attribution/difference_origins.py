@@ -81,14 +81,14 @@ class Words:
     def add(self, pair: Pair, *sides: JSONValue) -> None:
         """Add an output of both sides."""
         base, candidate = map(text_or_json, sides)
-        base_words, candidate_words = distinct_words(base, candidate)
-        self._common_words.append((pair, distinctive_words(base) & distinctive_words(candidate)))
+        base_words, candidate_words = distinctive_words(base), distinctive_words(candidate)
+        self._common_words.append((pair, base_words & candidate_words))
         self._outputs.append(
             _Output(
                 pair=pair,
                 first=_first([pair]),
-                base=base_words,
-                candidate=candidate_words,
+                base=base_words - candidate_words,
+                candidate=candidate_words - base_words,
                 hunks=hunks(base, candidate),
                 values=(sides[0], sides[1]),
             )

@@ -7,7 +7,7 @@ from typing import Final, Literal, NamedTuple
 import orjson
 
 from diffing.sequences.anchors import differing_ranges
-from traces.core.canonical import digest, escape_pointer
+from traces.core.canonical import canonical_bytes, escape_pointer
 from traces.core.json_types import JSONValue
 
 # Differences listed for one pair of values.
@@ -74,8 +74,8 @@ def _object_differences(path: str, base: dict[str, JSONValue], candidate: dict[s
 
 def _set_differences(path: str, base: list[JSONValue], candidate: list[JSONValue]) -> Iterator[Change]:
     """Items that only one side has, whatever their order and number."""
-    left = {digest(item): index for index, item in reversed(list(enumerate(base)))}
-    right = {digest(item): index for index, item in reversed(list(enumerate(candidate)))}
+    left = {canonical_bytes(item): index for index, item in reversed(list(enumerate(base)))}
+    right = {canonical_bytes(item): index for index, item in reversed(list(enumerate(candidate)))}
     for index in sorted(left[item] for item in left.keys() - right.keys()):
         yield Change(f"{path}/{index}", "removed", base[index], None)
     for index in sorted(right[item] for item in right.keys() - left.keys()):
@@ -87,7 +87,7 @@ def _list_differences(path: str, base: list[JSONValue], candidate: list[JSONValu
     if len(base) == len(candidate) or max(len(base), len(candidate)) > _ALIGNED_ITEMS:
         yield from _stretch(path, base, candidate, 0, 0)
         return
-    left, right = [digest(item) for item in base], [digest(item) for item in candidate]
+    left, right = [canonical_bytes(item) for item in base], [canonical_bytes(item) for item in candidate]
     for mine, theirs in differing_ranges(left, right):
         stretch = base[mine.start : mine.stop], candidate[theirs.start : theirs.stop]
         yield from _stretch(path, *stretch, mine.start, theirs.start)

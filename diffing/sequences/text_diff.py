@@ -7,10 +7,13 @@ invisible differences do not count. Swapping the texts swaps the result.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, groupby, pairwise
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 from rapidfuzz.distance import LCSseq
+
+from diffing.sequences.anchors import longest_chain, unique_pairs
 
 # Characters of one text that are compared; a report names the rest as not compared.
 LIMIT: Final = 200_000
@@ -18,9 +21,14 @@ LIMIT: Final = 200_000
 _EDIT_LIMIT: Final = 20_000
 # Tokens compared at once: the cost of one comparison grows with the square.
 _WINDOW: Final = 20_000
+# Up to a line end or punctuation mark.
+_PHRASES: Final = re.compile(r"[\w \t]*[^\w \t]+|[\w \t]+")
+# Characters of a phrase that hardly occurs once in each of two texts by chance.
+_MIN_PHRASE: Final = 12
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
-_INNER_SPACES: Final = re.compile(r"(?<=\S)[ \t\u00a0]+(?=\S)")
-_LINE_END_SPACES: Final = re.compile(r"(?<![ \t\u00a0])[ \t\u00a0]++(?=\n|\Z)")
+_SPACES: Final = " \t\u00a0"
+# Inside a line, what is not a single space.
+_WIDE_SPACES: Final = re.compile(r"(?<=\S)(?:[ \t\u00a0]{2,}|[\t\u00a0])(?=\S)")
 _WORDS: Final = re.compile(r"\w+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 # Share of equal characters; below it, neither text is an edit of the other.
@@ -49,7 +57,10 @@ class _Block(NamedTuple):
 def normalise(text: str) -> str:
     """Normalise a text for comparison."""
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
-    return _LINE_END_SPACES.sub("", _INNER_SPACES.sub(" ", text)).rstrip("\n")
+    # Most texts have single spaces only, and the search for others takes most of the time.
+    if any(spaces in text for spaces in ("  ", "\t", "\u00a0")):
+        text = _WIDE_SPACES.sub(" ", text)
+    return "\n".join([line.rstrip(_SPACES) for line in text.split("\n")]).rstrip("\n")
 
 
 def is_other_text(base: str, candidate: str) -> bool:
@@ -74,8 +85,38 @@ def word_diff(base: str, candidate: str) -> list[Span]:
     # Always compare in the same order, so that swapping the sides swaps the result.
     if base > candidate:
         return [_swap_sides(span) for span in word_diff(candidate, base)]
+    return _join_spans(span for texts in _stretches(base, candidate) for span in _token_diff(*texts))
+
+
+def _stretches(base: str, candidate: str) -> Iterator[tuple[str, str]]:
+    """Cut long texts at the phrases that occur once in each of them: the time to compare grows with the square.
+
+    The phrases themselves are stretches, too.
+    """
+    if max(len(base), len(candidate)) <= 2 * _EDIT_LIMIT:
+        yield base, candidate
+        return
+    left, right = _PHRASES.findall(base), _PHRASES.findall(candidate)
+    keys = ([phrase if len(phrase) >= _MIN_PHRASE else None for phrase in phrases] for phrases in (left, right))
+    at_left = at_right = 0
+    for i, j in [*longest_chain(unique_pairs(*keys)), (len(left), len(right))]:
+        if (i, j) != (at_left, at_right):
+            yield "".join(left[at_left:i]), "".join(right[at_right:j])
+        yield "".join(left[i : i + 1]), "".join(right[j : j + 1])
+        at_left, at_right = i + 1, j + 1
+
+
+def _token_diff(base: str, candidate: str) -> Iterator[Span]:
+    if base == candidate:
+        return iter([Span("equal", base)])
     left, right = tokens(base), tokens(candidate)
     return _spans(_equal_blocks(left, right), left, right)
+
+
+def _join_spans(spans: Iterable[Span]) -> list[Span]:
+    """Join neighbours of one kind, and leave out empty spans."""
+    groups = groupby((span for span in spans if span.text), key=attrgetter("op"))
+    return [Span(op, "".join(span.text for span in group)) for op, group in groups]
 
 
 def tokens(text: str) -> list[str]:
@@ -145,11 +186,11 @@ def _equal_blocks(left: list[str], right: list[str]) -> Iterator[_Block]:
     tail = _common_prefix(left[head:][::-1], right[head:][::-1])
     yield _Block(0, 0, head)
     ends = len(left) - tail, len(right) - tail
-    weights = [_weight(token) for token in left[head : ends[0]]]
     for block in _common_blocks(left[head : ends[0]], right[head : ends[1]]):
+        start = head + block.base_at
         # Two words, or one long word. Shorter stretches make a difference harder to read.
-        if sum(weights[block.base_at : block.base_at + block.size]) > 1:
-            yield _Block(head + block.base_at, head + block.candidate_at, block.size)
+        if any(weight > 1 for weight in accumulate(map(_weight, left[start : start + block.size]))):
+            yield _Block(start, head + block.candidate_at, block.size)
     yield _Block(*ends, tail)
 
 
@@ -178,19 +219,13 @@ def _common_prefix(left: Sequence[str], right: Sequence[str]) -> int:
     return count
 
 
-def _spans(blocks: Iterable[_Block], left: list[str], right: list[str]) -> list[Span]:
-    spans: list[Span] = []
-    equal = ""
+def _spans(blocks: Iterable[_Block], left: list[str], right: list[str]) -> Iterator[Span]:
     base_at = candidate_at = 0
     for block in blocks:
-        base_gap, candidate_gap = left[base_at : block.base_at], right[candidate_at : block.candidate_at]
-        if base_gap or candidate_gap:
-            pieces = (Span("equal", equal), Span("delete", "".join(base_gap)), Span("insert", "".join(candidate_gap)))
-            spans += [span for span in pieces if span.text]
-            equal = ""
+        yield Span("delete", "".join(left[base_at : block.base_at]))
+        yield Span("insert", "".join(right[candidate_at : block.candidate_at]))
         base_at, candidate_at = block.base_at + block.size, block.candidate_at + block.size
-        equal += "".join(left[block.base_at : base_at])
-    return [*spans, Span("equal", equal)] if equal else spans
+        yield Span("equal", "".join(left[block.base_at : base_at]))
 
 
 def _swap_sides(span: Span) -> Span:

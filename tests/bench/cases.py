@@ -33,7 +33,15 @@ from tests.bench.chats import growth_of_memory, growth_of_time
 from tests.bench.gateway import gateway_overhead_ms, memory_growth_mb, open_calls_overhead_ms
 from tests.bench.ingest.cases import INGEST_CASES
 from tests.bench.ingest.stored_bytes import share_of_arriving_runs, share_of_imported_runs, stored_bytes
-from tests.bench.recordings import STEPS_PER_CUSTOMER, answers_in_prose, desk, questions, search_text, searches
+from tests.bench.recordings import (
+    STEPS_PER_CUSTOMER,
+    answers_in_prose,
+    desk,
+    long_results,
+    questions,
+    search_text,
+    searches,
+)
 from tests.faults.__main__ import kill_workers
 from tests.support.recordings import conversation
 from tests.support.servers.provider_server import openai_text, provider_server
@@ -257,6 +265,15 @@ def _diff_seconds(customers: int) -> float:
     return _seconds(lambda: diffing.diff(base_id=base, candidate_id=candidate))
 
 
+def long_results_diff_seconds() -> float:
+    """Measure the CPU time of comparing 100 results of 200 kB, of which every twentieth word differs."""
+    base = services.record(long_results(100, "long-results")).run_id
+    candidate = services.record(long_results(100, "changed-long-results", changed_every=20)).run_id
+    start = time.process_time()
+    diffing.diff(base_id=base, candidate_id=candidate)
+    return time.process_time() - start
+
+
 def embedded_diff_seconds() -> float:
     """Compare two runs of 1,000 steps, 200 of them reworded, after the model is loaded."""
     base = services.record(answers_in_prose(1_000, "prose")).run_id
@@ -316,6 +333,7 @@ CASES = (
     Case("gateway, memory growth in 10,000 calls", 50, "at_most", "MB", memory_growth_mb, True),
     Case("workers killed without a loss", 100, "at_least", "kills", kills_without_a_loss, True),
     Case("diff of two 10,000-step runs", 0.4, "at_most", "s", lambda: _diff_seconds(3334)),
+    Case("diff of 100 results of 200 kB", 5, "at_most", "s", long_results_diff_seconds),
     Case("embedded diff of two 1,000-step runs", 5, "at_most", "s", embedded_diff_seconds, embeds=True),
     Case("diff of two 100,000-step runs", 5, "at_most", "s", lambda: _diff_seconds(33_334), True),
 )

@@ -1,5 +1,8 @@
 """Large recordings: an order desk that serves one customer after another."""
 
+from itertools import product
+from random import Random
+
 from tests.support.recordings import SYSTEM, assistant, assistant_call, model_step, tool_message, tool_step, user
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -80,6 +83,23 @@ def questions(count: int, external_id: str) -> RecordedRun:
         for number in range(count)
     ]
     return RecordedRun(external_id=external_id, name="Questions", app="bench", format="bench", steps=tuple(steps))
+
+
+_RESULT_CHARACTERS = 200_000
+
+
+def long_results(count: int, external_id: str, *, changed_every: int = 0) -> RecordedRun:
+    """Build tool steps with results of 200 kB of prose. In each, every `changed_every`th word differs."""
+    words = [f"{first[:3]}{second[:4]}{third[:3]}" for first, second, third in product(_WORDS, repeat=3)]
+    steps = []
+    for number in range(count):
+        random = Random(number)
+        shuffled = random.choices(words, k=_RESULT_CHARACTERS // 11)
+        if changed_every:
+            shuffled[::changed_every] = random.choices(words, k=len(shuffled[::changed_every]))
+        sentences = (" ".join(shuffled[at : at + 12]).capitalize() for at in range(0, len(shuffled), 12))
+        steps.append(tool_step(f"read-{number}", f"call-{number}", f"A-{number:06}", ". ".join(sentences)))
+    return RecordedRun(external_id=external_id, name="Long results", app="bench", format="bench", steps=tuple(steps))
 
 
 _ANSWER = (

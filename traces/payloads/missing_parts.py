@@ -80,7 +80,7 @@ def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) ->
 
     Add the digests of these parts to `lost_digests`. A part that both share is one object, and is skipped.
     """
-    if base is candidate:
+    if base is candidate or not any(map(_may_have_placeholder, (base, candidate))):
         return base, candidate
     for value in (base, candidate):
         if digest := _lost_digest(value):
@@ -95,6 +95,23 @@ def comparable(base: JSONValue, candidate: JSONValue, lost_digests: set[str]) ->
         lefts, rights = [left for left, _ in items], [right for _, right in items]
         return [*lefts, *base[len(items) :]], [*rights, *candidate[len(items) :]]
     return base, candidate
+
+
+def _may_have_placeholder(value: JSONValue) -> bool:
+    """False if no part of a value is lost. A plain loop: a value has thousands of parts, and hardly ever lost ones."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            if item.startswith(_TEXT):
+                return True
+        elif isinstance(item, dict):
+            if UNAVAILABLE in item:
+                return True
+            stack += item.values()
+        elif isinstance(item, list):
+            stack += item
+    return False
 
 
 def _lost_digest(value: JSONValue) -> str:

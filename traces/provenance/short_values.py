@@ -269,7 +269,7 @@ def tokens_of(text: str) -> list[str]:
     """Return the ids, numbers, quoted words and enum values in a text, without duplicates."""
     text = text[:_MAX_TEXT]
     # Identifiers lie within a run of these characters. Most runs have no digit and need not be searched.
-    runs = [run for run in _IDENTIFIER_RUN.findall(text) if _DIGIT.search(run)]
+    runs = [run for run in dict.fromkeys(_IDENTIFIER_RUN.findall(text)) if _DIGIT.search(run)]
     tokens = [token for run in runs for token in _IDENTIFIER.findall(run) if _is_identifier(words_of(token))]
     if any(mark in text for mark in _QUOTATION_MARKS):
         quotations = (next(filter(None, groups)).strip() for groups in _QUOTATION.findall(text))

@@ -48,11 +48,13 @@ class TextIndex:
 
     _values: dict[str, list[Origin]] = field(default_factory=dict)
     _shingles: dict[int, tuple[Origin, str]] = field(default_factory=dict)
+    # Texts whose runs of words are not in `_shingles` yet.
+    _unread_texts: list[tuple[str, Origin]] = field(default_factory=list)
 
     def add(self, text: str, producer: int, path: str) -> None:
-        origin, value = (producer, path), text.strip()
-        self._values.setdefault(value, []).append(origin)
-        self._shingles.update(zip(_shingles(text), repeat((origin, value)), strict=False))
+        origin = (producer, path)
+        self._values.setdefault(text.strip(), []).append(origin)
+        self._unread_texts.append((text, origin))
 
     def find(self, text: str) -> Iterator[TextMatch]:
         """Yield the producer of an equal text, else the producers of shared runs of words in order of appearance."""
@@ -62,7 +64,7 @@ class TextIndex:
             yield TextMatch(producer=producer, path=path, snippet=text, is_whole=True)
             return
         producers: set[int] = set()
-        for index, entry in enumerate(map(self._shingles.get, _shingles(text))):
+        for index, entry in enumerate(self._latest_owners(text)):
             if entry is None or entry[0][0] in producers:
                 continue
             for producer, path in self._producers(*entry, text):
@@ -75,7 +77,7 @@ class TextIndex:
         """Return the ranges of a text whose words are a run of words of some output, merged where they touch."""
         if text.strip() in self._values:
             return [(0, len(text))]
-        indices = [index for index, shingle in enumerate(_shingles(text)) if shingle in self._shingles]
+        indices = [index for index, entry in enumerate(self._latest_owners(text)) if entry is not None]
         if not indices:
             return []
         words = list(islice(_WORD.finditer(text), MAX_WORDS))
@@ -88,6 +90,18 @@ class TextIndex:
             else:
                 ranges.append((start, end))
         return ranges
+
+    def _latest_owners(self, text: str) -> list[tuple[Origin, str] | None]:
+        """Return for every run of words of a text the latest text that has it.
+
+        The texts so far are indexed at the first look-up of a text with that many words: most inputs have fewer.
+        """
+        shingles = list(_shingles(text))
+        if shingles:
+            for unread_text, origin in self._unread_texts:
+                self._shingles.update(zip(_shingles(unread_text), repeat((origin, unread_text.strip())), strict=False))
+            self._unread_texts.clear()
+        return [self._shingles.get(shingle) for shingle in shingles]
 
     def _producers(self, latest: Origin, value: str, text: str) -> list[Origin]:
         """Return the producers of `value`: as many as `text` repeats it, in the order of their steps."""

@@ -1,5 +1,7 @@
 """Word-level diffs of texts."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,6 +38,26 @@ def test_long_text_is_compared_in_windows() -> None:
     spans = word_diff(base, base.replace(" 15000 ", " fifteen "))
     assert deleted_text(spans) == "15000"
     assert inserted_text(spans) == "fifteen"
+
+
+def test_insertions_into_long_text_move_nothing() -> None:
+    lines = [f"Order {n} was sent by carrier {n}.\n" for n in range(6_000)]
+    claims = [f"Claim {n} was refused by clerk {n}.\n" for n in range(3_000)]
+    changed_lines = ["Good day.\n", *lines[:2_500], *claims, *lines[2_500:], "Good bye.\n"]
+    spans = word_diff("".join(lines), "".join(changed_lines))
+    assert deleted_text(spans) == ""
+    assert inserted_text(spans).split(" … ") == ["Good day.", "".join(claims).strip(), "Good bye."]
+
+
+@given(st.lists(st.integers(0, 5_000)), st.lists(st.integers(0, 5_000)))
+def test_spans_of_long_texts_reproduce_them(removed: list[int], moved: list[int]) -> None:
+    lines = [f"Parcel {n} of {n % 7} lies at the desk.\n" for n in range(2_000)]
+    base = "".join(line for n, line in enumerate(lines) if n not in removed)
+    candidate = "".join([*(line for n, line in enumerate(lines) if n not in moved), *(lines[n % 2_000] for n in moved)])
+    spans = word_diff(base, candidate)
+    assert "".join(span.text for span in spans if span.op != "insert") == base
+    assert "".join(span.text for span in spans if span.op != "delete") == candidate
+    assert all(one.op != other.op for one, other in pairwise(spans))
 
 
 def test_edit_of_long_texts_compares_their_difference() -> None:

@@ -112,3 +112,11 @@ def test_lost_parts_are_not_differences() -> None:
     assert isinstance(right, dict)
     pairs = zip(*(side["messages"] for side in (left, right)), strict=True)
     assert [one == two for one, two in pairs] == [True, True, False]
+
+
+def test_complete_values_are_compared_without_a_copy() -> None:
+    base, candidate = _conversation(2), _conversation(3)
+    lost_digests: set[str] = set()
+    assert comparable(base, candidate, lost_digests) == (base, candidate)
+    assert comparable(base, candidate, lost_digests)[0] is base
+    assert not lost_digests
