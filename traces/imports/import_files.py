@@ -58,6 +58,9 @@ class _Import:
     skipped_files: list[SkippedFile] = field(default_factory=list)
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
+    pending_steps: int = 0
+    # By application and id: pending recordings.
+    repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
     redactions: RedactionByApp = field(default_factory=RedactionByApp)
     # By application and id: recordings of this import, and those of them that contradict others.
     recordings: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -65,11 +68,12 @@ class _Import:
 
     @property
     def is_full(self) -> bool:
-        repeats = sum(run.identity == self.pending[-1].identity for run in self.pending)
+        if not self.pending:
+            return False
         return (
             len(self.pending) >= _BATCH_RUNS
-            or sum(run.steps for run in self.pending) >= _BATCH_STEPS
-            or repeats >= _MOST_CONFLICTS
+            or self.pending_steps >= _BATCH_STEPS
+            or self.repeats[self.pending[-1].identity] >= _MOST_CONFLICTS
         )
 
     @property
@@ -130,6 +134,8 @@ def _add_to_batch(state: _Import, event: RunRead) -> None:
     if state.conflicts[identity] >= _MOST_CONFLICTS:
         run = replace(run, external_id=f"{run.external_id} ({state.recordings[identity]})")
     state.pending_runs.append(run)
+    state.pending_steps += len(run.steps)
+    state.repeats[run.app, run.external_id] += 1
     state.pending.append(
         _PendingRun(
             path=event.path,
@@ -153,7 +159,8 @@ def _store_batch(state: _Import) -> None:
         else:
             state.conflicts[run.identity] += outcome.conflicts_with is not None
             state.runs.append(_imported_run(run, outcome))
-    state.pending = []
+    state.pending, state.pending_steps = [], 0
+    state.repeats.clear()
 
 
 def _drain(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
