@@ -21,10 +21,13 @@ LIMIT: Final = 200_000
 _EDIT_LIMIT: Final = 20_000
 # Tokens compared at once: the cost of one comparison grows with the square.
 _WINDOW: Final = 20_000
-# Up to a line end or punctuation mark.
-_PHRASES: Final = re.compile(r"[\w \t]*[^\w \t]+|[\w \t]+")
+# Phrases up to a line end or punctuation mark, and shorter ones: up to a long word, too.
+_PHRASES: Final = (
+    re.compile(r"[\w \t]*[^\w \t]+|[\w \t]+"),
+    re.compile(r"[\w \t]*?(?:\w{7}\w*|[^\w \t]+|\Z)"),
+)
 # Characters of a phrase that hardly occurs once in each of two texts by chance.
-_MIN_PHRASE: Final = 12
+_MIN_PHRASE: Final = 8
 _TOKENS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _SPACES: Final = " \t\u00a0"
 # Inside a line, what is not a single space.
@@ -88,22 +91,25 @@ def word_diff(base: str, candidate: str) -> list[Span]:
     return _join_spans(span for texts in _stretches(base, candidate) for span in _token_diff(*texts))
 
 
-def _stretches(base: str, candidate: str) -> Iterator[tuple[str, str]]:
+def _stretches(base: str, candidate: str, phrases: Sequence[re.Pattern[str]] = _PHRASES) -> Iterator[tuple[str, str]]:
     """Cut long texts at the phrases that occur once in each of them: the time to compare grows with the square.
 
-    The phrases themselves are stretches, too.
+    Equal phrases are stretches, too. Those that are still long are cut at shorter phrases.
     """
-    if max(len(base), len(candidate)) <= 2 * _EDIT_LIMIT:
+    if max(len(base), len(candidate)) <= 2 * _EDIT_LIMIT or base == candidate or not phrases:
         yield base, candidate
         return
-    left, right = _PHRASES.findall(base), _PHRASES.findall(candidate)
-    keys = ([phrase if len(phrase) >= _MIN_PHRASE else None for phrase in phrases] for phrases in (left, right))
-    at_left = at_right = 0
+    left, right = phrases[0].findall(base), phrases[0].findall(candidate)
+    keys = ([phrase if len(phrase) >= _MIN_PHRASE else None for phrase in side] for side in (left, right))
+    # Where equal phrases begin and end: the end of both texts counts as one of them.
+    start = at_left = at_right = 0
     for i, j in [*longest_chain(unique_pairs(*keys)), (len(left), len(right))]:
         if (i, j) != (at_left, at_right):
-            yield "".join(left[at_left:i]), "".join(right[at_right:j])
-        yield "".join(left[i : i + 1]), "".join(right[j : j + 1])
+            yield ("".join(left[start:at_left]),) * 2
+            yield from _stretches("".join(left[at_left:i]), "".join(right[at_right:j]), phrases[1:])
+            start = i
         at_left, at_right = i + 1, j + 1
+    yield ("".join(left[start:]),) * 2
 
 
 def _token_diff(base: str, candidate: str) -> Iterator[Span]:

@@ -60,6 +60,14 @@ def test_spans_of_long_texts_reproduce_them(removed: list[int], moved: list[int]
     assert all(one.op != other.op for one, other in pairwise(spans))
 
 
+def test_insertion_into_long_text_without_punctuation_moves_nothing() -> None:
+    words = [f"customer{n} " for n in range(9_000)]
+    added = [f"supplier{n} " for n in range(5_000)]
+    spans = word_diff("".join(words), "".join(["Today ", *words[:4_000], *added, *words[4_000:], "tomorrow"]))
+    assert deleted_text(spans) == ""
+    assert inserted_text(spans).split(" … ") == ["Today", "".join(added).strip(), "tomorrow"]
+
+
 def test_edit_of_long_texts_compares_their_difference() -> None:
     start = "An order was returned. " * 50_000
     base, candidate = start + "refund 42 " * 100_000, start + "refuse 17 " * 100_000
