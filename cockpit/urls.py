@@ -63,5 +63,6 @@ _PACKAGES = (
 urlpatterns = [
     path("api/v1/", include([*_own, *map(_package, _PACKAGES)])),
     _package("traces.collectors"),
+    path("metrics", _view("cockpit.metrics.view.read_metrics")),
     re_path(r"^(?!api/|assets/|static/|ws/|v1/|otel/|langsmith/)", _view("cockpit.http.spa.index")),
 ]

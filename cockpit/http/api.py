@@ -2,6 +2,7 @@
 
 import structlog
 from django.conf import settings
+from django.core.cache import cache
 from django.db import Error as DatabaseError
 from django.db import connection
 from django.middleware.csrf import get_token
@@ -36,6 +37,8 @@ def _check_database() -> None:
 def _check_broker() -> None:
     with app.connection_for_write(connect_timeout=2) as broker:
         broker.ensure_connection(max_retries=1, timeout=2)
+    # A Redis that is full, or a replica, still accepts connections. The cache lies in the same one.
+    cache.set("ready", True, timeout=1)
 
 
 _CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}

@@ -28,6 +28,8 @@ from traces.http.throttling import TooManyRequests, Window
 Handler = Callable[[HttpRequest], HttpResponse]
 
 API = "/api/v1"
+# The path that Prometheus asks for by default.
+METRICS = "/metrics"
 SESSION_KEY = "token"
 # A sender records runs and reads nothing.
 _RANK: dict[Role, int] = {"sender": 0, "viewer": 1, "debugger": 2, "admin": 3}
@@ -156,6 +158,8 @@ def required_role(method: str, path: str) -> Role | None:
     """Return the minimum role for a request; None if it is public."""
     if path.startswith(_COLLECTORS):
         return None if path in _OPEN_COLLECTORS else "sender"
+    if path == METRICS:
+        return "viewer"
     if not path.startswith("/api/") or path.startswith(_OPEN):
         return None
     if path.startswith(_ADMIN_READS):

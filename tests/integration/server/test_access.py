@@ -80,6 +80,8 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("debugger", "put", "/api/v1/outcome-rules/desk", False),
         ("viewer", "get", "/api/v1/outcome-rules/desk", True),
         ("viewer", "get", "/api/v1/retention/audit", True),
+        ("viewer", "get", "/metrics", True),
+        ("sender", "get", "/metrics", False),
         ("viewer", "post", "/api/v1/retention/plan", True),
         ("debugger", "post", "/api/v1/retention/purge", False),
         ("admin", "put", "/api/v1/tools", True),

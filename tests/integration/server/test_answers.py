@@ -4,6 +4,7 @@ from typing import get_args
 from unittest.mock import Mock
 
 import pytest
+import redis
 from django.db import OperationalError
 from django.test import Client
 from pytest_django import Settings
@@ -24,6 +25,19 @@ def test_not_ready_states_the_problem(settings: Settings) -> None:
     response = Client().get("/api/v1/ready")
     assert response.status_code == 503
     assert "nowhere" in response.json()["checks"]["storage"]
+
+
+@pytest.mark.own_services
+def test_not_ready_with_a_full_redis(settings: Settings) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.config_set("maxmemory", "1")
+        try:
+            response = Client().get("/api/v1/ready")
+        finally:
+            client.config_set("maxmemory", "0")
+    assert response.status_code == 503
+    assert "maxmemory" in response.json()["checks"]["broker"]
+    assert Client().get("/api/v1/ready").status_code == 200
 
 
 def test_only_admins_see_dependency_errors(settings: Settings) -> None:

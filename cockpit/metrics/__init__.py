@@ -1,0 +1,1 @@
+"""Metrics of this process and of the store, for Prometheus."""
