@@ -15,8 +15,10 @@ from diffing.report.evidence import question_key
 from diffing.schemas.evidence import Findings
 from diffing.schemas.report import DiffOptions, DiffStatus
 from traces import enqueue, notify
+from traces.audit import audit_log
 from traces.core.canonical import digest
 from traces.core.ids import new_id
+from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound, NotSealed
 from traces.models import Run
 from traces.runs import deleted_runs
@@ -131,7 +133,9 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str) -> Di
     )
     with transaction.atomic():
         deleted_runs.hold({base_id, candidate_id})
-        row, _ = DiffReport.objects.defer("body").get_or_create(
+        row, is_new = DiffReport.objects.defer("body").get_or_create(
             key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json, "by": by}
         )
+        if is_new:
+            audit_log.append(AuditAction.DIFF_CREATED, row.id, by=by, base=str(base_id), candidate=str(candidate_id))
     return row

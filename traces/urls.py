@@ -1,5 +1,6 @@
 from django.urls import path
 
+from traces.audit import api as audit_api
 from traces.collectors import events_api, sessions_api
 from traces.imports import api as imports_api
 from traces.judgements import rules_api
@@ -54,7 +55,7 @@ urlpatterns = [
     path("retention/policies", policies_api.RetentionPoliciesView.as_view()),
     path("retention/plan", policies_api.PurgePlanEndpoint.as_view()),
     path("retention/purge", policies_api.PurgeEndpoint.as_view()),
-    path("retention/audit", policies_api.AuditView.as_view()),
+    path("audit", audit_api.AuditView.as_view()),
     path("bundles/export", imports_api.BundleExportView.as_view()),
     path("bundles/import", imports_api.BundleImportView.as_view()),
 ]

@@ -12,7 +12,7 @@ from cockpit.http.config_report import effective
 from cockpit.http.schemas import Configuration, TokenList, TokenRequest, TokenView
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
-from traces.http.responses import KEY, PROBLEMS, key_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 
 
 class SettingsView(APIView):
@@ -35,13 +35,15 @@ class TokensView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create a token. Only this response contains its secret."""
-        return Response(tokens.issue(parse_body(TokenRequest, request.data), key_of(request)), 201)
+        return Response(
+            tokens.issue(parse_body(TokenRequest, request.data), key_of(request), by=caller_of(request)), 201
+        )
 
 
 class TokenRevokeView(APIView):
     @extend_schema(operation_id="revoke_token", responses={204: None, **PROBLEMS})
     def delete(self, request: Request, id: UUID) -> Response:
         """Revoke a token."""
-        if not tokens.revoke(id):
+        if not tokens.revoke(id, by=caller_of(request)):
             raise NotFound("This token does not exist or was already revoked.")
         return Response(status=204)

@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from cockpit.http.schemas import Role, TokenList, TokenRequest, TokenView
 from cockpit.models import ApiToken
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 from traces.errors import ProblemError
 from traces.http.idempotency import Key, derive_secret, make_once
 
@@ -34,12 +36,12 @@ def _digest(secret: str) -> str:
 
 def create(*, name: str, role: Role) -> str:
     """Create a token and return its secret, which cannot be retrieved later."""
-    secret = issue(TokenRequest(name=name, role=role)).secret
+    secret = issue(TokenRequest(name=name, role=role), by="local").secret
     assert secret is not None
     return secret
 
 
-def issue(request: TokenRequest, key: Key | None = None) -> TokenView:
+def issue(request: TokenRequest, key: Key | None = None, *, by: str = "") -> TokenView:
     """Create a token with its secret. Only repeating the request with the same key returns the secret again."""
     content = request.model_dump(mode="json")
     secret = PREFIX + derive_secret(_KIND, key, content)
@@ -48,7 +50,9 @@ def issue(request: TokenRequest, key: Key | None = None) -> TokenView:
         name = request.name.strip()
         try:
             with transaction.atomic():
-                return str(ApiToken.objects.create(name=name, role=request.role, digest=_digest(secret)).id)
+                token = ApiToken.objects.create(name=name, role=request.role, digest=_digest(secret))
+                audit_log.append(AuditAction.TOKEN_CREATED, token.id, by=by, name=name, role=request.role)
+                return str(token.id)
         except IntegrityError as error:
             detail = f"A token named “{name}” is in use: choose another name, or revoke that token first."
             raise NameTaken(detail, where="/name") from error
@@ -80,9 +84,13 @@ def find_by_id(token_id: str | UUID) -> ApiToken | None:
     return _note_use(ApiToken.objects.filter(id=token_id, revoked_at=None).first())
 
 
-def revoke(token_id: UUID) -> bool:
+def revoke(token_id: UUID, *, by: str = "") -> bool:
     """Revoke a token; return False if it was not valid."""
-    return bool(ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now()))
+    with transaction.atomic():
+        is_revoked = ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now())
+        if is_revoked:
+            audit_log.append(AuditAction.TOKEN_REVOKED, token_id, by=by)
+    return bool(is_revoked)
 
 
 def any_in_force() -> bool:

@@ -24,8 +24,9 @@ from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import AuditAction, StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.models import Run
 from traces.runs import deleted_runs
@@ -103,6 +104,7 @@ def start(
             forks=[[fork.sequence_no, fork.type, fork.name, cost] for fork, cost in forks],
             recorded=[result.model_dump(mode="json") for result in preparation.check_results],
         )
+        audit_log.append(AuditAction.BISECTION_STARTED, bisection.id, by=by, run=str(run.id))
         transaction.on_commit(partial(_advance, bisection.id))
         return str(bisection.id)
 

@@ -21,6 +21,8 @@ from replay.runners import queries as runners
 from replay.sessions import create, prepare
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 from traces.http.idempotency import Key, find_made, make_once
 from traces.models import Run
 from traces.runs.queries import by_id
@@ -55,6 +57,7 @@ def start(run: Run, key: Key | None = None, *, by: str = "") -> AgentCalibration
     def make() -> str:
         sessions = [create.create(replay, is_probe=True, by=by) for _ in range(2)]
         row = AgentCalibration.objects.create(run=run, first_session=sessions[0], second_session=sessions[1], by=by)
+        audit_log.append(AuditAction.CALIBRATION_STARTED, row.id, by=by, run=str(run.id))
         for session in sessions:
             event_log.append(session.id, "session")
             transaction.on_commit(partial(enqueue.send, task_names.EXECUTE, session.id))

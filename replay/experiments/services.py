@@ -24,8 +24,10 @@ from replay.saved_profiles import queries as library
 from replay.sessions import create, prepare, services
 from replay.sessions.schemas import ReplayRequest
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import AuditAction
 from traces.http.bodies import parse_body
 from traces.http.idempotency import Key, find_made, make_once
 
@@ -63,6 +65,7 @@ def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -
 
     def make() -> str:
         experiment = _create(request, cells, by)
+        audit_log.append(AuditAction.EXPERIMENT_STARTED, experiment.id, by=by, replays=len(cells))
         transaction.on_commit(partial(_queue_next, experiment.id))
         return str(experiment.id)
 

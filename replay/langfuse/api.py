@@ -12,7 +12,7 @@ from replay.langfuse.core.schemas import ExportList, ExportRequest, ExportView
 from replay.models import LangfuseExport
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
-from traces.http.responses import KEY, PROBLEMS, key_of, path
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, path
 from traces.models import Run
 from traces.runs.queries import find_run
 
@@ -44,7 +44,9 @@ class LangfuseView(APIView):
         check_key("export", key_of(request), [str(run.id), request.data])
         if run.sealed_at is None:
             raise SessionConflict(f"run {run.id} is still being recorded; export it once it has ended")
-        return Response(view_of(export_worker.enqueue(run.id, _target(export_request.target)), run), 202)
+        return Response(
+            view_of(export_worker.enqueue(run.id, _target(export_request.target), by=caller_of(request)), run), 202
+        )
 
 
 def _target(name: str | None) -> str:

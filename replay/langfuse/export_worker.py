@@ -23,6 +23,8 @@ from replay.live import shutdown
 from replay.models import LangfuseExport
 from traces import enqueue as traces_enqueue
 from traces import notify
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 from traces.models import Run
 from traces.runs import deleted_runs
 from traces.transitions import move
@@ -50,7 +52,7 @@ class _Pause(Exception):
     """The export pauses and continues later."""
 
 
-def enqueue(run_id: UUID, target: str) -> LangfuseExport:
+def enqueue(run_id: UUID, target: str, *, by: str = "") -> LangfuseExport:
     """Queue an export; returns the open export of this run and target, if there is one."""
     with transaction.atomic():
         deleted_runs.hold([run_id])
@@ -59,6 +61,7 @@ def enqueue(run_id: UUID, target: str) -> LangfuseExport:
             return open_export
         retry_at = datetime.now(UTC) + _REQUEUE_DELAY
         export = LangfuseExport.objects.create(run_id=run_id, target=target, retry_at=retry_at)
+        audit_log.append(AuditAction.RUN_EXPORTED, run_id, by=by, to=target)
         transaction.on_commit(partial(traces_enqueue.send, EXPORT_LANGFUSE, export.id))
     return export
 

@@ -26,7 +26,9 @@ from replay.runners import queries as runners
 from replay.sessions import prepare, services
 from replay.store.run_outcome import evaluated_conclusion, recorded_conclusions
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import AuditAction
 from traces.http.idempotency import Key, find_made, make_once
 from traces.runs import deleted_runs
 
@@ -66,6 +68,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
         proof = Proof.objects.create(
             diff=diff, by=by, request={**body, "checks": checks_json}, worked_at=datetime.now(UTC)
         )
+        audit_log.append(AuditAction.PROOF_STARTED, proof.id, by=by, diff=str(diff_id))
         transaction.on_commit(partial(enqueue.send, task_names.PROVE, proof.id))
         return str(proof.id)
 

@@ -38,7 +38,7 @@ class ProfileView(APIView):
     @extend_schema(operation_id="forget_profile_name", responses={204: None, **PROBLEMS})
     def delete(self, request: Request, ref: str) -> Response:
         """Delete a name. The profile is kept: replays refer to it by its digest."""
-        services.forget_name("profile", ref)
+        services.forget_name("profile", ref, author=caller_of(request))
         return Response(status=204)
 
 
@@ -68,5 +68,5 @@ class PolicyView(APIView):
     @extend_schema(operation_id="forget_policy_name", responses={204: None, **PROBLEMS})
     def delete(self, request: Request, ref: str) -> Response:
         """Delete a name. The policy is kept: replays refer to it by its digest."""
-        services.forget_name("policy", ref)
+        services.forget_name("policy", ref, author=caller_of(request))
         return Response(status=204)

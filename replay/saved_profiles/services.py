@@ -7,8 +7,10 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile as Profile
 from replay.planning.structural import refuse_structural
 from replay.saved_profiles.schemas import Kind, SaveProfile
+from traces.audit import audit_log
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 
@@ -45,13 +47,16 @@ def save_policy(name: str, policy: Policy, *, author: str) -> str:
         return _name("policy", name, store_policy(policy).digest, author)
 
 
-def forget_name(kind: Kind, name: str) -> None:
+def forget_name(kind: Kind, name: str, *, author: str) -> None:
     """Delete a name but keep its document, because replays refer to it; raises `NotFound`."""
-    removed, _ = DocumentName.objects.filter(kind=kind, name=name).delete()
-    if not removed:
-        raise NotFound(f"no {kind} is named “{name}”")
+    with transaction.atomic():
+        removed, _ = DocumentName.objects.filter(kind=kind, name=name).delete()
+        if not removed:
+            raise NotFound(f"no {kind} is named “{name}”")
+        audit_log.append(AuditAction.NAME_REMOVED, name, by=author, kind=kind)
 
 
 def _name(kind: Kind, name: str, digest: str, author: str) -> str:
     DocumentName.objects.update_or_create(kind=kind, name=name, defaults={"digest": digest, "by": author})
+    audit_log.append(AuditAction.NAME_SET, name, by=author, kind=kind, digest=digest)
     return digest

@@ -124,7 +124,9 @@ class AnswerView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Answer the question that a session is waiting for."""
         operator_answer = parse_body(OperatorAnswer, request.data)
-        return Response(queries.view_of(services.answer(queries.find_session(id).id, operator_answer)))
+        return Response(
+            queries.view_of(services.answer(queries.find_session(id).id, operator_answer, by=caller_of(request)))
+        )
 
 
 class ProvidersView(APIView):

@@ -25,10 +25,11 @@ from replay.sessions import create, prepare, queries
 from replay.sessions.prepare import PreparedReplay
 from replay.sessions.schemas import OperatorAnswer, ReplayRequest
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.gc_pause import without_pauses
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import RunStatus, StepType
+from traces.core.vocabulary import AuditAction, RunStatus, StepType
 from traces.http.idempotency import Key, find_made, make_once
 from traces.runs import queries as runs
 from traces.runs import services as traces
@@ -69,6 +70,15 @@ def launch(request: ReplayRequest, key: Key | None = None, *, by: str = "") -> R
 
     def make() -> str:
         session = create.create(preparation, by=by)
+        audit_log.append(
+            AuditAction.REPLAY_STARTED,
+            session.id,
+            by=by,
+            run=str(session.source_run_id),
+            step=session.fork_sequence_no,
+            profile=session.profile.digest,
+            engine=session.engine,
+        )
         if refusals:
             _refuse(session, refusals[0])
         else:
@@ -127,7 +137,7 @@ def cancel(session_id: UUID) -> ReplaySession:
     return queries.find_session(session_id)
 
 
-def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
+def answer(session_id: UUID, operator_answer: OperatorAnswer, *, by: str = "") -> ReplaySession:
     """Answer a session's question and resume it; repeating the same answer has no effect."""
     step, answer_json = str(operator_answer.sequence_no), operator_answer.model_dump(mode="json")
     with transaction.atomic():
@@ -150,6 +160,13 @@ def answer(session_id: UUID, operator_answer: OperatorAnswer) -> ReplaySession:
         is_resumed = _answer_agent if session.engine == Engine.AGENT else _resume
         if not is_resumed(session, operator_answer.sequence_no, answers):
             raise SessionConflict(f"session {session_id} has already been answered")
+        audit_log.append(
+            AuditAction.REPLAY_ANSWERED,
+            session_id,
+            by=by,
+            step=operator_answer.sequence_no,
+            answer=operator_answer.action,
+        )
     return queries.find_session(session_id)
 
 

@@ -9,6 +9,8 @@ from django.db import transaction
 from replay.core.errors import SuggestionMismatch
 from replay.models import ToolDecision
 from replay.tool_review import queries, side_effects_yaml
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 
 Source = Literal["page", "yaml", "suggestion"]
 
@@ -25,6 +27,8 @@ def decide(decisions: Mapping[str, bool | None], *, author: str, source: Source 
             if current.get(tool) is not safe
         ]
         ToolDecision.objects.bulk_create(new)
+        for decision in new:
+            audit_log.append(AuditAction.TOOL_REVIEWED, decision.tool, by=author, safe=decision.safe, via=source)
     for decision in new:
         logger.info("tool_decided", tool=decision.tool, safe=decision.safe, by=decision.by, via=source)
     return len(new)

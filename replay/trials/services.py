@@ -13,7 +13,9 @@ from replay.models import Trial
 from replay.tool_review import queries
 from replay.trials.schemas import RetrieverTrialRequest, ToolTrialRequest
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.json_types import JSONObject
+from traces.core.vocabulary import AuditAction
 from traces.http.idempotency import Key, make_once
 from traces.transitions import move
 
@@ -61,6 +63,7 @@ def _start(trial: Trial, *, caller: str, key: Key | None) -> Trial:
 
     def make() -> str:
         trial.save(force_insert=True)
+        audit_log.append(AuditAction.TRIAL_STARTED, trial.name, by=caller, kind=trial.kind, trial=str(trial.id))
         transaction.on_commit(partial(_queue, trial))
         return str(trial.id)
 

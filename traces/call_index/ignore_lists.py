@@ -12,7 +12,9 @@ from typing import Any, Final
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 
+from traces.audit import audit_log
 from traces.call_index import tool_calls
+from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound
 from traces.models import IgnoreList, ReducedSignature, Run, Step
 from traces.payloads.splitter import Splitter
@@ -50,7 +52,9 @@ def _next_version(app: str, by: str, change: Callable[[tuple[IgnoreRule, ...]], 
         version = 1 + (newest.version if newest else 0)
         try:
             with transaction.atomic():
-                return IgnoreList.objects.create(app=app, version=version, rules=documents, digest=digest, by=by)
+                row = IgnoreList.objects.create(app=app, version=version, rules=documents, digest=digest, by=by)
+                audit_log.append(AuditAction.IGNORE_LIST_SET, app, by=by, version=version)
+                return row
         except IntegrityError:
             continue
 

@@ -27,7 +27,7 @@ from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
 from traces.http.outages import name_outage
-from traces.http.responses import KEY, PROBLEMS, key_of, query
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
 from traces.imports.import_slots import LARGE_IMPORTS
@@ -105,10 +105,12 @@ class ImportView(APIView):
         resources = _resources(files)
         reader = file_reader.read_files if reader_process.is_small(files) else reader_process.read_files
 
+        by = caller_of(request)
+
         def run(progress: Progress) -> ImportReport:
             with resources:
                 parts = run_archives.unpack(files)
-                return import_files.import_files(parts, app=app, format=format, progress=progress, reader=reader)
+                return import_files.import_files(parts, app=app, format=format, progress=progress, reader=reader, by=by)
 
         media_type = getattr(request.accepted_renderer, "media_type", "")
         if media_type == NDJSON:
@@ -125,7 +127,7 @@ class BundleExportView(APIView):
     def post(self, request: Request) -> FileResponse:
         """Export a run as a file that any server can import."""
         run = queries.find_run(parse_body(BundleRequest, request.data).run)
-        return _download(f"{run.id}{run_archives.SUFFIX}", partial(portable_runs.export, run))
+        return _download(f"{run.id}{run_archives.SUFFIX}", partial(portable_runs.export, run, by=caller_of(request)))
 
 
 class RunsExportView(APIView):
@@ -138,7 +140,8 @@ class RunsExportView(APIView):
         """Export several runs as one file that any server can import: a zip of their bundles. All of them or none."""
         matches = (queries.find_run(ref) for ref in parse_body(ArchiveRequest, request.data).runs)
         runs = {run.id: run for run in matches}
-        return _download("runs.zip", partial(run_archives.export, [*runs.values()], max_bytes=MAX_UPLOAD))
+        write = partial(run_archives.export, [*runs.values()], max_bytes=MAX_UPLOAD, by=caller_of(request))
+        return _download("runs.zip", write)
 
 
 class BundleImportView(APIView):
@@ -151,9 +154,12 @@ class BundleImportView(APIView):
         """Import runs from bundles. A damaged bundle is rejected as a whole."""
         files = _files(request)
         _check_key("bundle", request, files)
+        by = caller_of(request)
         with _resources(files):
             bundles = run_archives.unpack(files)
-            return Response(ImportReport(runs=[import_files.import_bundle(file.file) for file in bundles], skipped=[]))
+            return Response(
+                ImportReport(runs=[import_files.import_bundle(file.file, by=by) for file in bundles], skipped=[])
+            )
 
 
 def _download(name: str, write: Callable[[IO[bytes]], None]) -> FileResponse:

@@ -10,9 +10,11 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Final
+from uuid import UUID
 
+from traces.audit import audit_log
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import RunStatus
+from traces.core.vocabulary import AuditAction, RunStatus
 from traces.errors import ProblemError
 from traces.importers.files import file_opener
 from traces.importers.files.errors import BadFile
@@ -54,6 +56,7 @@ class _PendingRun:
 @dataclass(kw_only=True)
 class _Import:
     app: str | None
+    by: str
     runs: list[ImportedRun] = field(default_factory=list)
     skipped_files: list[SkippedFile] = field(default_factory=list)
     pending: list[_PendingRun] = field(default_factory=list)
@@ -88,9 +91,10 @@ def import_files(
     format: str | None = None,
     progress: Progress | None = None,
     reader: Reader = file_reader.read_files,
+    by: str = "",
 ) -> ImportReport:
     """Import recordings in any known format; `app` and `format` override those of the files."""
-    state = _Import(app=app)
+    state = _Import(app=app, by=by)
     with closing(reader(files, format)) as events:
         for event in events:
             # At this point only the batch references the last run, so that storing can release it.
@@ -109,9 +113,10 @@ def import_files(
     return state.report
 
 
-def import_bundle(file: IO[bytes]) -> ImportedRun:
+def import_bundle(file: IO[bytes], *, by: str) -> ImportedRun:
     """Store the run of a bundle; raise like `portable_runs.import_bundle`."""
     result = portable_runs.import_bundle(file)
+    _append_to_audit_log([result.run_id], by)
     run = Run.objects.get(id=result.run_id)
     return ImportedRun(
         id=run.id,
@@ -152,6 +157,7 @@ def _store_batch(state: _Import) -> None:
     if not state.pending:
         return
     outcomes = services.record_all(_drain(state.pending_runs))
+    _append_to_audit_log([outcome.run_id for outcome in outcomes if isinstance(outcome, RecordResult)], state.by)
     for run, outcome in zip(state.pending, outcomes, strict=True):
         if isinstance(outcome, ProblemError):
             location = ", ".join(part for part in (f"run {run.external_id}", outcome.where) if part)
@@ -161,6 +167,13 @@ def _store_batch(state: _Import) -> None:
             state.runs.append(_imported_run(run, outcome))
     state.pending, state.pending_steps = [], 0
     state.repeats.clear()
+
+
+def _append_to_audit_log(run_ids: Sequence[UUID], by: str) -> None:
+    """Append one entry for a batch: it may have hundreds of runs."""
+    if run_ids:
+        subject = run_ids[0] if len(run_ids) == 1 else f"{len(run_ids)} runs"
+        audit_log.append(AuditAction.RUNS_IMPORTED, subject, by=by, runs=[str(run_id) for run_id in run_ids])
 
 
 def _drain(runs: deque[RecordedRun]) -> Iterator[RecordedRun]:
@@ -194,7 +207,9 @@ def _revision_fields(result: RecordResult) -> dict[str, Any]:
 def _import_bundle(state: _Import, file: NamedFile) -> None:
     try:
         file.file.seek(0)
-        state.runs.append(import_bundle(io.BytesIO(file_opener.read_all(file_opener.decompress(file.file)))))
+        state.runs.append(
+            import_bundle(io.BytesIO(file_opener.read_all(file_opener.decompress(file.file))), by=state.by)
+        )
     except ProblemError as problem:
         _skip(state, file.name, problem)
 

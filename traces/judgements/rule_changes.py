@@ -14,7 +14,9 @@ import structlog
 from django.db import transaction
 
 from traces import enqueue
+from traces.audit import audit_log
 from traces.core.json_types import JSONObject
+from traces.core.vocabulary import AuditAction
 from traces.ingest.judgement_rows import NAME_LENGTH
 from traces.ingest.outcome_rules import DEFAULT_DECIDERS, OutcomeCriteria
 from traces.judgements import services
@@ -36,9 +38,11 @@ def set_rule(app: str, criteria: OutcomeCriteria, *, by: str) -> OutcomeRule:
         name: {side: value for side, value in asdict(threshold).items() if value is not None}
         for name, threshold in criteria.thresholds.items()
     }
-    rule = OutcomeRule.objects.create(
-        app=app, thresholds=thresholds, tags=dict(criteria.tags), deciders=deciders, by=by[:NAME_LENGTH]
-    )
+    with transaction.atomic():
+        rule = OutcomeRule.objects.create(
+            app=app, thresholds=thresholds, tags=dict(criteria.tags), deciders=deciders, by=by[:NAME_LENGTH]
+        )
+        audit_log.append(AuditAction.OUTCOME_RULE_SET, app, by=by, rule=rule.pk)
     logger.info("outcome_rule_set", app=app, thresholds=thresholds, tags=rule.tags, deciders=deciders, by=by)
     if len(_affected_runs(app)) <= _AT_ONCE:
         apply(rule.pk)

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 import structlog
 from django.db import IntegrityError, transaction
 
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 from traces.models import RedactionPolicy
 from traces.redaction import personal_data
 from traces.redaction.findings import Detector
@@ -77,6 +79,7 @@ def set_policy(app: str, content: PolicyContent, *, by: str) -> RedactionPolicy:
         try:
             with transaction.atomic():
                 row = RedactionPolicy.objects.create(app=app, version=version, content=document, by=by)
+                audit_log.append(AuditAction.REDACTION_POLICY_SET, app or "all apps", by=by, version=version)
         except IntegrityError:  # another writer was faster
             continue
         logger.info("redaction_policy_set", app=app, version=version, by=by)

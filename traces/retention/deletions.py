@@ -11,11 +11,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from traces import notify
+from traces.audit import audit_log
 from traces.core.json_access import as_string
 from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound, NotSealed, ProblemError, RunInUse
 from traces.models import AuditEntry, Deletion, Run, RunCaption
-from traces.retention import audit, citations, holds
+from traces.retention import citations, holds
 from traces.retention.citations import Citation
 from traces.retention.families import find_families, with_relatives
 from traces.retention.schemas import DeletionView
@@ -122,7 +123,7 @@ def restore(run_id: UUID, *, by: str) -> None:
         ids = list(pending.values_list("run_id", flat=True))
         pending.delete()
         sealed_runs.show(ids)
-        audit.append(AuditAction.RUN_RESTORED, run_id, by=by)
+        audit_log.append(AuditAction.RUN_RESTORED, run_id, by=by)
         notify.touch("runs")
         notify.touch(f"run.{run_id}")
 
@@ -155,7 +156,7 @@ def _hide(
             continue
         # Again for a run that is hidden already: the later request decides.
         Deletion.objects.update_or_create(run_id=id, removed_at=None, defaults=columns)
-    audit.append(AuditAction.RUN_DELETED, run_id, by=by, reason=reason, runs=len(family), due_at=due_at.isoformat())
+    audit_log.append(AuditAction.RUN_DELETED, run_id, by=by, reason=reason, runs=len(family), due_at=due_at.isoformat())
     notify.touch(f"run.{run_id}")
     return Deletion.objects.get(run_id=run_id)
 

@@ -5,10 +5,10 @@ from uuid import UUID
 from django.db import transaction
 
 from traces import notify
+from traces.audit import audit_log
 from traces.captions import services as captions
 from traces.core.vocabulary import AuditAction
 from traces.models import RunMark
-from traces.retention import audit
 from traces.runs import deleted_runs
 
 
@@ -18,7 +18,7 @@ def mark(run_id: UUID, *, is_pinned: bool | None, is_held: bool | None, by: str)
     with transaction.atomic():
         deleted_runs.hold([run_id])
         row, _ = RunMark.objects.update_or_create(run_id=run_id, defaults={**columns, "by": by})
-        audit.append(AuditAction.RUN_MARKED, run_id, by=by, **columns)
+        audit_log.append(AuditAction.RUN_MARKED, run_id, by=by, **columns)
         notify.touch(f"run.{run_id}")
     return row
 
@@ -29,4 +29,4 @@ def rename(run_id: UUID, *, title: str | None, note: str | None, by: str) -> Non
     with transaction.atomic():
         deleted_runs.hold([run_id])
         captions.rename(run_id, **columns)
-        audit.append(AuditAction.RUN_RENAMED, run_id, by=by)
+        audit_log.append(AuditAction.RUN_RENAMED, run_id, by=by)

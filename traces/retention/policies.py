@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.db import transaction
 
+from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction, RunSource
 from traces.errors import NotFound
 from traces.models import RetentionPolicy, Run
-from traces.retention import audit
 
 # Runs in memory at a time.
 _BATCH: Final = 2_000
@@ -65,7 +65,7 @@ def set_policy(terms: PolicyTerms, *, by: str) -> RetentionPolicy:
     columns = {"days": terms.days, "keep_pinned": terms.keep_pinned, "legal_hold": terms.legal_hold}
     with transaction.atomic():
         row, _ = RetentionPolicy.objects.update_or_create(app=terms.app, tag=terms.tag, defaults={**columns, "by": by})
-        audit.append(AuditAction.POLICY_SET, terms, by=by, **columns)
+        audit_log.append(AuditAction.POLICY_SET, terms, by=by, **columns)
     return row
 
 
@@ -75,7 +75,7 @@ def remove_policy(app: str, tag: str, *, by: str) -> None:
         count, _ = RetentionPolicy.objects.filter(app=app, tag=tag).delete()
         if not count:
             raise NotFound("there is no retention policy for this app and tag")
-        audit.append(AuditAction.POLICY_REMOVED, PolicyTerms(app=app, tag=tag), by=by)
+        audit_log.append(AuditAction.POLICY_REMOVED, PolicyTerms(app=app, tag=tag), by=by)
 
 
 def deciding(all_terms: Sequence[PolicyTerms], app: str, tags: Sequence[str]) -> PolicyTerms | None:

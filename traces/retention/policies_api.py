@@ -1,4 +1,4 @@
-"""REST endpoints of retention: policies, the purge, marks of runs, and the audit log."""
+"""REST endpoints of retention: policies, the purge, and marks of runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -12,13 +12,11 @@ from rest_framework.views import APIView
 
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS, caller_of, path, query, require_admin
-from traces.models import AuditEntry, RetentionPolicy, Run
+from traces.models import RetentionPolicy, Run
 from traces.retention import marks, policies, purge
 from traces.retention.policies import PolicyTerms
 from traces.retention.purge import PlannedRun
 from traces.retention.schemas import (
-    AuditEntryView,
-    AuditLog,
     CitationView,
     MarkRequest,
     MarkView,
@@ -34,7 +32,6 @@ from traces.retention.schemas import (
 from traces.runs.queries import find_run
 
 _RUN: Final = path("id", "The run's id, a unique prefix of it, its external id, or `last`.")
-_MAX_ENTRIES: Final = 200
 
 
 class RetentionPoliciesView(APIView):
@@ -110,22 +107,6 @@ class PurgeEndpoint(APIView):
         report = purge.purge(by=caller_of(request))
         sweep_report = report.sweep_report
         return Response(PurgeResult(runs=report.runs, artifacts=sweep_report.artifacts, size=sweep_report.size))
-
-
-class AuditView(APIView):
-    @extend_schema(
-        operation_id="list_audit_entries",
-        parameters=[query("subject", "Only entries about this object, such as the id of a run.")],
-        responses={200: AuditLog, **PROBLEMS},
-    )
-    def get(self, request: Request) -> Response:
-        """List the newest entries of the audit log."""
-        entries = AuditEntry.objects.order_by("-id")
-        if subject := request.query_params.get("subject"):
-            entries = entries.filter(subject=subject)
-        columns = ("id", "at", "by", "action", "subject", "detail")
-        rows = entries.values(*columns)[:_MAX_ENTRIES]
-        return Response(AuditLog(entries=[AuditEntryView(**row) for row in rows]))
 
 
 class MarkEndpoint(APIView):

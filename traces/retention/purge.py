@@ -7,10 +7,11 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from traces.audit import audit_log
 from traces.comments.services import is_purge_due, purge_comments
 from traces.core.vocabulary import AuditAction, Protection
 from traces.models import AuditEntry, Deletion
-from traces.retention import audit, families, policies, removal
+from traces.retention import families, policies, removal
 from traces.retention.citations import Citation
 from traces.retention.deletions import RunHeld, delete, find_refusals
 from traces.retention.holds import Scope
@@ -102,7 +103,7 @@ def plan(all_terms: Sequence[PolicyTerms]) -> PurgePlan:
 
 def purge(*, by: str = "") -> PurgeReport:
     """Delete the runs that the policies no longer keep, and remove everything that is due; `by`: who asked for it."""
-    audit.append(AuditAction.PURGE, "retention", by=by)
+    audit_log.append(AuditAction.PURGE, "retention", by=by)
     due = (run for run in policies.due_runs(policies.stored_terms()) if not run.is_kept)
     for chunk in bulk.chunks(due, _BATCH):
         reasons = {run.run_id: f"retention of {run.terms}: {run.terms.days} days" for run in chunk}

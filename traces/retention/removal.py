@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from traces import notify
+from traces.audit import audit_log
 from traces.comments.services import remove_comments
 from traces.core.vocabulary import AuditAction, Outcome
 from traces.models import (
@@ -34,7 +35,7 @@ from traces.models import (
     ToolCall,
 )
 from traces.models.digests import digest_key
-from traces.retention import audit, citations, holds
+from traces.retention import citations, holds
 from traces.retention.families import descendants
 from traces.runs import sealed_runs
 from traces.search import indexer
@@ -70,7 +71,7 @@ def _remove(deletion: Deletion) -> bool:
         with transaction.atomic():
             deletion.delete()
             sealed_runs.show([run_id])
-            audit.append(AuditAction.DELETION_REFUSED, run_id, by="", problem=reason)
+            audit_log.append(AuditAction.DELETION_REFUSED, run_id, by="", problem=reason)
         return False
     forks = [id for id in descendants([run_id]) if not Deletion.objects.filter(run_id=id).exists()]
     while _remove_steps(run_id, forks):
@@ -167,7 +168,7 @@ def _finish(deletion: Deletion, forks: Sequence[UUID]) -> None:
         if is_cited:
             _insert_empty_run(run)
             Deletion.objects.create(run_id=run_id, removed_at=datetime.now(UTC), **columns)
-        audit.append(AuditAction.RUN_REMOVED, run_id, by="", steps=run.step_count, is_cited=is_cited)
+        audit_log.append(AuditAction.RUN_REMOVED, run_id, by="", steps=run.step_count, is_cited=is_cited)
         notify.touch("runs")
 
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from pydantic import Field, StringConstraints
 
-from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
 from traces.core.vocabulary import Protection
 
@@ -205,20 +204,3 @@ class PurgeResult(Schema):
     runs: int
     artifacts: int
     size: int
-
-
-class AuditEntryView(Schema):
-    """An entry of the audit log."""
-
-    id: UUID
-    at: datetime
-    by: str
-    action: str
-    subject: str
-    detail: JSONObject
-
-
-class AuditLog(Schema):
-    """The newest entries of the audit log."""
-
-    entries: list[AuditEntryView]

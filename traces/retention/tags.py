@@ -9,11 +9,12 @@ from uuid import UUID
 
 from django.db import transaction
 
+from traces.audit import audit_log
 from traces.captions import services as captions
 from traces.core.vocabulary import AuditAction
 from traces.errors import NotFound, NotSealed, ProblemError
 from traces.models import Run
-from traces.retention import audit, holds
+from traces.retention import holds
 from traces.retention.schemas import MAX_TAGS, TagChange
 from traces.storage import bulk
 
@@ -65,7 +66,7 @@ def change_tags(changes: Sequence[TagChange], *, by: str, is_admin: bool) -> lis
         _check([runs[id] for id in new_tags], new_tags, is_admin=is_admin)
         captions.set_tags(new_tags)
         for run_id in new_tags:
-            audit.append(AuditAction.RUN_TAGGED, run_id, by=by)
+            audit_log.append(AuditAction.RUN_TAGGED, run_id, by=by)
     return _inverse([runs[id] for id in new_tags], new_tags)
 
 

@@ -11,13 +11,13 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.db import transaction
 from django.db.models import F, Q
 
+from traces.audit import audit_log
 from traces.core.ids import new_id
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import AuditAction, ShareAudience, ShareKind
 from traces.errors import NotFound, ProblemError
 from traces.http.idempotency import Key, derive_secret, make_once
 from traces.models import ShareLink
-from traces.retention import audit
 from traces.runs import deleted_runs
 from traces.sharing.schemas import ShareList, ShareRequest, ShareView
 
@@ -198,4 +198,4 @@ def _token_hash(token: str) -> str:
 
 def _append(action: AuditAction, link: ShareLink, *, by: str, **detail: JSONValue) -> None:
     """Append to the audit log, under the subject."""
-    audit.append(action, link.subject, by=by, kind=link.kind, link=str(link.id), **detail)
+    audit_log.append(action, link.subject, by=by, kind=link.kind, link=str(link.id), **detail)

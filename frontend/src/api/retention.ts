@@ -17,7 +17,7 @@ export const purgePlanQuery = (policies: RetentionTerms[]) =>
 
 export const auditQuery = queryOptions({
   queryKey: ["retention", "audit"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/retention/audit", { signal })),
+  queryFn: ({ signal }) => answer(api.GET("/api/v1/audit", { signal })),
   staleTime: 0,
 });
 

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.db import transaction
+
 from forkpoint.vocabulary import ValueTool
 from replay.core.errors import SessionConflict
 from replay.core.vocabulary import RerunDecision
@@ -19,9 +21,10 @@ from replay.reruns.tools.comparison import ComparableCall
 from replay.reruns.tools.consents import REFUSAL
 from replay.reruns.tools.overrides import CallOverride
 from replay.sessions.schemas import OperatorAnswer
+from traces.audit import audit_log
 from traces.core.json_access import as_integer, as_object, as_text
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import AuditAction, StepStatus, StepType
 
 _VALUE_TOOLS: Final = frozenset(tool.value for tool in ValueTool)
 # Of a call that waits: the recorded step in whose place it is.
@@ -79,7 +82,7 @@ def poll(rerun: Rerun, question: ToolQuestion, waiting: RerunQuestion) -> ToolAn
     return resolution.answer
 
 
-def answer(rerun: Rerun, operator_answer: OperatorAnswer) -> None:
+def answer(rerun: Rerun, operator_answer: OperatorAnswer, *, by: str) -> None:
     """Store the operator's answer about a call; raise `SessionConflict` if it waits for none, or for another one."""
     content = operator_answer.model_dump(mode="json")
     content["output"] = SessionRedaction(rerun.source_run.app).field(StepType.TOOL, "output", content["output"])
@@ -87,8 +90,12 @@ def answer(rerun: Rerun, operator_answer: OperatorAnswer) -> None:
     question = waiting.get(operator_answer.sequence_no)
     if question is not None and operator_answer.action == "run" and not question.may_run:
         raise SessionConflict("this call cannot run; answer it, or refuse it", where="/action")
-    if question is None or not questions.answer(rerun, question.sequence_no, content):
-        raise SessionConflict(f"question {operator_answer.sequence_no} does not wait for an answer")
+    with transaction.atomic():
+        if question is None or not questions.answer(rerun, question.sequence_no, content):
+            raise SessionConflict(f"question {operator_answer.sequence_no} does not wait for an answer")
+        audit_log.append(
+            AuditAction.RERUN_ANSWERED, rerun.id, by=by, step=question.sequence_no, answer=operator_answer.action
+        )
 
 
 def override_answer(override: ToolOverride) -> ToolAnswer:

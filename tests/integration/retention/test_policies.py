@@ -175,7 +175,7 @@ def test_policies_are_listed_changed_and_removed(client: Client) -> None:
     assert (policy["days"], policy["keep_pinned"], policy["by"]) == (60, False, "local")
     path = "/api/v1/retention/policies?app=desk&tag=t"
     assert (client.delete(path).status_code, client.delete(path).status_code) == (204, 404)
-    actions = [entry["action"] for entry in client.get("/api/v1/retention/audit").json()["entries"]]
+    actions = [entry["action"] for entry in client.get("/api/v1/audit").json()["entries"]]
     assert actions == ["retention_policy_removed", "retention_policy_set", "retention_policy_set"]
 
 
@@ -187,7 +187,7 @@ def test_only_admins_set_policies_and_holds(client: Client, monkeypatch: pytest.
         assert put(client, path, body).status_code == 403
     assert post(client, "/retention/purge").status_code == 403
     monkeypatch.setattr(auth, "LOCAL", auth.Caller(name="eve", role="viewer"))
-    for path in ("/retention/policies", "/retention/audit"):
+    for path in ("/retention/policies", "/audit"):
         assert client.get(f"/api/v1{path}").status_code == 200
     assert post(client, "/retention/plan").status_code == 200
     assert put(client, f"/runs/{run_id}/mark", {"is_pinned": True}).status_code == 403

@@ -70,7 +70,7 @@ def test_tags_are_edited_in_bulk_and_undone() -> None:
     assert (tags(first), tags(second)) == (["beta", "slow"], ["slow"])
     assert (undo["changed_runs"], counts()) == (2, {"slow": 2, "beta": 1})
     assert Run.objects.get(id=first).tags == ["beta", "slow"]
-    assert [entry["action"] for entry in get("retention/audit")["entries"]] == ["run_tagged"] * 4
+    assert [entry["action"] for entry in get("audit")["entries"]] == ["run_tagged"] * 4
 
 
 def test_one_refusal_leaves_all_tags_as_they_are() -> None:

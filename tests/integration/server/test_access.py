@@ -79,7 +79,7 @@ def test_health_and_schema_are_public(path: str) -> None:
         ("debugger", "put", "/api/v1/tools", False),
         ("debugger", "put", "/api/v1/outcome-rules/desk", False),
         ("viewer", "get", "/api/v1/outcome-rules/desk", True),
-        ("viewer", "get", "/api/v1/retention/audit", True),
+        ("viewer", "get", "/api/v1/audit", True),
         ("viewer", "get", "/metrics", True),
         ("sender", "get", "/metrics", False),
         ("viewer", "post", "/api/v1/retention/plan", True),

@@ -110,7 +110,7 @@ def test_run_gets_a_name_and_a_note(client: Client, source: str) -> None:
     [row] = get(client, "runs")["runs"]
     assert (row["title"], row["note"]) == ("Cents fix", "")
     assert Run.objects.get(id=source).content_digest == digest
-    assert [entry["action"] for entry in get(client, "retention/audit")["entries"]] == ["run_renamed"] * 2
+    assert [entry["action"] for entry in get(client, "audit")["entries"]] == ["run_renamed"] * 2
     client.delete(f"/api/v1/runs/{source}")
     assert get(client, f"runs/{source}/deletion")["name"] == "Cents fix"
 

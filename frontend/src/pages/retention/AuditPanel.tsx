@@ -13,14 +13,16 @@ import classes from "./Retention.module.css";
 
 const FIRST = 12;
 
-/** Who deleted, restored, marked or purged what. */
+/** Who did what to which object. */
 export function AuditPanel(): ReactElement {
   const audit = useQuery(auditQuery);
   return (
     <section className="panel" aria-labelledby="audit">
       <header className={classes.head}>
         <h2 id="audit">Audit log</h2>
-        <span className="muted">Every deletion, restoration, mark and policy change. It contains no payloads.</span>
+        <span className="muted">
+          Imports, exports, replays, diffs, shares, reviews of tools, settings, and deletions. It contains no payloads.
+        </span>
       </header>
       <LoadedList listing={audit}>{({ entries }) => <Entries entries={entries} />}</LoadedList>
     </section>
@@ -29,7 +31,7 @@ export function AuditPanel(): ReactElement {
 
 function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElement {
   const [isOpen, setOpen] = useState(false);
-  if (entries.length === 0) return <p className={classes.none}>Nothing was deleted or marked yet.</p>;
+  if (entries.length === 0) return <p className={classes.none}>Nothing happened yet.</p>;
   return (
     <>
       <table className={`${list.table} ${list.stacking}`}>

@@ -24,7 +24,11 @@ test("words every action", () => {
     "Policy set: 30 days, pinned runs, too, legal hold",
   );
   expect(auditWords(entry("retention_policy_set", { days: null }))).toBe("Policy set: forever");
-  expect(auditWords(entry("some_new_action"))).toBe("some new action");
+  expect(auditWords(entry("some_new_action"))).toBe("Some new action");
+  expect(auditWords(entry("run_exported", { to: "bundle" }))).toBe("Exported as a bundle");
+  expect(auditWords(entry("replay_answered", { step: 4, answer: "run" }))).toBe("Question about step 4 answered");
+  expect(auditWords(entry("tool_reviewed", { safe: null }))).toBe("Review of a tool withdrawn");
+  expect(auditWords(entry("token_created", { name: "ada", role: "viewer" }))).toBe("Token “ada” created for a viewer");
 });
 
 test("knows the entries about runs", () => {

@@ -4,6 +4,23 @@ import type { AuditEntryView } from "@/api/schema";
 /** What was done; the subject is shown beside it. */
 export function auditWords({ action, detail }: AuditEntryView): string {
   switch (action) {
+    case "runs_imported":
+      return "Imported";
+    case "run_exported":
+      return detail["to"] === "bundle" ? "Exported as a bundle" : `Exported to ${text(detail["to"])}`;
+    case "replay_answered":
+    case "rerun_answered":
+      return typeof detail["step"] === "number" ? `Question about step ${detail["step"]} answered` : "Answered";
+    case "tool_reviewed":
+      return toolWords(detail["safe"]);
+    case "trial_started":
+      return detail["kind"] === "tool" ? "Tool called as a trial" : "Search made as a trial";
+    case "name_set":
+      return `Saved as the name of a ${text(detail["kind"])}`;
+    case "name_removed":
+      return `No longer the name of a ${text(detail["kind"])}`;
+    case "token_created":
+      return `Token “${text(detail["name"])}” created for a ${text(detail["role"])}`;
     case "run_deleted":
       return text(detail["reason"]) ? `Deleted by ${text(detail["reason"])}` : "Deleted";
     case "run_restored":
@@ -27,8 +44,12 @@ export function auditWords({ action, detail }: AuditEntryView): string {
     case "share_revoked":
       return `Link to a ${text(detail["kind"])} revoked`;
     default:
-      return action.replaceAll("_", " ");
+      return sentenceCase(action.replaceAll("_", " "));
   }
+}
+
+function sentenceCase(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Whether the entry is about a run, whose id is its subject. */
@@ -44,6 +65,11 @@ function markWords(detail: AuditEntryView["detail"]): string {
       : []),
   ];
   return words.join(", ") || "Marks unchanged";
+}
+
+function toolWords(safe: unknown): string {
+  if (typeof safe !== "boolean") return "Review of a tool withdrawn";
+  return safe ? "Tool reviewed as safe" : "Tool reviewed as a side effect";
 }
 
 function policyWords(detail: AuditEntryView["detail"]): string {

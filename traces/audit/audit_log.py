@@ -1,0 +1,18 @@
+"""Append to the audit log, in the transaction of the action. Entries contain ids and names, and no payloads."""
+
+from typing import Final
+
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import AuditAction
+from traces.models import AuditEntry
+
+# Names of tools may be longer.
+_LONGEST_SUBJECT: Final = 200
+_LONGEST_NAME: Final = 120
+
+
+def append(action: AuditAction, subject: object, *, by: str, **detail: JSONValue) -> None:
+    """Append an entry; `by` is empty for the server itself."""
+    AuditEntry.objects.create(
+        action=action, subject=str(subject)[:_LONGEST_SUBJECT], by=by[:_LONGEST_NAME], detail=detail
+    )
