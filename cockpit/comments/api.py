@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from django.db import transaction
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -11,12 +10,14 @@ from rest_framework.views import APIView
 
 from cockpit.comments.subjects import anchor_quote, find_subject, subject_of
 from traces.comments import services
-from traces.comments.queries import Author, CommentSubject, comment_list, comment_view
+from traces.comments.queries import Author, CommentSubject, comment_list, comment_view, find_comment
 from traces.comments.schemas import CommentEdit, CommentList, CommentRequest, CommentView
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import CommentKind
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, caller_of, role_of
+from traces.http.idempotency import Key, make_once
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, role_of
 from traces.runs import deleted_runs
 from traces.runs.queries import as_uuid
 
@@ -37,14 +38,14 @@ class CommentsView(APIView):
 
     @extend_schema(
         operation_id="add_comment",
-        parameters=[*SUBJECT],
+        parameters=[*SUBJECT, KEY],
         request=CommentRequest,
         responses={201: CommentView, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
         """Comment on a step of a run, on a place in a report, or in a thread."""
         body, author = parse_body(CommentRequest, request.data), _author(request)
-        return Response(add(requested_subject(request), body, author), 201)
+        return Response(add(requested_subject(request), body, author, key_of(request)), 201)
 
 
 class CommentDetailView(APIView):
@@ -82,13 +83,18 @@ def requested_subject(request: Request) -> CommentSubject:
     return find_subject(CommentKind(kind), id)
 
 
-def add(subject: CommentSubject, body: CommentRequest, author: Author) -> CommentView:
-    """Store a comment on what it names."""
+def add(subject: CommentSubject, body: CommentRequest, author: Author, key: Key | None = None) -> CommentView:
+    """Store a comment on what it names. A repeated idempotency key returns the comment that it stored."""
     quote = anchor_quote(subject, body)
-    with transaction.atomic():
+
+    def make() -> str:
         if subject.kind == CommentKind.RUN:
             deleted_runs.hold([subject.id])
-        return comment_view(services.add_comment(subject, body, author, quote=quote), author)
+        return str(services.add_comment(subject, body, author, quote=quote).id)
+
+    request: JSONValue = [subject.kind, str(subject.id), body.model_dump(mode="json")]
+    comment_id = make_once("comment", key, request, make)
+    return comment_view(find_comment(subject, UUID(comment_id)), author)
 
 
 def edit(subject: CommentSubject, id: UUID, body: CommentEdit, author: Author) -> CommentView:

@@ -41,7 +41,8 @@ from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, caller_of, path
+from traces.http.idempotency import make_once
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, path
 from traces.recordings import arrivals
 from traces.schemas import EventReceipt
 
@@ -52,16 +53,20 @@ _OWN_FIELDS: Final = frozenset({"live", "compare", "pauses", "allow_tools", "ask
 class GatewaySessionsView(APIView):
     @extend_schema(
         operation_id="open_gateway_session",
+        parameters=[KEY],
         request=GatewaySessionRequest,
         responses={201: GatewaySession, **PROBLEMS},
     )
     def post(self, request: Request) -> Response:
         """Open a session of the recording gateway: the model calls made through its address become one run."""
         program = parse_body(GatewaySessionRequest, request.data)
-        session = Session(run_id=str(uuid4()), start=time.time())
         facts: JSONObject = {"app_id": program.app, "name": program.name}
         if program.command:
             facts["metadata"] = {"command": [*program.command]}
+        key = key_of(request)
+        run_id, start = make_once("gateway session", key, facts, lambda: f"{uuid4()} {time.time()}").split()
+        session = Session(run_id=run_id, start=float(start))
+        # The same event again is stored once.
         _record(session, 0, "run_started", session.start, facts)
         text = sessions.sign(session)
         answer = GatewaySession(
@@ -98,7 +103,9 @@ class GatewaySessionEndView(APIView):
 
 
 class RerunsView(APIView):
-    @extend_schema(operation_id="open_rerun", request=RerunRequest, responses={201: RerunSession, **PROBLEMS})
+    @extend_schema(
+        operation_id="open_rerun", parameters=[KEY], request=RerunRequest, responses={201: RerunSession, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Open a session in which an agent runs again, with its model calls answered from the recording of a run."""
         body = parse_body(RerunRequest, request.data)
@@ -109,6 +116,8 @@ class RerunsView(APIView):
             "budget": body.budget,
             "has_pauses": body.pauses,
             "caller": caller_of(request),
+            "key": key_of(request),
+            "body": request.data,
         }
         if fork := _fork_request(body, request.data):
             rerun = services.start_fork(fork, **limits)
@@ -150,7 +159,7 @@ class RerunQuestionsView(APIView):
     def post(self, request: Request, id: str) -> Response:
         """Answer a question: with the call's outcome, `run` if the question allows it, or `fallback` to refuse."""
         rerun = queries.find(id)
-        operator.answer(rerun, parse_body(OperatorAnswer, request.data))
+        operator.answer(rerun, parse_body(OperatorAnswer, request.data), by=caller_of(request))
         return Response(RerunQuestions(questions=[*questions.open_questions(rerun)]))
 
 

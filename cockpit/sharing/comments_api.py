@@ -17,7 +17,7 @@ from traces.comments.schemas import CommentEdit, CommentList, CommentView, Visit
 from traces.core.vocabulary import CommentKind, ShareAudience, ShareKind
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, caller_of
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of
 from traces.http.throttling import Window
 from traces.models import ShareLink
 from traces.sharing import links
@@ -47,7 +47,7 @@ class SharedCommentsView(SharedView):
 
     @extend_schema(
         operation_id="add_shared_comment",
-        parameters=[TICKET, _KEY],
+        parameters=[TICKET, _KEY, KEY],
         request=VisitorCommentRequest,
         responses={201: CommentView, **PROBLEMS},
     )
@@ -57,7 +57,10 @@ class SharedCommentsView(SharedView):
         body = parse_body(VisitorCommentRequest, request.data)
         # Only links for signed-in users know who writes.
         name = body.name if link.audience == ShareAudience.ANYONE else caller_of(request)
-        return Response(comments.add(_subject_of(link), body, _writer(request, name)), 201)
+        writer, key = _writer(request, name), key_of(request)
+        # Visitors have no name of their own that another one could not use.
+        own_key = key and key._replace(caller=writer.visitor)
+        return Response(comments.add(_subject_of(link), body, writer, own_key), 201)
 
 
 class SharedCommentDetailView(SharedView):

@@ -22,7 +22,10 @@ from replay.saved_profiles import services as library
 from replay.sessions.prepare import Source, source_refusal
 from replay.sessions.schemas import ReplayRequest
 from replay.tool_review.queries import safety_by_tool
-from traces.core.vocabulary import Reason, RunStatus
+from traces.audit import audit_log
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import AuditAction, Reason, RunStatus
+from traces.http.idempotency import Key, make_once
 from traces.runs import deleted_runs
 from traces.runs import queries as runs
 
@@ -42,12 +45,15 @@ def start(
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
     caller: str,
+    key: Key | None = None,
+    body: JSONValue = None,
 ) -> Rerun:
     """Open a rerun of a run; raise `ReplayRefusal` if its recording cannot answer, or a tool lacks consent.
 
     `tools_to_run` may run where the recording has no such call, whatever their review says. Tools that nothing
     intercepts run in any case, so each of them has to be among these or `tools_with_hook`, or reviewed as safe.
-    A comparison becomes a run of its own if it differs from the recording.
+    A comparison becomes a run of its own if it differs from the recording. Repeating an idempotency key with the same
+    `body` of a request returns the rerun that it opened.
     """
     run = runs.newest_revision(runs.find_run(ref))
     if refusal := source_refusal(run):
@@ -66,7 +72,7 @@ def start(
     if is_comparison:
         rerun.profile = library.store_profile(OverrideProfile(overrides=[]))
         rerun.fork_sequence_no = run.step_count + AFTER_THE_END
-    return _open(rerun)
+    return _open(rerun, key, body)
 
 
 def start_fork(
@@ -78,6 +84,8 @@ def start_fork(
     budget: RerunBudget = _NO_LIMITS,
     has_pauses: bool = False,
     caller: str,
+    key: Key | None = None,
+    body: JSONValue = None,
 ) -> Rerun:
     """Open a rerun that changes something; raise `ReplayRefusal` if it cannot, or a tool lacks consent."""
     run = runs.newest_revision_with_steps(runs.find_run(request.run))
@@ -100,14 +108,19 @@ def start_fork(
         is_live=is_live,
         **_limits(budget),
     )
-    return _open(rerun)
+    return _open(rerun, key, body)
 
 
-def _open(rerun: Rerun) -> Rerun:
-    with transaction.atomic():
+def _open(rerun: Rerun, key: Key | None, body: JSONValue) -> Rerun:
+    def make() -> str:
         deleted_runs.hold([rerun.source_run_id])
         rerun.save()
-    return rerun
+        run, step = str(rerun.source_run_id), rerun.fork_sequence_no
+        audit_log.append(AuditAction.RERUN_STARTED, rerun.id, by=rerun.by, run=run, step=step, is_live=rerun.is_live)
+        return str(rerun.id)
+
+    rerun_id = make_once("rerun", key, body, make)
+    return rerun if rerun_id == str(rerun.id) else Rerun.objects.get(id=rerun_id)
 
 
 def real_tools(rerun: Rerun) -> list[str]:

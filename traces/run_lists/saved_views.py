@@ -6,9 +6,11 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from traces.errors import NotFound, NotYours, ProblemError
+from traces.http.idempotency import Key, make_once
 from traces.models import SavedView
 
 MAX_VIEWS: Final = 200
+_NO_VIEW: Final = "this view was deleted"
 
 
 class NameTaken(ProblemError):
@@ -25,13 +27,19 @@ class TooManyViews(ProblemError):
     status = 409
 
 
-def create(*, name: str, query: str, by: str) -> SavedView:
-    """Store a view; raise `NameTaken` or `TooManyViews`."""
-    with transaction.atomic():
+def create(*, name: str, query: str, by: str, key: Key | None = None) -> SavedView:
+    """Store a view; raise `NameTaken` or `TooManyViews`. A repeated idempotency key returns the view that it stored."""
+
+    def make() -> str:
         _check_name(name)
         if SavedView.objects.count() >= MAX_VIEWS:
             raise TooManyViews(f"there are {MAX_VIEWS} saved views already: delete one first")
-        return _save(SavedView(name=name, query=query, owner=by))
+        return str(_save(SavedView(name=name, query=query, owner=by)).id)
+
+    view = SavedView.objects.filter(id=make_once("run view", key, [name, query], make)).first()
+    if view is None:
+        raise NotFound(_NO_VIEW)
+    return view
 
 
 def change(id: UUID, *, name: str | None, query: str | None, by: str, is_admin: bool) -> SavedView:
@@ -55,7 +63,7 @@ def delete(id: UUID, *, by: str, is_admin: bool) -> None:
 def _own_view(id: UUID, *, by: str, is_admin: bool) -> SavedView:
     view = SavedView.objects.select_for_update().filter(id=id).first()
     if view is None:
-        raise NotFound("this view was deleted")
+        raise NotFound(_NO_VIEW)
     if view.owner != by and not is_admin:
         raise NotYours(f"this view belongs to {view.owner}: only its owner or an admin can change it")
     return view

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 
 from traces.core.schema import Schema
 from traces.http.bodies import parse_body
-from traces.http.responses import PROBLEMS, caller_of, is_admin
+from traces.http.responses import KEY, PROBLEMS, caller_of, is_admin, key_of
 from traces.models import SavedView
 from traces.run_lists import saved_views
 
@@ -56,11 +56,13 @@ class SavedViewsView(APIView):
         """List the named views of the runs list."""
         return Response(RunViewList(views=[_view(view) for view in SavedView.objects.order_by("name")]))
 
-    @extend_schema(operation_id="create_run_view", request=NewRunView, responses={201: RunView, **PROBLEMS})
+    @extend_schema(
+        operation_id="create_run_view", parameters=[KEY], request=NewRunView, responses={201: RunView, **PROBLEMS}
+    )
     def post(self, request: Request) -> Response:
         """Store a view of the runs list under a name."""
         body = parse_body(NewRunView, request.data)
-        view = saved_views.create(name=body.name, query=body.query, by=caller_of(request))
+        view = saved_views.create(name=body.name, query=body.query, by=caller_of(request), key=key_of(request))
         return Response(_view(view), status=201)
 
 

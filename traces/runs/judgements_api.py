@@ -11,11 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
+from traces.http.idempotency import make_once
 from traces.http.paging import whole_number, yes_or_no
-from traces.http.responses import PROBLEMS, caller_of, path, query
+from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, path, query
 from traces.ingest.judgement_rows import JudgementRow
 from traces.judgements import services
 from traces.judgements.schemas import JudgementList, JudgementRequest, JudgementView
@@ -41,7 +43,7 @@ class JudgementsView(APIView):
 
     @extend_schema(
         operation_id="judge_run",
-        parameters=[_RUN],
+        parameters=[_RUN, KEY],
         request=JudgementRequest,
         responses={201: JudgementView, **PROBLEMS},
     )
@@ -58,7 +60,9 @@ class JudgementsView(APIView):
             by=caller,
             at=datetime.now(UTC),
         )
-        return Response(_view(services.judge(run, row), caller), 201)
+        question: JSONValue = [str(run.id), body.model_dump(mode="json")]
+        judgement_id = make_once("judgement", key_of(request), question, lambda: str(services.judge(run, row).pk))
+        return Response(_view(Judgement.objects.get(id=judgement_id), caller), 201)
 
 
 class JudgementDetailView(APIView):

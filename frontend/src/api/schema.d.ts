@@ -71,6 +71,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description List the newest entries of the audit log. */
+        get: operations["list_audit_entries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/bisections": {
         parameters: {
             query?: never;
@@ -1234,23 +1251,6 @@ export interface paths {
         put?: never;
         /** @description Ask about a tool call or search before it is made: what it returned when recorded, or if it may run. */
         post: operations["ask_rerun"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/v1/retention/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** @description List the newest entries of the audit log. */
-        get: operations["list_audit_entries"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2770,11 +2770,13 @@ export interface components {
         };
         /**
          * AuditLog
-         * @description The newest entries of the audit log.
+         * @description Entries of the audit log, newest first; `next` is where the older ones begin, null at the end.
          */
         AuditLog: {
             /** Entries */
             entries: components["schemas"]["AuditEntryView"][];
+            /** Next */
+            next: string | null;
         };
         /**
          * Authors
@@ -10100,6 +10102,40 @@ export interface operations {
             };
         };
     };
+    list_audit_entries: {
+        parameters: {
+            query?: {
+                /** @description Only entries about this action, such as `replay_started`. */
+                action?: string;
+                /** @description `next` of the previous page. */
+                cursor?: string;
+                /** @description Only entries about this object, such as the id of a run. */
+                subject?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditLog"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_bisections: {
         parameters: {
             query?: {
@@ -10510,7 +10546,10 @@ export interface operations {
                 /** @description The id of the run or the report. */
                 subject: string;
             };
-            header?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11265,7 +11304,10 @@ export interface operations {
     open_gateway_session: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12460,7 +12502,10 @@ export interface operations {
     open_rerun: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -12744,36 +12789,6 @@ export interface operations {
             };
         };
     };
-    list_audit_entries: {
-        parameters: {
-            query?: {
-                /** @description Only entries about this object, such as the id of a run. */
-                subject?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuditLog"];
-                };
-            };
-            default: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
     plan_purge: {
         parameters: {
             query?: never;
@@ -13012,7 +13027,10 @@ export interface operations {
     create_run_view: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -13708,7 +13726,10 @@ export interface operations {
     judge_run: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 /** @description The run's id, a unique prefix of it, its external id, or `last`. */
                 id: string;
@@ -14401,6 +14422,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description A repeated request with the same key returns the first result; a different request is a conflict. */
+                "Idempotency-Key"?: string;
                 /** @description The `ticket` of `/share/{token}/ticket`. */
                 "X-Share-Ticket"?: string;
                 /** @description 20 to 100 random characters that a visitor's browser keeps: who sends them may edit its comments. */

@@ -1,6 +1,6 @@
 """Properties of every server response."""
 
-from typing import get_args
+from typing import Any, get_args
 from unittest.mock import Mock
 
 import pytest
@@ -11,6 +11,9 @@ from pytest_django import Settings
 
 from cockpit.http import tokens
 from cockpit.http.schemas import Role
+from tests.support.comparing import failing_refund
+from tests.support.stored_diffs import store_run
+from traces.models import Step
 
 pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
@@ -132,3 +135,25 @@ def test_missing_build_explains_how_to_build(settings: Settings, tmp_path: objec
 def test_api_docs_load_nothing_external() -> None:
     page = Client().get("/api/v1/docs").content.decode()
     assert "http" not in page.replace("<!DOCTYPE html>", "")
+
+
+def test_repeated_requests_create_one_thing() -> None:
+    run = store_run(failing_refund()).id
+    tools = [*Step.objects.filter(run=run, type="tool").values_list("name", flat=True)]
+    bodies: dict[str, dict[str, Any]] = {
+        "run-views": {"name": "Failed", "query": "outcome=failed"},
+        f"runs/{run}/judgements": {"name": "note", "kind": "note", "text": "Look here"},
+        f"comments?kind=run&subject={run}": {"step": 1, "text": "Look here"},
+        "gateway/sessions": {"app": "desk"},
+        "reruns": {"run": str(run), "compare": True, "allow_tools": tools},
+    }
+    for path, body in bodies.items():
+        first, again = (_post(path, body) for _ in range(2))
+        assert (first.status_code, again.status_code) == (201, 201), (path, first.content)
+        name = "session" if path == "gateway/sessions" else "id"
+        assert first.json()[name] == again.json()[name], path
+    assert _post("gateway/sessions", {"app": "shop"}).status_code == 409
+
+
+def _post(path: str, body: object) -> Any:
+    return Client().post(f"/api/v1/{path}", body, content_type="application/json", headers={"Idempotency-Key": "k"})

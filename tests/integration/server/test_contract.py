@@ -6,6 +6,7 @@ import hypothesis
 import pytest
 import schemathesis
 from django.core.cache import cache
+from django.test import Client
 from hypothesis import HealthCheck, Phase
 from schemathesis import checks
 from schemathesis.core.result import Ok
@@ -17,6 +18,7 @@ from replay.execution import task_names
 from tests.support.comparing import failing_refund, fixed_refund
 from tests.support.queues import capture_tasks
 from tests.support.stored_diffs import store_run
+from traces.http.idempotency import HEADER
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 # One example per operation covers what the schema declares. Run `schemathesis run` for more.
@@ -47,6 +49,15 @@ def test_every_operation_matches_its_schema() -> None:
     for result in schema.exclude(path=TEXT_PATH).get_all_operations():
         assert isinstance(result, Ok), result
         _check(result.ok())
+
+
+def test_every_post_that_creates_takes_an_idempotency_key() -> None:
+    paths = Client().get("/api/v1/schema", headers={"Accept": "application/json"}).json()["paths"]
+    posts = {path: methods["post"] for path, methods in paths.items() if "post" in methods}
+    creating_posts = {path: post for path, post in posts.items() if "201" in post["responses"]}
+    assert len(creating_posts) > 15
+    names = {path: {item["name"] for item in post.get("parameters", [])} for path, post in creating_posts.items()}
+    assert [path for path in names if HEADER not in names[path]] == []
 
 
 def _check(operation: Any) -> None:
