@@ -6,33 +6,23 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. No other file checks w
 
 import fcntl
 import hmac
-import json
-import math
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from cockpit.process import home, logs
+from cockpit.process import home, logs, variables
+from cockpit.process.variables import env
 
 VERSION = "0.1.0"
-env = environ.Env()
 BASE_DIR = Path(__file__).resolve().parent.parent
 HOME = Path(env.str("FORKPOINT_HOME", default="~/.forkpoint")).expanduser()
 DATABASE_URL = env.str("DATABASE_URL", default="")
 REDIS_URL: str = env.str("REDIS_URL", default="")
-HOST = env.str("FORKPOINT_HOST", default="127.0.0.1")
-
-
-def _port() -> int:
-    text = env.str("FORKPOINT_PORT", default="8700")
-    if not text.isdecimal() or not 0 <= int(text) < 65536:
-        raise ImproperlyConfigured(f"FORKPOINT_PORT is “{text}”: set it to a port number from 0 to 65535.")
-    return int(text)
+HOST = variables.host("FORKPOINT_HOST", default="127.0.0.1")
 
 
 def _otlp_grpc_port() -> int | None:
@@ -50,32 +40,6 @@ def _otlp_grpc_port() -> int | None:
             "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install forkpoint-server[grpc]`."
         )
     return int(text)
-
-
-def _takeover_s() -> float:
-    text = env.str("FORKPOINT_TAKEOVER_S", default="15")
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    # NaN fails this comparison.
-    if not 1 <= seconds <= 3600:
-        raise ImproperlyConfigured(
-            f"FORKPOINT_TAKEOVER_S is “{text}”: set it to the seconds without a heartbeat, from 1 to 3600, after "
-            "which a worker counts as dead."
-        )
-    return seconds
-
-
-def _seconds(name: str, *, default: str, least: float, most: float) -> float:
-    text = env.str(name, default=default)
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not least <= seconds <= most:
-        raise ImproperlyConfigured(f"{name} is “{text}”: set it to seconds from {least:g} to {most:g}.")
-    return seconds
 
 
 def _make_home() -> None:
@@ -117,18 +81,6 @@ def redaction_key(*, is_distributed: bool) -> str:
     if key or not is_distributed:
         return key
     return hmac.digest(secret_key().encode(), b"redaction", "sha256").hex()
-
-
-def _by_name(variable: str, title: str) -> dict[str, dict[str, Any]]:
-    """Parse a variable as a JSON object of objects. Its users validate the contents."""
-    text = env.str(variable, default="{}")
-    try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{variable} is not JSON ({error}).") from error
-    if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
-        raise ImproperlyConfigured(f"{variable} must be an object of {title} by name.")
-    return value
 
 
 def _database() -> dict[str, Any]:
@@ -232,32 +184,26 @@ def public_url() -> str:
     return text
 
 
-def _switch(name: str) -> bool:
-    text = env.str(name, default="on").lower()
-    if text not in {"on", "off"}:
-        raise ImproperlyConfigured(f"{name} is “{text}”: set it to on or off.")
-    return bool(text == "on")
-
-
 _check_shape()
-PORT = _port()
+PORT = variables.port("FORKPOINT_PORT", default="8700")
 OTLP_GRPC_PORT = _otlp_grpc_port()
-TAKEOVER_S = _takeover_s()
+# A worker counts as dead after this time without a heartbeat.
+TAKEOVER_S = variables.seconds("FORKPOINT_TAKEOVER_S", default="15", least=1, most=3600)
 # Largest decompressed body of a batch of events or spans.
-MAX_BODY_BYTES = env.int("FORKPOINT_MAX_BODY_MB", default=64) * 1024 * 1024
+MAX_BODY_BYTES = variables.whole_number("FORKPOINT_MAX_BODY_MB", default="64", least=1, most=2048) * 1024 * 1024
 # A run that arrives over the network is sealed this long after its root step ended, or if nothing arrives at all.
-QUIET_S = _seconds("FORKPOINT_QUIET_S", default="5", least=0, most=3600)
-IDLE_S = _seconds("FORKPOINT_IDLE_S", default="900", least=1, most=7 * 24 * 3600)
-DELETION_GRACE_S = _seconds("FORKPOINT_DELETION_GRACE_S", default="86400", least=0, most=7 * 24 * 3600)
-PROVIDERS = _by_name("FORKPOINT_PROVIDERS", "providers")
-TOOLS = _by_name("FORKPOINT_TOOLS", "tools")
-HOOKS = _by_name("FORKPOINT_HOOKS", "hooks")
-TELEMETRY = _by_name("FORKPOINT_TELEMETRY", "telemetry targets")
-MCP_SERVERS = _by_name("FORKPOINT_MCP_SERVERS", "MCP servers")
-RETRIEVERS = _by_name("FORKPOINT_RETRIEVERS", "retrievers")
+QUIET_S = variables.seconds("FORKPOINT_QUIET_S", default="5", least=0, most=3600)
+IDLE_S = variables.seconds("FORKPOINT_IDLE_S", default="900", least=1, most=7 * 24 * 3600)
+DELETION_GRACE_S = variables.seconds("FORKPOINT_DELETION_GRACE_S", default="86400", least=0, most=7 * 24 * 3600)
+PROVIDERS = variables.objects_by_name("FORKPOINT_PROVIDERS", "providers")
+TOOLS = variables.objects_by_name("FORKPOINT_TOOLS", "tools")
+HOOKS = variables.objects_by_name("FORKPOINT_HOOKS", "hooks")
+TELEMETRY = variables.objects_by_name("FORKPOINT_TELEMETRY", "telemetry targets")
+MCP_SERVERS = variables.objects_by_name("FORKPOINT_MCP_SERVERS", "MCP servers")
+RETRIEVERS = variables.objects_by_name("FORKPOINT_RETRIEVERS", "retrievers")
 EMBEDDED = not REDIS_URL
 PUBLIC_URL = public_url()
-SHARING = _switch("FORKPOINT_SHARING")
+SHARING = variables.switch("FORKPOINT_SHARING")
 SECRET_KEY = secret_key()
 # Digests of redacted values. Without a configured key, one is generated in the file when it is first needed.
 REDACTION_KEY = redaction_key(is_distributed=bool(REDIS_URL))

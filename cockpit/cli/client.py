@@ -131,7 +131,7 @@ def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iter
     url = url or os.environ.get("FORKPOINT_URL")
     token = token or os.environ.get("FORKPOINT_TOKEN")
     headers = {"authorization": f"Bearer {token}"} if token else {}
-    if url is None:
+    if not url:
         from cockpit.cli.in_process import open_store
 
         with open_store(migrate=migrate) as http:
@@ -139,7 +139,9 @@ def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iter
         return
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise Failure(f"“{url}” is not a server address: use http://host:port", exit=Exit.BAD_INPUT)
+        raise Failure(
+            f"“{url}” is not a server address: use http://host:port", exit=Exit.BAD_INPUT, code="validation_error"
+        )
     with httpx2.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
 

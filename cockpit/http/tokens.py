@@ -14,6 +14,7 @@ from cockpit.models import ApiToken
 from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction
 from traces.errors import ProblemError
+from traces.http.bodies import parse_body
 from traces.http.idempotency import Key, derive_secret, make_once
 
 PREFIX = "fp_"
@@ -35,8 +36,8 @@ def _digest(secret: str) -> str:
 
 
 def create(*, name: str, role: Role) -> str:
-    """Create a token and return its secret, which cannot be retrieved later."""
-    secret = issue(TokenRequest(name=name, role=role), by="local").secret
+    """Create a token and return its secret, which cannot be retrieved later; raise `InvalidBody` or `NameTaken`."""
+    secret = issue(parse_body(TokenRequest, {"name": name, "role": role}), by="local").secret
     assert secret is not None
     return secret
 

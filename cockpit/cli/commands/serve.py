@@ -4,7 +4,7 @@ import os
 from typing import get_args
 
 from cockpit.cli import in_process, output
-from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.errors import Exit, Failure, exit_for
 
 
 def run(*, host: str | None, port: int | None, demo: bool | None) -> None:
@@ -40,11 +40,16 @@ def create_token(name: str, *, role: str, json: bool) -> None:
     with in_process.open_store():
         from cockpit.http import tokens
         from cockpit.http.schemas import Role
+        from traces.errors import ProblemError
 
         role_name = next((candidate for candidate in get_args(Role) if candidate == role), None)
         if role_name is None:
             raise Failure(f"“{role}” is not a role: choose {', '.join(get_args(Role))}", exit=Exit.BAD_INPUT)
-        secret = tokens.create(name=name, role=role_name)
+        try:
+            secret = tokens.create(name=name, role=role_name)
+        except ProblemError as problem:
+            exit = exit_for(problem.code)
+            raise Failure(problem.detail, exit=exit, code=problem.code, location=problem.where) from problem
     if json:
         output.document({"token": secret, "name": name, "role": role})
     else:

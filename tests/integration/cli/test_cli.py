@@ -204,6 +204,9 @@ def test_token_is_created_locally(forkpoint: WarmShell) -> None:
     token = forkpoint("token", "create", "ci", "--role", "debugger", "--json").json
     assert token["token"].startswith("fp_")
     assert forkpoint("token", "create", "ci", "--role", "king").code == 2
+    repeated = forkpoint("token", "create", "ci", "--json")
+    assert (repeated.code, repeated.json["error"]["code"]) == (1, "conflict")
+    assert forkpoint("token", "create", "").code == 2
 
 
 def test_tool_review_round_trips_through_file(forkpoint: WarmShell, tmp_path: Path) -> None:
