@@ -13,6 +13,8 @@ from django.db import transaction
 logger = structlog.get_logger("live")
 _SEND_LIMIT_S: Final = 5.0
 _INTERVAL_S: Final = 0.02
+# The group of all sockets: a token was revoked, or somebody logged out.
+ACCESS: Final = "access"
 # After a failure; views catch up without a wake-up meanwhile.
 _PAUSE_S: Final = 1.0
 
@@ -70,7 +72,7 @@ async def _send(groups: list[str]) -> None:
     layer = get_channel_layer()
     if layer is not None:
         for group in groups:
-            await layer.group_send(group, {"type": "wake"})
+            await layer.group_send(group, {"type": "wake", "group": group})
 
 
 def _reset() -> None:

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 from cockpit.celery import app
 from cockpit.http import auth, tokens
 from cockpit.http.schemas import Access, Health, LoginRequest, Readiness
+from traces import notify
 from traces.errors import ProblemError
 from traces.http.bodies import parse_body
 from traces.http.responses import PROBLEMS
@@ -123,4 +124,5 @@ class LogoutView(APIView):
     def post(self, request: Request) -> Response:
         """End the session."""
         request.session.flush()
+        notify.touch(notify.ACCESS)
         return Response(status=204)

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from cockpit.http.schemas import Role, TokenList, TokenRequest, TokenView
 from cockpit.models import ApiToken
+from traces import notify
 from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction
 from traces.errors import ProblemError
@@ -91,6 +92,7 @@ def revoke(token_id: UUID, *, by: str = "") -> bool:
         is_revoked = ApiToken.objects.filter(id=token_id, revoked_at=None).update(revoked_at=timezone.now())
         if is_revoked:
             audit_log.append(AuditAction.TOKEN_REVOKED, token_id, by=by)
+            notify.touch(notify.ACCESS)
     return bool(is_revoked)
 
 

@@ -208,7 +208,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
             await self._wake_ups.stop()
 
     async def _may_read(self) -> bool:
-        """Check access every few seconds: revoking a token or logging out closes its sockets."""
+        """Check access when anyone's changed, and every few seconds in case that a wake-up was lost."""
         if time.monotonic() - self._checked_at > CATCH_UP_S:
             if not await database_sync_to_async(self._has_access)():
                 return False
@@ -236,6 +236,8 @@ class LiveConsumer(AsyncWebsocketConsumer):
                         await self._wake_up_event.wait()
                 is_wake_up = self._wake_up_event.is_set()
                 self._wake_up_event.clear()
+                if self._wake_ups.take_access_change():
+                    self._checked_at = float("-inf")
             await self.close(NO_ACCESS, "sign in again")
         except DatabaseError as error:
             await self._close_for_retry(error)

@@ -8,6 +8,8 @@ from typing import Any, Final
 import structlog
 from channels.layers import get_channel_layer
 
+from traces.notify import ACCESS
+
 log = structlog.get_logger("cockpit.live.consumer")
 # Pause before a retry.
 _PAUSE_S: Final = 1.0
@@ -16,7 +18,7 @@ _PATIENCE_S: Final = 0.5
 
 
 class Subscription:
-    """The wake-ups of one group; each one sets `event`.
+    """The wake-ups of one group, and those of access; each one sets `event`.
 
     A slow or unavailable layer does not block: readers start without it. Once the group is joined, `event` is set for
     changes in the meantime.
@@ -24,6 +26,8 @@ class Subscription:
 
     def __init__(self, group: str, event: asyncio.Event) -> None:
         self._group, self._event = group, event
+        self._groups = (group, ACCESS)
+        self._has_access_changed = False
         self._layer: Any = get_channel_layer()
         self._channel = ""
         self._join_event = asyncio.Event()
@@ -45,14 +49,22 @@ class Subscription:
             task.cancel()
         if self._channel:
             with suppress(Exception):  # the membership expires
-                await self._layer.group_discard(self._group, self._channel)
+                for group in self._groups:
+                    await self._layer.group_discard(group, self._channel)
+
+    def take_access_change(self) -> bool:
+        """Return whether anyone's access has changed since the last call."""
+        has_changed, self._has_access_changed = self._has_access_changed, False
+        return has_changed
 
     async def _listen(self) -> None:
         while True:
             try:
                 if not self._channel:
                     await self._join()
-                await self._layer.receive(self._channel)
+                message = await self._layer.receive(self._channel)
+                if message.get("group") == ACCESS:
+                    self._has_access_changed = True
                 self._event.set()
             except Exception as error:  # noqa: BLE001  # any error of the layer; it may recover
                 log.warning("wake_ups_missing", group=self._group, error=f"{type(error).__name__}: {error}")
@@ -61,7 +73,8 @@ class Subscription:
 
     async def _join(self) -> None:
         channel = await self._layer.new_channel()
-        await self._layer.group_add(self._group, channel)
+        for group in self._groups:
+            await self._layer.group_add(group, channel)
         self._channel = channel
         self._join_event.set()
         if self._has_missed:
@@ -74,4 +87,5 @@ class Subscription:
             await asyncio.sleep(_RENEW_S)
             if self._channel:
                 with suppress(Exception):  # `_listen` logs the error
-                    await self._layer.group_add(self._group, self._channel)
+                    for group in self._groups:
+                        await self._layer.group_add(group, self._channel)

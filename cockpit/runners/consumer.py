@@ -181,7 +181,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         beat_at = time.monotonic()
         try:
             while True:
-                if time.monotonic() - beat_at > leases.beat_s():
+                if self._wake_ups.take_access_change() or time.monotonic() - beat_at > leases.beat_s():
                     beat_at = time.monotonic()
                     if not await self._beat(runner):
                         return

@@ -181,7 +181,8 @@ async def test_logout_or_revocation_closes_sockets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     settings.LOGIN_REQUIRED = True
-    monkeypatch.setattr(consumer, "CATCH_UP_S", 0.1)
+    # It would take far longer than the test without the wake-up.
+    monkeypatch.setattr(consumer, "CATCH_UP_S", 60.0)
     secret = await database_sync_to_async(tokens.create)(name="ada", role="viewer")
     headers, end = await database_sync_to_async(login)(secret)
     async with open_socket("runs=1", **headers) as socket:
