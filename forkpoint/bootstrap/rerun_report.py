@@ -39,9 +39,17 @@ def report_text(report: Any) -> str:
 
 def _budget_text(report: Any) -> list[str]:
     """Return what the live calls cost, and why the budget blocked one."""
-    cost = [f"  live calls of all starts: {report['live_calls']}, ${report['cost_usd']:.4f}"]
+    cost = [f"  live calls of all starts: {report['live_calls']}, {_cost_text(report)}"]
     block = [f"  blocked: {report['block']}"]
     return (cost if report["live_calls"] else []) + (block if report["block"] else [])
+
+
+def _cost_text(report: Any) -> str:
+    """Return the cost of live calls, as far as it is known."""
+    if report["cost_usd"] is None:
+        return "cost unknown"
+    unpriced_count = report["unpriced_calls"]
+    return f"${report['cost_usd']:.4f}" + (f" and {unpriced_count} of unknown cost" if unpriced_count else "")
 
 
 def _tool_text(tool: Any) -> str:

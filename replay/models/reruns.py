@@ -40,6 +40,7 @@ class Rerun(models.Model):
     deadline_at = models.DateTimeField(null=True, help_text="no live call begins later")
     live_calls = models.PositiveIntegerField(default=0, help_text="that went to the provider, in all starts")
     cost_usd = models.DecimalField(max_digits=14, decimal_places=8, default=0, help_text="of these calls")
+    unpriced_calls = models.PositiveIntegerField(default=0, help_text="answered live calls whose cost is not known")
     attempt = models.PositiveSmallIntegerField(default=1, help_text="how often the agent was started")
     run = models.ForeignKey(Run, models.CASCADE, null=True, related_name="+", help_text="the fork, after the end")
     diff_id = models.UUIDField(null=True)

@@ -47,10 +47,19 @@ def store_live(call_id: int, lines: bytes, *, app: str) -> None:
         if Exchange(call).is_complete:
             call.owner = ""
         call.save(update_fields=["exchange", "owner"])
-        if call.reason == Reason.LIVE_MODEL and not is_paid and (cost := Exchange(call).cost_usd):
-            Rerun.objects.filter(id=call.rerun_id).update(cost_usd=F("cost_usd") + cost)
-            for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
-                observers.call_paid(session_id, cost)
+        if call.reason == Reason.LIVE_MODEL and not is_paid:
+            _count_cost(call)
+
+
+def _count_cost(call: RerunCall) -> None:
+    """Add the cost of a live call to that of its rerun. An unknown one is counted: it is not zero."""
+    exchange, rerun = Exchange(call), Rerun.objects.filter(id=call.rerun_id)
+    if exchange.is_unpriced:
+        rerun.update(unpriced_calls=F("unpriced_calls") + 1)
+    elif cost := exchange.cost_usd:
+        rerun.update(cost_usd=F("cost_usd") + cost)
+        for session_id in ReplaySession.objects.filter(rerun=call.rerun_id).values_list("id", flat=True):
+            observers.call_paid(session_id, cost)
 
 
 def _redact(lines: bytes, app: str) -> bytes:
@@ -171,6 +180,11 @@ class Exchange:
             tokens_in, tokens_out = (size // _BYTES_PER_TOKEN for size in sizes)
         provider, model = as_text(question.get("provider")), as_text(question.get("model_id"))
         return price(provider, model, tokens_in, tokens_out, usage.tokens_cached, self.call.at)
+
+    @property
+    def is_unpriced(self) -> bool:
+        """Whether the provider answered, and what that cost is not known."""
+        return "response" in self._answer and self.cost_usd is None
 
     @property
     def _answer(self) -> JSONObject:

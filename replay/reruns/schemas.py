@@ -100,7 +100,8 @@ class RerunView(Schema):
 
     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
     comparison with the recording.
-    `cost_usd` is that of the live calls of all starts of the agent; `block` is why the budget did not allow a call.
+    `cost_usd` is that of the live calls of all starts of the agent, null if it is not known; it does not include
+    `unpriced_calls`. `block` is why the budget did not allow a call.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
     did not make.
@@ -117,7 +118,8 @@ class RerunView(Schema):
     overridden: int
     budget: RerunBudget
     live_calls: int
-    cost_usd: float
+    cost_usd: float | None
+    unpriced_calls: int
     block: str
     misses: int
     # Of `cached`: answered from another run, because the recording does not have the call.

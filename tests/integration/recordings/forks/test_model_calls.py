@@ -148,6 +148,7 @@ def test_other_provider_is_asked_with_its_own_key(
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     assert [(path, body["model"]) for path, body in new(models, before)] == [("/second/chat/completions", "m3")]
     assert models.keys[before:] == ["Bearer sk-second"]
+    assert "live calls of all starts: 1, cost unknown" in result.stderr
     steps = fork_of(server, result)[0].steps(4)
     assert (steps[0]["provider"], steps[3]["provider"], steps[3]["model"]) == ("openai", "second-openai", "m3")
 
