@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import QuerySet
 
-from replay.core.errors import ReplayFailure, SessionConflict
+from replay.core.errors import SessionConflict
 from replay.execution import leases, observers
 from replay.execution.session_redaction import SessionRedaction
 from replay.models import ReplaySession, Rerun, RerunCall
@@ -194,7 +194,7 @@ class _Resolver:
             answer = self._cached_answer(request, is_elsewhere=True) if may_look_elsewhere else None
             return answer or _Answer(refusal=self._explanation(result))
         request = request.with_edits(edited_request.body, edited_request.provider)
-        known_answer = self._repeated_answer(request) or self._known_answer(request)
+        known_answer = self._repeated_answer(request, result) or self._known_answer(request)
         return known_answer or self._live_answer(request, result)
 
     @cached_property
@@ -246,7 +246,7 @@ class _Resolver:
             return _Answer(refusal=request.form_refusal("the override"))
         return _Answer(label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE, response=response)
 
-    def _repeated_answer(self, request: AgentRequest) -> _Answer | None:
+    def _repeated_answer(self, request: AgentRequest, source_result: Match | Divergence) -> _Answer | None:
         """Give the answer that the same call got live before the agent was started again."""
         calls = self._rerun.calls.filter(reason=Reason.LIVE_MODEL, attempt__lt=self._rerun.attempt)
         earlier_exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
@@ -258,17 +258,18 @@ class _Resolver:
             return None
         exchange = next(item for item in known_exchanges if item.call.id == result.call.no)
         if not exchange.is_complete:
-            return self._unfinished_call(exchange.call)
+            return self._unfinished_call(exchange.call, request, source_result)
         if exchange.response is None:
             return _Answer(refusal="its answer was redacted when it was stored, so that it cannot be given again")
         response = exchange.response.rename(names)
         return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, response=response, call=exchange.call)
 
-    def _unfinished_call(self, call: RerunCall) -> _Answer:
+    def _unfinished_call(self, call: RerunCall, request: AgentRequest, result: Match | Divergence) -> _Answer:
         """Wait for the answer of a call, or make it once more if the process that made it is gone."""
         if call.owner and not leases.is_dead(call.owner):
             raise CallInFlight(call.id)
-        return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=call.detail, call=call)
+        live_answer = _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=call.detail, call=call)
+        return self._block(request, result) or live_answer
 
     def _known_answer(self, request: AgentRequest) -> _Answer | None:
         """Give the answer that the same call got elsewhere; a sample of a model is a new one."""
@@ -318,16 +319,15 @@ class _Resolver:
     def _live_answer(self, request: AgentRequest, result: Match | Divergence) -> _Answer:
         if not self._rerun.is_live:
             return _Answer(refusal=f"{self._explanation(result)}; `live` allows calls of the provider")
-        if block := exchanges.find_block(self._rerun, request.provider, request.model):
-            return _Answer(refusal=block, is_over_budget=True)
-        try:
-            if self._session is not None:
-                observers.call_intended(self._session.id, self._place(result))
-        except ReplayFailure as failure:
-            return _Answer(refusal=str(failure), is_over_budget=True)
-        Rerun.objects.filter(id=self._rerun.id).update(live_calls=self._rerun.live_calls + 1)
         detail: JSONObject = {"note": self._explanation(result)}
-        return _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=detail)
+        live_answer = _Answer(label=Label.SIMULATED, reason=Reason.LIVE_MODEL, detail=detail)
+        return self._block(request, result) or live_answer
+
+    def _block(self, request: AgentRequest, result: Match | Divergence) -> _Answer | None:
+        """Return the refusal of a live call beyond the budget; else None, and the call counts."""
+        provider, model, step = request.provider, request.model, self._place(result)
+        block = exchanges.begin_live_call(self._rerun, self._session, provider=provider, model=model, step=step)
+        return _Answer(refusal=block, is_over_budget=True) if block else None
 
     def _response(self, run_id: UUID, no: int, request: AgentRequest) -> RecordedResponse | None:
         """Return the response as it came, or one with the same content in the form that the agent asks for."""

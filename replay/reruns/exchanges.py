@@ -11,6 +11,7 @@ import orjson
 from django.db import transaction
 from django.db.models import F, Q
 
+from replay.core.errors import ReplayFailure
 from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
@@ -82,7 +83,20 @@ def take_from(call_id: int, owner: str) -> None:
     RerunCall.objects.filter(id=call_id, owner=owner).update(owner="")
 
 
-def find_block(rerun: Rerun, provider: str, model: str) -> str:
+def begin_live_call(rerun: Rerun, session: ReplaySession | None, *, provider: str, model: str, step: int) -> str:
+    """Count a live call that is about to be made in the place of a step; return why it must not be made, or nothing."""
+    if block := _find_block(rerun, provider, model):
+        return block
+    try:
+        if session is not None:
+            observers.call_intended(session.id, step)
+    except ReplayFailure as failure:
+        return str(failure)
+    Rerun.objects.filter(id=rerun.id).update(live_calls=F("live_calls") + 1)
+    return ""
+
+
+def _find_block(rerun: Rerun, provider: str, model: str) -> str:
     """Return why the budget of a rerun allows no further live call; empty if it does."""
     budget = RerunBudget.model_validate(rerun.budget)
     now = datetime.now(UTC)

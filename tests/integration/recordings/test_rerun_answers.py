@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 from django.db import connection
 
 from replay.core.errors import SessionConflict
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
-from replay.reruns import answers, queries, services
+from replay.reruns import answers, exchanges, queries, services
 from replay.reruns.requests.agent_requests import AgentRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
@@ -215,3 +216,25 @@ def test_equal_calls_of_several_threads_are_not_exact(recorded_bytes: Run) -> No
     rerun = Rerun.objects.create(source_run=run)
     assert [text(answers.resolve(rerun.id, sent(run, "same"))) for _ in range(2)] == [answer(0), answer(1)]
     assert [(call.label, call.detail["equal_steps"]) for call in rerun.calls.all()] == [(Label.CACHED, [1, 2])] * 2
+
+
+@pytest.mark.parametrize(("most_calls", "live_calls"), [(2, 2), (1, 1)])
+def test_live_call_that_is_made_again_counts_again(recorded_bytes: Run, most_calls: int, live_calls: int) -> None:
+    """The process that made it is gone, and its answer with it; the budget holds for both."""
+    profile = library.store_profile(OverrideProfile(overrides=[]))
+    rerun = Rerun.objects.create(
+        source_run=recorded_bytes, profile=profile, is_live=True, budget={"max_live_calls": most_calls}
+    )
+    request = replace(first_request(recorded_bytes), digest_content=lambda body: "other")
+    call = answers.resolve(rerun.id, request).row
+    payload = {"provider": request.provider, "model_id": request.model, "api": request.api, "request": request.body}
+    event = orjson.dumps({"event_type": "model_called", "payload": payload})
+    exchanges.store_live(call, event, app="desk")
+    Rerun.objects.filter(id=rerun.id).update(attempt=2)
+    if most_calls > 1:
+        assert answers.resolve(rerun.id, request, attempt=2).response is None
+    else:
+        with pytest.raises(CallRefusal, match="limit of live calls is 1"):
+            answers.resolve(rerun.id, request, attempt=2)
+    rerun.refresh_from_db()
+    assert rerun.live_calls == live_calls
