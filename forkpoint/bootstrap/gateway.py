@@ -21,7 +21,10 @@ from forkpoint.confinement.credentials import hide_environment, session_environm
 from forkpoint.gateway_run import VARIABLE
 from forkpoint.transport.http import open_request
 
+ERROR: Final = 1
 BAD_INPUT: Final = 2
+AUTHENTICATION: Final = 3
+NOT_FOUND: Final = 4
 UNAVAILABLE: Final = 6
 SEED: Final = "FORKPOINT_SEED"
 # As `timeout` of the shells.
@@ -48,6 +51,17 @@ class CannotRun(Exception):
         self.problem = problem
 
 
+def exit_code(status: int, problem: str) -> int:
+    """Return the exit code for a refusal of the server, as of all commands."""
+    if status in {401, 403}:
+        return AUTHENTICATION
+    if status == 404:
+        return NOT_FOUND
+    if status in {408, 429} or status >= 500:
+        return UNAVAILABLE
+    return ERROR if problem == "conflict" else BAD_INPUT
+
+
 @dataclass(frozen=True)
 class Server:
     """Requests to the server."""
@@ -67,7 +81,8 @@ class Server:
         except HTTPError as error:
             with error:
                 reason, problem = _explanation(error.read())
-            raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", UNAVAILABLE, problem) from error
+            code = exit_code(error.code, problem)
+            raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", code, problem) from error
         except (OSError, ValueError) as error:
             raise CannotRun(f"cannot reach {self.url}: {error}", UNAVAILABLE) from error
 

@@ -17,7 +17,15 @@ from typing import Any, Final
 from uuid import uuid4
 
 from forkpoint.bootstrap import clients
-from forkpoint.bootstrap.gateway import BAD_INPUT, UNAVAILABLE, CannotRun, Server, client_program, refuse_addresses
+from forkpoint.bootstrap.gateway import (
+    AUTHENTICATION,
+    BAD_INPUT,
+    UNAVAILABLE,
+    CannotRun,
+    Server,
+    client_program,
+    refuse_addresses,
+)
 from forkpoint.bootstrap.rerun import INPUT, Agent, add_agent_options, agent_variables, by_local_clock
 from forkpoint.bootstrap.rerun_report import real_tools_text
 from forkpoint.bootstrap.server_clock import ServerClock
@@ -33,8 +41,8 @@ from forkpoint.runner.messages import Start, Unacceptable
 _USAGE: Final = "forkpoint runner --app APP [options] -- COMMAND..."
 _FLUSH_S: Final = 0.2
 _MOST_PAUSE_S: Final = 10.0
-# The server's reasons to close a connection for good.
-_REFUSALS: Final = {4400, 4401, 4409}
+# The server's reasons to close a connection for good, with their exit codes.
+_REFUSALS: Final = {4400: BAD_INPUT, 4401: AUTHENTICATION, 4409: BAD_INPUT}
 _LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 _PING_S: Final = 10.0
 # As the server accepts.
@@ -124,7 +132,8 @@ class Runner:
                         self._talk(connection)
             except self._errors.ConnectionClosed as closing:
                 if closing.rcvd is not None and closing.rcvd.code in _REFUSALS:
-                    raise CannotRun(f"{self._server.url}: {closing.rcvd.reason}", UNAVAILABLE) from closing
+                    code = _REFUSALS[closing.rcvd.code]
+                    raise CannotRun(f"{self._server.url}: {closing.rcvd.reason}", code) from closing
             except (self._errors.InvalidStatus, self._errors.InvalidURI) as error:
                 raise CannotRun(f"{self._server.url} has no runners: {error}", UNAVAILABLE) from error
             except (OSError, TimeoutError, self._errors.WebSocketException) as error:
