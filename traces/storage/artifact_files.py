@@ -1,8 +1,10 @@
 """Files of large artifacts, in a folder or on S3: written once, verified by their hash at every read."""
 
 import errno
+import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import datetime
 from io import BytesIO
 from typing import Final
 from uuid import uuid4
@@ -46,6 +48,27 @@ def remove_old_parts() -> None:
     if isinstance(storage := _storage(), ArtifactFolder):
         with _storage_errors():
             storage.remove_old_parts()
+
+
+def names(pattern: re.Pattern[str], *, before: datetime) -> Iterator[str]:
+    """Yield the paths of the files that match a pattern and were last written before a time."""
+    with _storage_errors():
+        storage = _storage()
+        for path in _all_names(storage):
+            if pattern.fullmatch(path):
+                with suppress(FileNotFoundError):
+                    if storage.get_modified_time(path) < before:
+                        yield path
+
+
+def _all_names(storage: Storage, folder: str = "") -> Iterator[str]:
+    try:
+        folders, files = storage.listdir(folder)
+    except FileNotFoundError:
+        return
+    yield from (folder + name for name in sorted(files))
+    for name in sorted(folders):
+        yield from _all_names(storage, f"{folder}{name}/")
 
 
 def check() -> None:

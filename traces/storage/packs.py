@@ -31,6 +31,8 @@ _ZSTD: Final = "zstd"
 # Compression must save at least a tenth.
 _MAX_COMPRESSION: Final = 0.9
 _SEPARATOR: Final = b"\n"
+# The name of a lock of PostgreSQL.
+_FILES_LOCK: Final = 0x666F726B
 # Packs in memory at a time.
 _READ_BATCH: Final = 100
 # Decoded packs in memory: less than 10 MB.
@@ -163,6 +165,7 @@ def _insert_pack(sha256: str, data: bytes, owner: bytes | memoryview | None, med
     inline = len(content) <= INLINE
     if not inline:
         path = file_path(sha256, encoding)
+        _share_files()
         # First, because it waits until a purge that deletes this very file is done.
         LooseFile.objects.filter(path=path).delete()
         artifact_files.write(path, content)
@@ -173,6 +176,26 @@ def _insert_pack(sha256: str, data: bytes, owner: bytes | memoryview | None, med
         "data": content if inline else None,
     }
     return statements.insert(Pack, columns)
+
+
+def lock_files() -> bool:
+    """Keep others from storing files until the commit; return False while they do.
+
+    It does not wait, because those that want to store files would wait behind it, for each other's rows.
+    """
+    if connection.vendor == "sqlite":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_FILES_LOCK])
+        (is_locked,) = cursor.fetchone()
+    return bool(is_locked)
+
+
+def _share_files() -> None:
+    """Keep `lock_files` from succeeding until the commit."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_FILES_LOCK])
 
 
 def _encode(data: bytes, media_type: str) -> tuple[str, bytes]:

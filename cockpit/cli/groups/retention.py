@@ -52,6 +52,13 @@ def purge(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be deleted and what would be kept.")
     ] = False,
+    unused_files: Annotated[
+        bool,
+        typer.Option(
+            "--unused-files",
+            help="Only remove files of the local store's artifacts that no artifact has, and that are a day old.",
+        ),
+    ] = False,
     json: Json = False,
     url: Url = None,
     token: Token = None,
@@ -59,4 +66,7 @@ def purge(
     """Delete runs whose retention has ended, and remove deleted runs that can no longer be restored."""
     from cockpit.cli.commands.retention import purge as purge_command
 
+    if unused_files:
+        purge_command.remove_unused_files(dry_run=dry_run, json=json)
+        return
     purge_command.purge(dry_run=dry_run, json=json, url=url, token=token)

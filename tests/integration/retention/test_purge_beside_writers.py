@@ -1,22 +1,29 @@
 """A purge deletes nothing that a writer uses, whatever the order of their statements, and even if it is killed."""
 
+import os
 import random
+import re
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
+from django.conf import settings
 from django.db import connections, transaction
+from django.utils import timezone
 
 from tests.support.lost_artifacts import large_artifacts
 from tests.support.patience import patience_s
 from tests.support.recordings import order_run
 from traces.core.ids import new_id
 from traces.models import Artifact, Run
-from traces.retention import deletions, purge, removal
+from traces.retention import deletions, purge, removal, unused_files
 from traces.runs import services
 from traces.storage import artifact_files, integrity, sweep
 
@@ -162,3 +169,41 @@ def test_file_of_a_crashed_sweep_is_deleted_later_or_used_again(monkeypatch: pyt
 
 def _crash() -> None:
     raise ConnectionError
+
+
+def _age(path: str) -> None:
+    """Let a file be two days old."""
+    file = Path(settings.STORAGES["artifacts"]["OPTIONS"]["location"]) / path
+    os.utime(file, (time.time() - 2 * 86_400,) * 2)
+
+
+def test_files_of_failed_transactions_are_removed() -> None:
+    with suppress(ZeroDivisionError), transaction.atomic():
+        record(1)
+        raise ZeroDivisionError
+    (path,) = artifact_files.names(re.compile(r"../.*"), before=timezone.now() + timedelta(minutes=1))
+    assert unused_files.find() == []
+    _age(path)
+    assert unused_files.find() == [path]
+    assert unused_files.remove() == 1
+    assert artifact_files.read(path) is None
+    record(1)
+    _age(path)
+    assert (unused_files.remove(), lost_artifacts()) == (0, [])
+
+
+def test_file_that_a_writer_takes_over_stays() -> None:
+    """Its transaction ends while the file is looked at: the file is old, and no row names it yet."""
+    with suppress(ZeroDivisionError), transaction.atomic():
+        record(1)
+        raise ZeroDivisionError
+    (path,) = artifact_files.names(re.compile(r"../.*"), before=timezone.now() + timedelta(minutes=1))
+    _age(path)
+    counts: list[int] = []
+    with transaction.atomic():
+        record(1)
+        remover = in_thread(lambda: counts.append(unused_files.remove()))
+        remover.join(0.5)
+        assert counts == []
+    remover.join(patience_s(30))
+    assert (counts, lost_artifacts()) == ([0], [])

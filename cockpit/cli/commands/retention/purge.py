@@ -6,6 +6,7 @@ from rich.table import Table
 
 from cockpit.cli import output
 from cockpit.cli.client import connect
+from cockpit.cli.in_process import open_store
 from diffing.sentences.text import count_noun
 
 _KEPT_BY = (("pinned_runs", "pinned"), ("held_runs", "legal hold"), ("cited_runs", "cited"))
@@ -22,6 +23,18 @@ def purge(*, dry_run: bool, json: bool, url: str | None, token: str | None) -> N
     else:
         counts = f"{count_noun(report['runs'], 'run')} and {count_noun(report['artifacts'], 'artifact')}"
         output.people().print(f"deleted {counts}, {_megabytes(report['size'])}")
+
+
+def remove_unused_files(*, dry_run: bool, json: bool) -> None:
+    """Remove the files of the artifact storage that no artifact has, or print how many there are."""
+    with open_store():
+        from traces.retention import unused_files
+
+        count = len(unused_files.find()) if dry_run else unused_files.remove()
+    if json:
+        output.document({"unused_files": count})
+    else:
+        output.people().print(f"{'would delete' if dry_run else 'deleted'} {count_noun(count, 'file')}")
 
 
 def _show_plan(plan: dict[str, Any]) -> None:

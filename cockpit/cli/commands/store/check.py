@@ -77,6 +77,7 @@ def _totals() -> dict[str, Any]:
 
 def _artifacts() -> dict[str, Any]:
     """Verify the hash of every artifact."""
+    from traces.retention import unused_files
     from traces.storage.integrity import check_store
 
     report = check_store()
@@ -89,7 +90,7 @@ def _artifacts() -> dict[str, Any]:
         }
         for loss in report.lost_artifacts
     ]
-    return {"verified": report.artifacts, "lost": losses}
+    return {"verified": report.artifacts, "lost": losses, "unused_files": len(unused_files.find())}
 
 
 def _state(api: Api) -> dict[str, Any]:
@@ -162,6 +163,8 @@ def _show_artifacts(verification: dict[str, Any]) -> None:
     output.facts(
         output.people(), [("artifacts", f"{verification['verified']} verified, {len(losses)} missing or damaged")]
     )
+    if count := verification["unused_files"]:
+        output.note(f"{count_noun(count, 'file')} without an artifact: `forkpoint purge --unused-files` removes them")
     for loss in losses:
         users = ", ".join(loss["runs"]) or "no run"
         output.error(f"artifact {loss['sha256']} is {loss['loss']}: used by {users}")
