@@ -1,10 +1,11 @@
 """Large artifacts on S3, over real HTTP with verified credentials: writes, reads and error messages."""
 
 import random
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from traces.core.ids import new_id
 from traces.errors import ArtifactCorrupt, StorageAway, StorageRefuses
 from traces.models import Artifact
 from traces.runs.services import record, retention
+from traces.storage import artifact_files
 from traces.storage import artifacts as artifact_store
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
@@ -102,6 +104,8 @@ def test_only_incomplete_and_damaged_files_are_rewritten(s3: S3Server) -> None:
 def test_damaged_and_missing_files_are_never_served(s3: S3Server, client: Client) -> None:
     sha256 = kept()
     [key] = keys(s3)
+    later = datetime.now(UTC) + timedelta(minutes=1)
+    assert [*artifact_files.names(re.compile(".*"), before=later)] == [key.removeprefix("fp/")]
     for flipped_bytes in (b"x" + LARGE[1:], LARGE[:1000], b""):
         s3.client.put_object(Bucket=BUCKET, Key=key, Body=flipped_bytes)
         with pytest.raises(ArtifactCorrupt, match="do not match its digest"):
