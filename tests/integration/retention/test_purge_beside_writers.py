@@ -10,11 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from uuid import UUID
 
 import pytest
-from django.conf import settings
+from django.core.files.storage import storages
 from django.db import connections, transaction
 from django.utils import timezone
 
@@ -173,8 +172,7 @@ def _crash() -> None:
 
 def _age(path: str) -> None:
     """Let a file be two days old."""
-    file = Path(settings.STORAGES["artifacts"]["OPTIONS"]["location"]) / path
-    os.utime(file, (time.time() - 2 * 86_400,) * 2)
+    os.utime(storages["artifacts"].path(path), (time.time() - 2 * 86_400,) * 2)
 
 
 def test_files_of_failed_transactions_are_removed() -> None:
