@@ -19,6 +19,7 @@ from cockpit.http import auth  # isort: skip
 from cockpit.http.transfer import slots, slow_clients  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
+from cockpit.metrics.registry import REGISTRY  # isort: skip
 from cockpit.metrics.requests import MeasuredRequests  # isort: skip
 from cockpit.process import recovery  # isort: skip
 from cockpit.runners.consumer import RunnerConsumer  # isort: skip
@@ -98,4 +99,4 @@ gateway = Gateway(
         }
     )
 )
-application = MeasuredRequests(gateway)
+application = MeasuredRequests(gateway, REGISTRY)

@@ -1,14 +1,10 @@
 """Counts and times the requests of this process, whichever part of the server answers them."""
 
-import threading
 import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import accumulate
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from cockpit.metrics.exposition import Metric, Sample
+from prometheus_client import CollectorRegistry, Counter, Histogram
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -35,58 +31,24 @@ _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0)
 _NO_ANSWER: Final = 499
 
 
-class RequestCounts:
-    """The numbers and times of requests, by part of the server; threads may add to them."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._answers: Counter[tuple[str, str, str]] = Counter()
-        self._buckets: dict[str, list[int]] = {}
-        self._seconds: Counter[str] = Counter()
-
-    def add(self, part: str, method: str, status: int, seconds: float) -> None:
-        with self._lock:
-            self._answers[part, method if method in _METHODS else "other", str(status)] += 1
-            self._buckets.setdefault(part, [0] * (len(_BUCKETS) + 1))[bisect_left(_BUCKETS, seconds)] += 1
-            self._seconds[part] += seconds  # type: ignore[assignment]  # a Counter of floats
-
-    def metrics(self) -> list[Metric]:
-        with self._lock:
-            answers = sorted(self._answers.items())
-            times = [*self._times()]
-        names = ("part", "method", "status")
-        return [
-            Metric(
-                name="forkpoint_http_requests_total",
-                help="Requests that this process answered.",
-                type="counter",
-                samples=[Sample(value=count, labels=dict(zip(names, key, strict=True))) for key, count in answers],
-            ),
-            Metric(
-                name="forkpoint_http_request_seconds",
-                help="Seconds from a request to the end of its answer.",
-                type="histogram",
-                samples=times,
-            ),
-        ]
-
-    def _times(self) -> Iterator[Sample]:
-        for part, counts in sorted(self._buckets.items()):
-            for limit, count in zip((*map(str, _BUCKETS), "+Inf"), accumulate(counts), strict=True):
-                yield Sample(suffix="_bucket", labels={"part": part, "le": limit}, value=count)
-            yield Sample(suffix="_sum", labels={"part": part}, value=self._seconds[part])
-            yield Sample(suffix="_count", labels={"part": part}, value=sum(counts))
-
-
-COUNTS: Final = RequestCounts()
-
-
 class MeasuredRequests:
-    """Adds every HTTP request of `application` to the counts."""
+    """Counts and times every HTTP request of `application`."""
 
-    def __init__(self, application: Application, counts: RequestCounts = COUNTS) -> None:
+    def __init__(self, application: Application, registry: CollectorRegistry) -> None:
         self._application = application
-        self._counts = counts
+        self._answers = Counter(
+            "forkpoint_http_requests",
+            "Requests that this process answered.",
+            ("part", "method", "status"),
+            registry=registry,
+        )
+        self._times = Histogram(
+            "forkpoint_http_request_seconds",
+            "Seconds from a request to the end of its answer.",
+            ("part",),
+            buckets=_BUCKETS,
+            registry=registry,
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,7 +66,9 @@ class MeasuredRequests:
         try:
             await self._application(scope, receive, send_measured)
         finally:
-            self._counts.add(part_of(scope["path"]), scope["method"], status, time.perf_counter() - start)
+            part, method = part_of(scope["path"]), scope["method"]
+            self._times.labels(part).observe(time.perf_counter() - start)
+            self._answers.labels(part, method if method in _METHODS else "other", str(status)).inc()
 
 
 def part_of(path: str) -> str:

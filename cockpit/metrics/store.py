@@ -1,38 +1,47 @@
 """What waits in the store. All processes report the same."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
+import structlog
+from django.db import Error as DatabaseError
 from django.db.models import Count, Min
 from django.utils import timezone
+from prometheus_client import Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
-from cockpit.metrics.exposition import Metric, Sample
 from replay.core.vocabulary import OPEN_STATUSES, SessionStatus
 from replay.models import ReplaySession, TelemetryCount
 from traces.models import Recording, UnindexedRun
 
+log = structlog.get_logger("cockpit.metrics")
 # To count more of them would take longer, and says no more.
 _MOST_UNINDEXED: Final = 1_000
 
 
-def metrics() -> list[Metric]:
-    """Return the metrics of the store, each by one query that an index answers."""
-    return [*_replays(), *_recordings(), _unindexed_runs(), _telemetry()]
+class StoreCollector(Collector):
+    """The metrics of the store, each by one query that an index answers; without a database, that alone."""
+
+    def collect(self) -> Iterable[Metric]:
+        try:
+            metrics = [*_replays(), *_recordings(), _unindexed_runs(), _telemetry()]
+        except DatabaseError as error:
+            log.warning("metrics_incomplete", error=str(error).partition("\n")[0])
+            metrics = []
+        return [_gauge("forkpoint_database_up", "1 if the database answers.", bool(metrics)), *metrics]
 
 
 def _replays() -> list[Metric]:
     rows = ReplaySession.objects.filter(status__in=OPEN_STATUSES).values_list("status")
     counts = dict(rows.annotate(count=Count("id")))
+    by_status = GaugeMetricFamily("forkpoint_replays", "Replays that have not ended, by status.", labels=["status"])
+    for status in sorted(OPEN_STATUSES):
+        by_status.add_metric([status], counts.get(status, 0))
     oldest = ReplaySession.objects.filter(status=SessionStatus.PENDING).aggregate(at=Min("created_at"))["at"]
     return [
-        Metric(
-            name="forkpoint_replays",
-            help="Replays that have not ended, by status.",
-            type="gauge",
-            samples=[
-                Sample(value=counts.get(status, 0), labels={"status": status}) for status in sorted(OPEN_STATUSES)
-            ],
-        ),
+        by_status,
         _gauge("forkpoint_replays_oldest_pending_seconds", "Age of the oldest replay without a worker.", _age(oldest)),
     ]
 
@@ -54,21 +63,16 @@ def _unindexed_runs() -> Metric:
 
 
 def _telemetry() -> Metric:
-    samples = [
-        Sample(value=count, labels={"target": row.target, "outcome": outcome})
-        for row in TelemetryCount.objects.order_by("target")
-        for outcome, count in (("sent", row.sent), ("dropped", row.dropped))
-    ]
-    return Metric(
-        name="forkpoint_telemetry_events_total",
-        help="Events for other systems, by target and outcome.",
-        type="counter",
-        samples=samples,
-    )
+    help = "Events for other systems, by target and outcome."
+    events = CounterMetricFamily("forkpoint_telemetry_events", help, labels=["target", "outcome"])
+    for row in TelemetryCount.objects.order_by("target"):
+        events.add_metric([row.target, "sent"], row.sent)
+        events.add_metric([row.target, "dropped"], row.dropped)
+    return events
 
 
 def _gauge(name: str, help: str, value: float) -> Metric:
-    return Metric(name=name, help=help, type="gauge", samples=[Sample(value=value)])
+    return GaugeMetricFamily(name, help, value)
 
 
 def _age(time: datetime | None) -> float:

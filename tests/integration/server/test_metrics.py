@@ -26,7 +26,7 @@ def test_metrics_show_what_waits() -> None:
     Recording.objects.create(key="k", external_id="r", arrived_at=late, due_at=late)
     metrics = _metrics()
     assert metrics["forkpoint_database_up"] == 1
-    assert metrics['forkpoint_telemetry_events_total{target="collector",outcome="dropped"}'] == 2
+    assert metrics['forkpoint_telemetry_events_total{outcome="dropped",target="collector"}'] == 2
     assert metrics["forkpoint_recordings"] == 1
     assert metrics["forkpoint_recordings_delay_seconds"] >= 120
     assert metrics['forkpoint_replays{status="pending"}'] == 0
@@ -37,5 +37,5 @@ def test_database_outage_is_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
         raise OperationalError("server closed the connection")
 
-    monkeypatch.setattr(store, "metrics", fail)
+    monkeypatch.setattr(store, "_telemetry", fail)
     assert _metrics()["forkpoint_database_up"] == 0
