@@ -1,6 +1,6 @@
 """Share links: create, list, open and revoke them, and check a token, its terms and the ticket of a view."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -101,13 +101,16 @@ def link_view(link: ShareLink, url: str | None) -> ShareView:
     )
 
 
-def open_link(token: str, viewer: str = "") -> ShareLink:
+def open_link(token: str, viewer: str, is_visible: Callable[[ShareLink], bool]) -> ShareLink:
     """Count a view, and return the link that a token opens for a viewer.
 
     Every other token gets the same error by the same two statements, so that the response does not reveal whether the
-    token is unknown, expired, revoked, used up, for another audience, or disabled with all links.
+    token is unknown, expired, revoked, used up, for another audience, or disabled with all links. A link whose subject
+    is not visible, because it was deleted, keeps its views for when it is restored.
     """
     link = link_for(token, viewer)
+    if link is not None and not is_visible(link):
+        link = None
     # Checked in the update itself, because two viewers may use the last view at the same time.
     has_views_left = Q(max_views=None) | Q(views__lt=F("max_views"))
     viewable = ShareLink.objects.filter(has_views_left, id=link.id if link else new_id(), revoked_at=None)
