@@ -71,7 +71,8 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
     if json:
         output.document(forks)
         return
-    table = output.table("", "run", ">from", ">ARS", ">answers", ">tools", ">checks", ">tokens", ">cost", "what")
+    scores_header = (">ARS", ">answers", ">tools", ">checks")
+    table = output.table("", "run", ">from", "labels", *scores_header, ">tokens", ">cost", ">time", "what")
     for run in forks["runs"]:
         scores = [_figure(run[name]) for name in ("ars", "output_similarity", "tool_accuracy")]
         checks = "" if run["checks"] is None else f"{sum(c['passed'] for c in run['checks'])}/{len(run['checks'])}"
@@ -81,10 +82,12 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
             output.glyph("live", run["status"]),
             run["id"],
             fork,
+            output.labels(run["labels"]),
             *scores,
             checks,
             str(run["tokens_in"] + run["tokens_out"]),
             output.money(run["cost_usd"]),
+            output.duration(run["latency_ms"]),
             Text("  " * run["depth"] + title),
         )
     output.people().print(table)

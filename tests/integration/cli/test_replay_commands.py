@@ -67,7 +67,8 @@ def test_tree_lists_forks_under_source(forkpoint: WarmShell, failed_run: str, fo
     tree = forkpoint("tree", fork["run"]["id"], "--json").json
     assert tree["runs"][0]["id"] == failed_run
     assert fork["run"]["id"] in {run["id"] for run in tree["runs"]}
-    assert fork["run"]["id"] in forkpoint("tree", failed_run).out
+    [row] = [line for line in forkpoint("tree", failed_run).out.splitlines() if fork["run"]["id"] in line]
+    assert "● " in row
 
 
 def test_saved_profile_resolves_by_name_or_digest(forkpoint: WarmShell, failed_run: str, tmp_path: Path) -> None:
