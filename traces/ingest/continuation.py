@@ -20,6 +20,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from traces.core.vocabulary import StepType
+from traces.payloads.step_summaries import is_request
 
 # Their payloads summarize other steps, so they change while a recording grows.
 _CONTAINERS: Final = frozenset({StepType.AGENT, StepType.TURN})
@@ -32,12 +33,16 @@ class Relation(StrEnum):
 
 
 class StepState(NamedTuple):
-    """A recorded step: its key in the recording, its type, and the digests of its payloads (empty: not recorded)."""
+    """A recorded step: its key in the recording, its type, and the digests of its payloads (empty: not recorded).
+
+    `summary` is the beginning of a model's answer, or the calls that it requests.
+    """
 
     key: str
     type: str
     input_ref: str
     output_ref: str
+    summary: str = ""
 
 
 def is_unchanged(earlier: StepState, later: StepState) -> bool:
@@ -99,5 +104,11 @@ def _grew(earlier: StepState, later: StepState, *, is_growing: bool) -> bool:
         return False
     if earlier.type in _CONTAINERS:
         return True
-    has_output = is_growing or earlier.output_ref in ("", later.output_ref)
+    has_output = earlier.output_ref in ("", later.output_ref) or (is_growing and _is_beginning(earlier, later))
     return has_output and earlier.input_ref in ("", later.input_ref)
+
+
+def _is_beginning(earlier: StepState, later: StepState) -> bool:
+    """True if an answer may be the first parts of a later one: of its text, or what came before its calls."""
+    is_text_before_calls = is_request(later.summary) and not is_request(earlier.summary)
+    return is_text_before_calls or later.summary.startswith(earlier.summary.removesuffix("…"))

@@ -116,9 +116,9 @@ def _placement_of(revision: StoredRevision, revisions: Sequence[StoredRevision])
 
 
 def states_of(rows: Iterable[StepRow]) -> list[StepState]:
-    return [StepState(row.external_id, row.type, row.input_ref, row.output_ref) for row in rows]
+    return [StepState(row.external_id, row.type, row.input_ref, row.output_ref, row.summary) for row in rows]
 
 
 def stored_states(run_id: UUID) -> list[StepState]:
-    columns = ("external_id", "type", "input_ref", "output_ref")
+    columns = ("external_id", "type", "input_ref", "output_ref", "summary")
     return [StepState(*row) for row in Step.objects.filter(run_id=run_id).values_list(*columns)]

@@ -46,6 +46,22 @@ def test_last_answer_may_grow_if_steps_follow() -> None:
     assert relation([ASK, LOOK, TELL._replace(output_ref="other")], STEPS) is Relation.CONFLICTS
 
 
+def test_another_last_answer_is_no_growth() -> None:
+    later = [ASK._replace(summary="The refund is 42 EUR."), LOOK]
+    same, other = (ASK._replace(output_ref="first", summary=text) for text in ("The refund", "No refund"))
+    assert (relation(later, [same]), relation([same], later)) == (Relation.PRECEDES, Relation.EXTENDS)
+    assert (relation(later, [other]), relation([other], later)) == (Relation.CONFLICTS, Relation.CONFLICTS)
+
+
+def test_calls_may_follow_the_text_of_the_last_answer() -> None:
+    text, call, calls = (
+        ASK._replace(output_ref=summary, summary=summary)
+        for summary in ("I look it up", "asks for look", "asks for look, count")
+    )
+    assert relation([text], [calls, LOOK]) is relation([call], [calls, LOOK]) is Relation.EXTENDS
+    assert relation([call._replace(summary="asks for delete")], [calls, LOOK]) is Relation.CONFLICTS
+
+
 def test_earlier_answer_must_not_change() -> None:
     assert relation([ASK._replace(output_ref="other"), LOOK, TELL], [*STEPS, LOOK._replace(key="more")]) is (
         Relation.CONFLICTS
