@@ -13,8 +13,12 @@ from traces.importers.files.json_reader import json_value
 from traces.importers.files.source import Source
 
 SIZE: Final = 8 * 2**20
+# Lines with values, and lines in all: damaged ones may come first.
 _LINES: Final = 20
+_MAX_LINES: Final = 1_000
 _BEGINNING: Final = 1_000
+# No binary format begins like this, so a control character is that of a damaged line.
+_JSON_STARTS: Final = (b"{", b"[")
 
 
 @dataclass(kw_only=True)
@@ -32,7 +36,7 @@ class Sample:
     @cached_property
     def is_binary(self) -> bool:
         """Whether the sample cannot be text, by its first bytes."""
-        return file_opener.is_binary(self.head[:_BEGINNING])
+        return not self.head.startswith(_JSON_STARTS) and file_opener.is_binary(self.head[:_BEGINNING])
 
     @cached_property
     def is_lines(self) -> bool:
@@ -71,7 +75,7 @@ class Sample:
                 if not values and not self.is_complete:
                     # An indented document: one of its later lines may be a complete value by chance.
                     return []
-                if line.number >= _LINES:
+                if len(values) >= _LINES or line.number >= _MAX_LINES:
                     break
         except BadFile:
             return []

@@ -25,3 +25,13 @@ def test_protobuf_is_not_read_as_text() -> None:
     assert binary.values == []
     assert not binary.is_lines
     assert registry.detect(binary).name == "otlp"
+
+
+@pytest.mark.parametrize("damage", [b"\0" * 100 + b"\n", b'{"a": "\x01"}\n', b"{broken\n" * 50])
+def test_damaged_lines_do_not_hide_a_format(damage: bytes) -> None:
+    # A crash leaves zeros in files that it interrupts.
+    for text in (damage + LINE, LINE + damage):
+        lines = sample(b"{}\n" + text)
+        assert not lines.is_binary
+        assert lines.values == [{"trace_id": "t", "span_id": "s", "started_at": 1}]
+        assert registry.detect(lines).name == "prela"
