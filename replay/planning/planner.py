@@ -250,6 +250,9 @@ def _warnings(
         warnings.append(new_calls([(event.call.callee, event.answer.reason or "") for event in other_calls]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
         warnings.append(sentence(f"{step_list(idle)} cannot be executed again; recorded or cached output is reused."))
+    elif policy.order == "reexecute" and policy.allow and not any(policy.reexecutes(step.type) for step in steps):
+        kinds = " or ".join(policy.allow)
+        warnings.append(f"Nothing is executed again: `allow` lists {kinds}, and no such call follows.")
     if placeholders:
         warnings.append(_placeholder_warning(placeholders, events))
     if assumed_numbers := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:

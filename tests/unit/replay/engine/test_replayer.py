@@ -140,6 +140,11 @@ def test_reexecution_needs_live_calls() -> None:
     assert replay(policy=policy).plan(live=True).refusals == []
     partly = replay(policy=Policy(order="reexecute", allow=["model", "tool"])).plan(live=True)
     assert "Steps 4 and 6 cannot be executed again; recorded or cached output is reused." in partly.warnings
+    nothing = replay(policy=Policy(order="reexecute", allow=["retrieval"])).plan(live=True)
+    assert (nothing.warnings, nothing.refusals) == (
+        ["Nothing is executed again: `allow` lists retrieval, and no such call follows."],
+        [],
+    )
 
 
 def test_strict_plan_names_failing_step() -> None:
