@@ -17,7 +17,7 @@ from traces.payloads.parts import BLOCKS, LITERAL, PART
 from traces.schemas import SearchHit, SnippetPart
 from traces.search import documents
 from traces.search.documents import RUN_POSITION, Match
-from traces.search.tokens import word_pattern
+from traces.search.tokens import fold, fold_places, word_pattern
 from traces.storage import artifacts
 from traces.storage.artifacts import StoredBytes
 
@@ -60,8 +60,8 @@ def _places(matches: Sequence[Match], words: Sequence[str]) -> Iterator[_Place]:
 def _hit(step: Step, texts: Iterable[str], words: Sequence[str]) -> SearchHit:
     pattern = word_pattern(words)
     for text in texts:
-        if match := pattern.search(text):
-            start = max(0, match.start() - _BEFORE)
+        if match := pattern.search(fold(text)):
+            start = max(0, fold_places(text)[match.start()] - _BEFORE)
             piece = " ".join(text[start : start + _LENGTH].split())
             parts = list(_snippet(("…" if start else "") + piece, words))
             break
@@ -72,12 +72,13 @@ def _hit(step: Step, texts: Iterable[str], words: Sequence[str]) -> SearchHit:
 
 def _snippet(text: str, words: Sequence[str]) -> Iterator[SnippetPart]:
     """Cut a text into pieces that match and pieces between them."""
-    end = 0
-    for match in word_pattern(words).finditer(text):
-        if match.start() > end:
-            yield SnippetPart(text=text[end : match.start()], is_match=False)
-        yield SnippetPart(text=match[0], is_match=True)
-        end = match.end()
+    end, places = 0, fold_places(text)
+    for match in word_pattern(words).finditer(fold(text)):
+        match_start, match_end = places[match.start()], places[match.end()]
+        if match_start > end:
+            yield SnippetPart(text=text[end:match_start], is_match=False)
+        yield SnippetPart(text=text[match_start:match_end], is_match=True)
+        end = match_end
     if end < len(text):
         yield SnippetPart(text=text[end:], is_match=False)
 

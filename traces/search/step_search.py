@@ -14,6 +14,7 @@ import orjson
 
 from traces.models import Step
 from traces.payloads.digest_packing import part_digests
+from traces.search.tokens import fold
 from traces.storage import artifacts
 from traces.storage.artifacts import StoredBytes
 
@@ -32,9 +33,9 @@ class _Part:
 
 
 def find_steps(run_id: UUID, words: Sequence[str]) -> set[int]:
-    """Return the numbers of the steps that contain all of these lower-case words."""
+    """Return the numbers of the steps that contain all of these words, without regard to case and accents."""
     all_words = (1 << len(words)) - 1
-    needles = [(word, orjson.dumps(word)[1:-1].decode()) for word in words]
+    needles = [(fold(word), fold(orjson.dumps(word)[1:-1].decode())) for word in words]
     rows = list(
         Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("sequence_no", *_PAYLOADS, *_COLUMNS)
     )
@@ -43,7 +44,7 @@ def find_steps(run_id: UUID, words: Sequence[str]) -> set[int]:
     matches: set[int] = set()
     for number, *values in rows:
         refs, columns = values[: len(_PAYLOADS)], values[len(_PAYLOADS) :]
-        step_words = _words_in("\n".join(columns).lower(), needles)
+        step_words = _words_in(fold("\n".join(columns)), needles)
         for part in _new_parts(refs, parts, visits):
             step_words |= part.words
         if step_words == all_words:
@@ -64,7 +65,7 @@ def _parts(digests: set[str], needles: Sequence[tuple[str, str]]) -> dict[str, _
 
 def _search(data: bytes, needles: Sequence[tuple[str, str]]) -> _Part:
     text = _REFERENCE.sub(b"", data) if _REFERENCE_MARK in data else data
-    return _Part(words=_words_in(text.decode(errors="replace").lower(), needles), refers_to=part_digests(data))
+    return _Part(words=_words_in(fold(text.decode(errors="replace")), needles), refers_to=part_digests(data))
 
 
 def _words_in(text: str, needles: Sequence[tuple[str, str]]) -> int:

@@ -4,7 +4,7 @@ import pytest
 
 from traces.core.canonical import canonical_bytes
 from traces.core.json_types import JSONValue
-from traces.search.tokens import query_words, word_pattern, words_of_json
+from traces.search.tokens import fold, fold_places, query_words, word_pattern, words_of_json
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,11 @@ from traces.search.tokens import query_words, word_pattern, words_of_json
         ("C:\\new\nline\ttab", {"c", "new", "line", "tab"}),
         ({"role": "user", "content": "Where is it?"}, {"where", "is", "it"}),
         ({"order_id": 7, "paid": True}, {"order", "id", "7", "paid", "true"}),
-        ("Größe “XL” — déjà vu", {"größe", "xl", "déjà", "vu"}),
+        ("Größe “XL” — déjà vu", {"grosse", "xl", "deja", "vu"}),
+        ("İstanbul ﬁle cafe\u0301", {"istanbul", "file", "cafe"}),
         ("東京 Tower", {"東", "京", "tower"}),
+        ("Rocket 🚀👩‍👧", {"rocket", "🚀", "👩", "👧"}),
+        ("ไทย", {"ไ", "ท", "ย"}),
         ({"content": {"$part": "0" * 64}}, set()),
     ],
 )
@@ -29,6 +32,21 @@ def test_queries_have_the_words_of_payloads() -> None:
     assert set(query_words(text.split())) == words_of_json(canonical_bytes(text))
 
 
-def test_pattern_finds_words_and_one_beginning() -> None:
-    pattern = word_pattern(["order", "ship"])
-    assert pattern.findall("Order orders shipped, reorder_ship") == ["Order", "shipped", "ship"]
+@pytest.mark.parametrize(
+    ("words", "text", "matches"),
+    [
+        (["order", "ship"], "Order orders shipped, reorder_ship", ["Order", "shipped", "ship"]),
+        (["東", "京"], "大東京タワー", ["東", "京"]),
+        (["creme"], "Eine Crème brûlée, GROẞE CREMES", ["Crème", "CREMES"]),
+        (["grosse", "brule"], "GROẞE brûlée", ["GROẞE", "brûlée"]),
+    ],
+)
+def test_pattern_finds_words_and_one_beginning(words: list[str], text: str, matches: list[str]) -> None:
+    places = fold_places(text)
+    spans = (match.span() for match in word_pattern(words).finditer(fold(text)))
+    assert [text[places[start] : places[end]] for start, end in spans] == matches
+
+
+def test_composed_and_decomposed_characters_are_equal() -> None:
+    assert fold("cafe\u0301 \u304b\u3099") == fold("café が")
+    assert fold("한국어") == "한국어"
