@@ -1,5 +1,6 @@
 """Rewards, termination reasons and failure annotations that benchmarks store beside a transcript."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,9 +11,14 @@ from traces.core.vocabulary import JudgementKind, StepStatus
 from traces.importers.common.judgements import judgement, termination
 from traces.ingest.outcome_rules import TERMINATION
 
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
 _SCORES = ("reward", "score", "success", "passed", "resolved", "is_correct", "utility", "security")
 # Where benchmarks write the result of a trial.
 _RESULTS = ("outcome", "reward_info", "eval_result")
+_VERDICT_WORDS = {
+    **dict.fromkeys(("success", "succeeded", "passed", "pass", "solved", "resolved"), True),
+    **dict.fromkeys(("failure", "failed", "fail", "unsolved", "unresolved"), False),
+}
 
 
 def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
@@ -23,7 +29,11 @@ def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
         # AgentDojo writes `security` even if there is no attack.
         body = omit(body, "security")
     values = {**{name: first_member(body, name) if name in body else details.get(name) for name in _SCORES}, **result}
-    scores = [judgement(name, value) for name, value in values.items() if _is_score(name, value)]
+    values |= as_object(body.get("scores"))
+    scores = [judgement(name, _typed(value)) for name, value in values.items() if _is_score(name, _typed(value))]
+    verdict = _VERDICT_WORDS.get(as_text(body.get("outcome")).lower())
+    if verdict is not None and values["success"] is None:
+        scores.append(judgement("success", verdict))
     parts = first_member(result, "breakdown", "reward_breakdown")
     scores += [judgement(f"reward.{name}", value) for name, value in as_object(parts).items() if _is_score(name, value)]
     reason = as_text(_termination(body))
@@ -47,6 +57,15 @@ def fail_without_turns(steps: list[RecordedStep], reason: str) -> list[RecordedS
     moment = "its first turn" if "unread_messages" in steps[0].attributes else "any message"
     error = f"the trial ended before {moment}{': ' if reason else ''}{reason}"
     return [replace(steps[0], status=StepStatus.ERROR, error=error)]
+
+
+def _typed(value: JSONValue) -> JSONValue:
+    """Return the number or boolean that a text states, as tables write them."""
+    if not isinstance(value, str):
+        return value
+    if (text := value.strip().lower()) in {"true", "false"}:
+        return text == "true"
+    return float(text) if _NUMBER.fullmatch(text) else value
 
 
 def _is_score(name: str, value: JSONValue) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.importers.common import benchmark_scores
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.model_calls import normalize_usage
@@ -143,6 +144,9 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, location: str)
     else:
         utterances = [_utterance(message, f"{location}/{index}") for index, message in enumerate(messages)]
     correct = as_object(body.get("other_data")).get("correct")
+    judgements = [*benchmark_scores.read_judgements(body)]
+    if isinstance(correct, bool):
+        judgements.append(judgement("correct", correct))
     model_usage = as_object(as_object(body.get("cost")).get("usage_including_cached_inference"))
     used_models = [key for key, value in model_usage.items() if isinstance(value, dict)]
     only_model = used_models[0] if len(used_models) == 1 else as_text(first_member(body, "llm_name", "model"))
@@ -159,7 +163,7 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, location: str)
             app=FORMAT,
             format=FORMAT,
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
-            judgements=[judgement("correct", correct)] if isinstance(correct, bool) else [],
+            judgements=judgements,
         ),
         steps,
         location=location,

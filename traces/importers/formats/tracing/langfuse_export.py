@@ -86,7 +86,8 @@ def _is_observation(body: JSONObject) -> bool:
 
 
 def _is_trace(body: JSONObject) -> bool:
-    return {"id", "name", "timestamp"} <= body.keys() and len(_TRACE_FIELDS & body.keys()) > 1
+    is_described = has_list(body, "observations") or len(_TRACE_FIELDS & body.keys()) > 1
+    return {"id", "name", "timestamp"} <= body.keys() and is_described
 
 
 def _is_score(body: JSONObject) -> bool:

@@ -67,6 +67,13 @@ def test_transcripts_carry_reward_and_annotation() -> None:
         ({"termination_reason": "max_steps"}, [("termination_reason", "fail", None, "max_steps", None)]),
         ({"reward": None, "outcome": {"success": None}}, []),
         (
+            {"reward": "0.0", "success": "False"},
+            [("reward", "score", 0.0, "", None), ("success", "fail", None, "", None)],
+        ),
+        ({"scores": {"accuracy": 0.2, "note": "x"}}, [("accuracy", "score", 0.2, "", None)]),
+        ({"outcome": "Failure"}, [("success", "fail", None, "", None)]),
+        ({"outcome": "passed", "success": False}, [("success", "fail", None, "", None)]),
+        (
             {"annotation": {"root_step": 0, "index_base": 0, "category": "wrong tool"}},
             [("annotation", "fail", None, "wrong tool", "msg-1")],
         ),

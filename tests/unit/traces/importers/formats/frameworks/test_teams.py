@@ -137,6 +137,7 @@ def test_trajectory_of_lines_has_a_task() -> None:
     trace = {
         "problem_statement": ["Count the books."],
         "other_data": {"correct": False},
+        "reward": 0.5,
         "instance_id": 5,
         "trajectory": [
             {"content": ["Two lines", "of text"], "role": "user", "name": "solver"},
@@ -144,7 +145,8 @@ def test_trajectory_of_lines_has_a_task() -> None:
         ],
     }
     (run,) = read("autogen", trace)
-    assert (run.name, run.judgements[0].kind) == ("Count the books.", JudgementKind.FAIL)
+    assert run.name == "Count the books."
+    assert [(verdict.name, verdict.kind) for verdict in run.judgements] == [("reward", "score"), ("correct", "fail")]
     assert fixtures.steps(run, StepType.TOOL)[0].output == "exitcode: 0\n3"
 
 

@@ -39,6 +39,13 @@ def test_trace_keeps_its_tree_and_scores() -> None:
     assert (run.metadata["sessionId"], run.metadata["userId"]) == ("s-1", "u-1")
 
 
+def test_trace_without_other_fields_keeps_its_scores() -> None:
+    trace = {name: EXPORT[name] for name in ("id", "timestamp", "name", "observations", "scores")}
+    ((run,), _) = import_values(trace)
+    assert [score.name for score in run.judgements] == ["helpful", "tone"]
+    assert run.steps[0].key == "lf-export"
+
+
 def test_usage_adds_cached_tokens() -> None:
     model = fixtures.steps(fixtures.run("langfuse_trace.json"), StepType.MODEL)[1]
     assert (model.tokens_in, model.tokens_cached, model.tokens_out) == (60, 16, 6)
