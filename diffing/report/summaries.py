@@ -173,8 +173,10 @@ def _output(comparison: Comparison, facets: list[Facet], likeness: Compare) -> s
         return summaries.section_state(SectionState.NO_STEPS)
     if final.sides is None:
         return summaries.only_answer("base" if final.base else "candidate")
-    own_refs = [step.output_ref for step in own_steps(comparison) if step is not None]
-    differ = final.answers_differently or len(set(own_refs)) > 1
+    # Of the final pair, contents were compared: citations in another order are the same.
+    compared_refs = {step.output_ref for step in final.sides}
+    refs = {step.output_ref for step in own_steps(comparison) if step is not None}
+    differ = final.answers_differently or (len(refs) > 1 and not refs <= compared_refs)
     return summaries.section_state(SectionState.ANSWERS_DIFFER if differ else SectionState.SAME_ANSWERS)
 
 

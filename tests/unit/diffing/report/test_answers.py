@@ -65,6 +65,15 @@ def test_output_section_is_never_empty_beside_different_answers() -> None:
     assert {item.kind for item in report.sections.output.items} >= {"final answer", "tool calls"}
 
 
+def test_citations_in_another_order_are_the_same_answer() -> None:
+    base, candidate = (
+        [agent(), Spec(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Yes.", "citations": order})]
+        for order in (["d1", "d2"], ["d2", "d1"])
+    )
+    report = diff_of(base, candidate)
+    assert report.sections.output.summary == "The final answers are the same."
+
+
 def test_answer_of_a_longer_run_is_its_own_last() -> None:
     call = tool_call("c1", "search", query="Sugar")
     longer = [*session(call), replace(model([user(QUESTION), user("Nothing.")], reply("I don't know.")), parent=2)]
