@@ -24,13 +24,18 @@ def spelling_problem(url: str) -> str:
         return "it contains credentials: name environment variables that contain them instead"
     if "%" in host or "\\" in url or any(character.isspace() for character in url.strip()):
         return "its host is escaped: write it without escapes"
+    if not host:
+        return "it names no host: write //, and the host after it"
+    if any(unicodedata.category(character) == "Cf" for character in host):
+        return "its host contains invisible characters"
     plain = _plain_address(host)
     return "" if plain in ("", host) else f"its host “{host}” is another spelling of {plain}: write {plain}"
 
 
 def _plain_address(host: str) -> str:
     """Return the usual spelling of an IP address; empty for a name."""
-    text = unicodedata.normalize("NFKC", host).rstrip(".")
+    # URLs accept the full stop of Chinese texts as a dot.
+    text = unicodedata.normalize("NFKC", host).replace("\u3002", ".").rstrip(".")
     if ":" in text:
         address = ipaddress.IPv6Address(text.partition("%")[0])
         return str(address.ipv4_mapped or address)

@@ -33,6 +33,11 @@ DISGUISED_URLS = [
     "http://a b/",
     "http://api.example.com\\@10.0.0.8/",
     "http://[::g]/",
+    "http://127\u30020\u30020\u30021/",
+    "http://1\u00ad27.0.0.1/",
+    "http://loc\u200balhost/",
+    "http:127.0.0.1/",
+    "http:///127.0.0.1/",
 ]
 
 
