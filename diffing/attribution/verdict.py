@@ -92,7 +92,7 @@ class Case:
     def _verdict(self, path: Sequence[FlowLink]) -> Verdict:
         match self.reasoning.verdict:
             case AttributionVerdict.NO_DIFFERENCE:
-                return NoDifference()
+                return NoDifference(settings=self._settings_note())
             case AttributionVerdict.NO_EFFECT:
                 return self._no_effect()
             case AttributionVerdict.INCONCLUSIVE:

@@ -60,7 +60,8 @@ def brief(report: DiffReport) -> Brief:
 def _changed(report: DiffReport) -> str:
     attribution = report.observed or report.attribution
     if attribution.verdict == AttributionVerdict.NO_DIFFERENCE:
-        return briefs.NO_CHANGE
+        has_settings = any(item.kind == "configuration" for item in report.sections.run.items)
+        return briefs.ONLY_CONFIGURATION if has_settings else briefs.NO_CHANGE
     causes = [cause for cause in (attribution.primary, *attribution.alternatives) if cause is not None]
     causes += attribution.supporting if attribution.verdict == AttributionVerdict.NO_EFFECT else []
     titles = [cause.title for cause in causes]

@@ -94,6 +94,8 @@ def sentence(verdict: Verdict) -> str:
 def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplanation | OpenVerdict) -> str:
     match verdict:
         case NoDifference():
+            if verdict.settings:
+                return f"No step differs between the two runs; their declared configurations do: {verdict.settings}."
             return "Nothing recorded differs between the two runs."
         case NoEffect():
             return _no_effect(verdict)

@@ -125,6 +125,7 @@ class StepCounts:
 
 
 NO_CHANGE: Final = "Nothing. Every step is the same in both runs."
+ONLY_CONFIGURATION: Final = "The declared configuration. Every step is the same in both runs."
 
 
 def changed(changes: Changes, counts: StepCounts, answers: tuple[str, str] | None) -> str:

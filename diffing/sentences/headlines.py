@@ -133,7 +133,8 @@ def _without_cause(
 ) -> str:
     match verdict:
         case NoDifference():
-            return "Nothing recorded differs between the two runs"
+            settings = "Only the declared configurations differ"
+            return settings if verdict.settings else "Nothing recorded differs between the two runs"
         case NoEffect():
             steps = count_noun(verdict.steps, "step")
             if change:

@@ -123,7 +123,9 @@ class Changes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoDifference:
-    """No step differs."""
+    """No step differs; `settings` are the differences of the configurations that the runs declare."""
+
+    settings: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -139,6 +139,14 @@ def test_declared_configurations_precede_user_wording() -> None:
     )
 
 
+def test_different_configurations_are_a_difference() -> None:
+    report = declaring(failing_refund(), failing_refund(), "base", "policy_v2")
+    assert report.attribution.sentence == (
+        "No step differs between the two runs; their declared configurations do: policy base → policy_v2."
+    )
+    assert report.brief.changed == "The declared configuration. Every step is the same in both runs."
+
+
 def test_recorded_model_change_precedes_declared_configurations() -> None:
     def run(name: str, answer: str) -> list[Spec]:
         return [agent(), model([system("Be kind."), user("Refund it")], reply(answer), model=name), output(answer)]

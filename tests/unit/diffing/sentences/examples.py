@@ -92,7 +92,7 @@ def verdicts() -> Iterator[Verdict]:
     """Every verdict with every figure that changes its sentence."""
     two, many = Changes(titles=(PROMPT, MODEL)), Changes(titles=(PROMPT, MODEL, MODEL), more=2)
     story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDIT_ANSWER)
-    yield NoDifference()
+    yield from (NoDifference(), NoDifference(settings="graph_hash g1 → g2"))
     yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
     yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
     yield from (NothingInCommon(), NoExplanation(), OpenVerdict(changes=two), OpenVerdict(changes=many))

@@ -45,6 +45,7 @@ def run(app: str = "desk", *, state: RunState = RunState.COMPLETED, fork_step: i
 def brief_lines() -> Iterator[str]:
     yield from compared_lines()
     yield briefs.NO_CHANGE
+    yield briefs.ONLY_CONFIGURATION
     counts = StepCounts(pairs=6, differing=5)
     yield briefs.changed(Changes(titles=(PROMPT, MODEL), more=2), counts, ("No.", "Yes"))
     yield briefs.changed(Changes(titles=()), StepCounts(pairs=1, differing=1), None)
