@@ -26,6 +26,8 @@ from traces.importers.formats.chats.openai_items import is_item_list, normalize_
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "traj_id", "trajectory_id", "uuid", "conversation_id", "session_id", "trace_id", "executionId")
+# Ids of conversations under which applications store them.
+_CHAT_IDS = ("thread_id", "chat_id", "threadId", "chatId", "conversationId", "sessionId", "_id", "rollout_id")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = (
     *("task_id", "sample_id", "trial", "epoch", "attempt"),
@@ -242,8 +244,7 @@ def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFac
     scores: JSONObject = {key: value for key, value in as_object(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
     return RunFacts(
-        external_id=_own_id(body)
-        or f"chat-{_digest([message.value for message in messages] or [body], transcript.location)[:16]}",
+        external_id=_own_id(body) or f"chat-{_content_id(body, messages, transcript.location)}",
         app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT,
         format=FORMAT,
         name=transcript.name,
@@ -259,7 +260,7 @@ def _own_id(body: JSONObject) -> str:
     A run id may name a whole evaluation: then the task and the trial are part of the identity. Without any id, so is
     the rest of the transcript, because other files repeat the same task and trial.
     """
-    run_id = as_text(first_member(body, *_IDS))
+    run_id = as_text(first_member(body, *_IDS, *_CHAT_IDS))
     coordinates = [part for name in _COORDINATES if (part := as_text(_coordinate(body, name)))]
     if run_id and (not coordinates or _ends_with(run_id, coordinates)):
         return run_id
@@ -270,6 +271,13 @@ def _own_id(body: JSONObject) -> str:
     if coordinates:
         return "/".join([run_id, *coordinates]) if run_id else f"{'/'.join(coordinates)}-{_digest([body], '')[:16]}"
     return run_id
+
+
+def _content_id(body: JSONObject, messages: list[TranscriptMessage], location: str) -> str:
+    """Return a digest of the messages and of what else the file states: equal messages may be of different trials."""
+    values = [message.value for message in messages] or [body]
+    fields: JSONObject = {name: value for name, value in body.items() if name not in LISTS}
+    return _digest([*values, fields] if fields and messages else values, location)[:16]
 
 
 def _coordinate(body: JSONObject, name: str) -> JSONValue:

@@ -51,6 +51,8 @@ def test_same_task_of_two_files_is_two_runs() -> None:
         ({"run_id": "nightly", "task_id": 7, "run_info": {"simulation_id": "s-1"}}, "s-1"),
         ({"id": "s-1", "task_id": 7}, "s-1"),
         ({"run_id": "nightly"}, "nightly"),
+        ({"thread_id": "t-1"}, "t-1"),
+        ({"conversationId": "c-1"}, "c-1"),
     ],
 )
 def test_run_id_combines_all_ids(row: dict[str, Any], expected: str) -> None:
@@ -59,6 +61,12 @@ def test_run_id_combines_all_ids(row: dict[str, Any], expected: str) -> None:
 
 def test_equal_messages_without_ids_are_one_run() -> None:
     assert len(set(run_ids({"messages": HELLO}, {"messages": HELLO}))) == 1
+
+
+@pytest.mark.parametrize("field", ["instance_id", "request_id", "index", "reward", "model"])
+def test_equal_messages_of_different_trials_are_separate_runs(field: str) -> None:
+    first, second = ({field: value, "messages": HELLO} for value in (0, 1))
+    assert len(set(run_ids(first, second, first))) == 2
 
 
 def test_results_without_calls_are_recorded() -> None:
