@@ -30,7 +30,9 @@ def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
         body = omit(body, "security")
     values = {**{name: first_member(body, name) if name in body else details.get(name) for name in _SCORES}, **result}
     values |= as_object(body.get("scores"))
-    scores = [judgement(name, _typed(value)) for name, value in values.items() if _is_score(name, _typed(value))]
+    scores = [
+        judgement(name, _parse_value(value)) for name, value in values.items() if _is_score(name, _parse_value(value))
+    ]
     verdict = _VERDICT_WORDS.get(as_text(body.get("outcome")).lower())
     if verdict is not None and values["success"] is None:
         scores.append(judgement("success", verdict))
@@ -59,7 +61,7 @@ def fail_without_turns(steps: list[RecordedStep], reason: str) -> list[RecordedS
     return [replace(steps[0], status=StepStatus.ERROR, error=error)]
 
 
-def _typed(value: JSONValue) -> JSONValue:
+def _parse_value(value: JSONValue) -> JSONValue:
     """Return the number or boolean that a text states, as tables write them."""
     if not isinstance(value, str):
         return value

@@ -144,6 +144,7 @@ def test_different_configurations_are_a_difference() -> None:
     assert report.attribution.sentence == (
         "No step differs between the two runs; their declared configurations do: policy base → policy_v2."
     )
+    assert report.brief is not None
     assert report.brief.changed == "The declared configuration. Every step is the same in both runs."
 
 

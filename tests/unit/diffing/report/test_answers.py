@@ -16,7 +16,7 @@ from tests.support.comparing import (
     tool_call,
     user,
 )
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepType
 
 QUESTION = "Which band sang Sugar?"
@@ -66,9 +66,10 @@ def test_output_section_is_never_empty_beside_different_answers() -> None:
 
 
 def test_citations_in_another_order_are_the_same_answer() -> None:
+    orders: tuple[list[JSONValue], ...] = (["d1", "d2"], ["d2", "d1"])
     base, candidate = (
         [agent(), Spec(type=StepType.OUTPUT, name="output", parent=1, output={"text": "Yes.", "citations": order})]
-        for order in (["d1", "d2"], ["d2", "d1"])
+        for order in orders
     )
     report = diff_of(base, candidate)
     assert report.sections.output.summary == "The final answers are the same."
