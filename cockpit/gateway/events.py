@@ -178,8 +178,11 @@ def provider_name(call: Call) -> str:
 
 
 def request_body(call: Call, *, limit: int) -> JSONObject:
-    """Return the body of a request; an empty one if it cannot be read."""
-    return _request(call, limit)[0]
+    """Return the body of a request; raise `UnreadableBody`."""
+    request, problem = _request(call, limit)
+    if problem:
+        raise UnreadableBody(problem)
+    return request
 
 
 def content_digest(call: Call, request: JSONObject) -> str:

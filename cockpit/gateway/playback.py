@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 from uuid import UUID
@@ -13,15 +14,17 @@ from uuid import UUID
 import orjson
 
 from cockpit.gateway import events, upstreams
+from cockpit.gateway.answers import UnreadableBody
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
 from replay.reruns import answers, exchanges, queries, recordings, services, sources
-from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.reruns.tools import consents
 from traces.core.json_access import as_text
+from traces.core.json_types import JSONObject
 from traces.errors import ProblemError
 
 _PATIENCE_S: Final = 3.0
@@ -200,9 +203,18 @@ def agent_request(call: Call, limit: int) -> AgentRequest:
         provider=events.provider_name(call),
         api=call.operation.api,
         headers=dict(call.headers),
-        read_body=lambda: events.request_body(call, limit=limit),
+        read_body=partial(_read_body, call, limit),
         digest=call.digest,
         digest_content=lambda body: events.content_digest(call, body),
         address_model=call.operation.model,
         address_asks_for_events=call.asks_gemini_for_events,
     )
+
+
+def _read_body(call: Call, limit: int) -> JSONObject:
+    try:
+        return events.request_body(call, limit=limit)
+    except UnreadableBody as problem:
+        raise UnreadableRequest(
+            f"the body of this request cannot be read, so only a recorded call with its bytes answers it: {problem}"
+        ) from problem

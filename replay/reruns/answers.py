@@ -22,7 +22,7 @@ from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
 from replay.reruns.recordings import RecordedResponse, Recording, strict_fields
-from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.requests.request_formats import CannotEdit
 from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
@@ -70,11 +70,12 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | 
             raise SessionConflict("it has ended")
         starts.require(rerun, attempt)
         resolver = _Resolver(rerun, source.app, recording)
-        result = resolver.match(request)
+        result: Match | Divergence = Divergence()
         try:
+            result = resolver.match(request)
             edited_request = resolver.edit(request, result)
             answer = resolver.answer(request, edited_request, result)
-        except CannotEdit as problem:
+        except (CannotEdit, UnreadableRequest) as problem:
             edited_request, answer = EditedRequest(), _Answer(refusal=str(problem))
         call, is_repeated = _save(rerun, result, answer, edited_request, owner=owner)
     if answer.refusal:
@@ -169,7 +170,7 @@ class _Resolver:
     def edit(self, request: AgentRequest, result: Match | Divergence) -> EditedRequest:
         """Apply the overrides of a fork from its start on."""
         place = self._place(result)
-        if self._fork is None or request.tool_api or place < self._fork.start:
+        if self._fork is None or not self._fork.has_edits or request.tool_api or place < self._fork.start:
             return EditedRequest()
         return self._fork.edit(self._rerun, request, result, place)
 
@@ -360,10 +361,9 @@ class _Resolver:
         return strict_fields(request.provider, request.model, request.api, headers, request.input)
 
     def _explanation(self, result: Match | Divergence) -> str:
-        run = self._rerun.source_run_id
         if isinstance(result, Match) and self._is_reexecution:
             return f"the policy asks for a new answer to step {result.call.no}"
-        return explain_miss(result, run)
+        return explain_miss(result, self._rerun.source_run_id)
 
 
 def _save(

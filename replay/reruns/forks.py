@@ -64,6 +64,7 @@ class Fork:
     def __init__(self, run_id: UUID, start: int, profile: OverrideProfile) -> None:
         graph = load_graph(run_id, start)
         self.start = start
+        self.has_edits = bool(profile.overrides)
         self.overrides: AppliedProfile = apply_profile(profile, graph)
         self._by_no = graph.by_no
         tools = [node for node in graph.nodes if node.type is StepType.TOOL]

@@ -16,11 +16,16 @@ from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
 
 
+class UnreadableRequest(Exception):
+    """A request whose body is no JSON object, so that it can neither be compared nor changed."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgentRequest:
     """A call of a provider by the agent: its body as it was sent, and as the input of a step.
 
-    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. `digest_content`
+    The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. Reading raises
+    `UnreadableRequest` where it is no JSON object: nothing but its bytes shows which call it is. `digest_content`
     returns the digest of what in a body the answer may depend on; empty if there is none.
     `address_model` and `address_asks_for_events` are what the call's address states, for providers that have it there.
     """

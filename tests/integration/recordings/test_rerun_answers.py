@@ -15,7 +15,7 @@ from replay.core.errors import SessionConflict
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import answers, exchanges, queries, services
-from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request
@@ -142,7 +142,8 @@ def test_answer_to_recorded_bytes_has_the_renamed_values(recorded_bytes: Run) ->
 
 
 def test_fork_stores_recorded_bytes_before_it_and_reads_those_after(recorded_bytes: Run) -> None:
-    profile = library.store_profile(OverrideProfile(overrides=[]))
+    entry = {"match": {"type": "model"}, "model": {"temperature": 0.5}}
+    profile = library.store_profile(OverrideProfile.model_validate({"overrides": [entry]}))
     rerun = Rerun.objects.create(source_run=recorded_bytes, profile=profile, fork_sequence_no=2)
     resolution = answers.resolve(rerun.id, sent(recorded_bytes, "first"))
     assert (resolution.call_id, resolution.is_exact) == (rerun.calls.get().id, True)
@@ -200,6 +201,22 @@ def test_call_that_differs_in_what_steps_do_not_store_goes_live_only_where_it_ma
         (Label.SIMULATED, Reason.LIVE_MODEL, 1),
         (Label.CACHED, Reason.CACHE_NORMALISED, 1),
     ]
+
+
+@pytest.mark.parametrize("is_live", [False, True])
+def test_request_that_cannot_be_read_is_no_recorded_call(recorded_bytes: Run, is_live: bool) -> None:
+    """Not even if the recorded one could not be read either, so that both are stored as nothing."""
+
+    def read_body() -> JSONObject:
+        raise UnreadableRequest("the body of this request cannot be read")
+
+    profile = library.store_profile(OverrideProfile(overrides=[])) if is_live else None
+    rerun = Rerun.objects.create(source_run=recorded_bytes, profile=profile, is_live=is_live)
+    request = replace(sent(recorded_bytes, "first"), read_body=read_body)
+    assert text(answers.resolve(rerun.id, request)) == answer(0)
+    with pytest.raises(CallRefusal, match="cannot be read"):
+        answers.resolve(rerun.id, replace(request, digest="other"))
+    assert (queries.view(rerun).exact, queries.view(rerun).misses) == (1, 1)
 
 
 def test_equal_calls_of_several_threads_are_not_exact(recorded_bytes: Run) -> None:

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from cockpit.gateway.events import Call
-from cockpit.gateway.playback import edited_call
+from cockpit.gateway.playback import agent_request, edited_call
 from cockpit.gateway.routes import find_route
+from replay.reruns.requests.agent_requests import UnreadableRequest
 from replay.reruns.resolutions import Resolution
 
 
@@ -29,3 +30,27 @@ def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> Non
     edited = edited_call(call, Resolution(response=None, row=1, body={"contents": [], "model": model}))
     assert edited.url("http://host") == f"http://host/v1beta/models/{name}:streamGenerateContent?alt=sse"
     assert (edited.operation.model, json.loads(edited.body)) == (model, {"contents": []})
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "\\ud83d"}', b'{"a": "b', b"[]", b"\xff"]
+)
+def test_body_that_is_no_object_is_not_taken_for_an_empty_one(body: bytes) -> None:
+    route = find_route("/gateway/s1/openai/v1/chat/completions", lambda _: "")
+    assert route is not None
+    assert route.operation is not None
+    call = Call(
+        run_id="r1",
+        id="c1",
+        provider="openai",
+        protocol="openai",
+        operation=route.operation,
+        run_start=0,
+        start=1,
+        body=body,
+        digest_key=b"key",
+    )
+    request = agent_request(call, 1_000)
+    assert request.digest
+    with pytest.raises(UnreadableRequest, match="cannot be read"):
+        _ = request.input
