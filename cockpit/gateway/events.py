@@ -26,7 +26,7 @@ from cockpit.gateway.answers import (
 )
 from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation
-from replay.reruns.recordings import REQUEST_HEADERS
+from replay.reruns.recordings import REQUEST_HEADERS, UNREADABLE_REQUEST
 from traces.core import duplicate_keys
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
@@ -168,7 +168,7 @@ def request_payload(call: Call, *, limit: int) -> JSONObject:
     if call.headers:
         payload[REQUEST_HEADERS] = dict(call.headers)
     if problem:
-        payload["attributes"] = {"unreadable_request": problem}
+        payload["attributes"] = {UNREADABLE_REQUEST: problem}
     return payload
 
 

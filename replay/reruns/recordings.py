@@ -32,6 +32,8 @@ from traces.storage import artifacts, bulk
 
 # The attribute of a model step with the headers that its answer depends on.
 REQUEST_HEADERS: Final = "request_headers"
+# Why the body of a request could not be read, so that the input of its step is empty.
+UNREADABLE_REQUEST: Final = "unreadable_request"
 STREAM: Final = "text/event-stream"
 _REQUEST_COLUMNS: Final = (
     "sequence_no",
@@ -129,6 +131,8 @@ def load(run_id: UUID) -> Recording:
             has_headers = has_headers or RAW_RESPONSE in fields or REQUEST_HEADERS in fields
             if input_ref in inputs:
                 start_s, end_s = _span(*times)
+                raw_response = as_object(fields.get(RAW_RESPONSE))
+                sent_digest = as_text(raw_response.get("request"))
                 headers, input = as_object(fields.get(REQUEST_HEADERS)), as_object(inputs[input_ref])
                 request = RecordedRequest(
                     no=no,
@@ -136,9 +140,10 @@ def load(run_id: UUID) -> Recording:
                     strict=strict_fields(provider, model, api, headers, input),
                     start_s=start_s,
                     end_s=end_s,
-                    ref=input_ref,
-                    sent_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("request")),
-                    content_digest=as_text(as_object(fields.get(RAW_RESPONSE)).get("content")),
+                    # Requests that could not be read are stored alike.
+                    ref=sent_digest if UNREADABLE_REQUEST in fields else input_ref,
+                    sent_digest=sent_digest,
+                    content_digest=as_text(raw_response.get("content")),
                     answer=output_ref if status == StepStatus.OK else "",
                 )
                 requests.append(request)

@@ -14,7 +14,7 @@ from django.db import connection
 from replay.core.errors import SessionConflict
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
-from replay.reruns import answers, exchanges, queries, services
+from replay.reruns import answers, exchanges, queries, recordings, services
 from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
 from replay.saved_profiles import services as library
@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.django_db(transaction=True)]
 
 MaxQueries = Callable[[int], AbstractContextManager[object]]
 TOOLS = ["get_order", "search_policy", "send_email"]
+UNREADABLE: JSONObject = {recordings.UNREADABLE_REQUEST: "it is not JSON"}
 # The digest of the bytes of each request of `recorded_bytes`.
 SENT = ("first", "second", "second")
 # An id in each answer.
@@ -204,16 +205,25 @@ def test_call_that_differs_in_what_steps_do_not_store_goes_live_only_where_it_ma
 
 
 @pytest.mark.parametrize("is_live", [False, True])
-def test_request_that_cannot_be_read_is_no_recorded_call(recorded_bytes: Run, is_live: bool) -> None:
-    """Not even if the recorded one could not be read either, so that both are stored as nothing."""
+def test_requests_that_cannot_be_read_are_known_by_their_bytes_alone(is_live: bool) -> None:
+    """They are all stored alike: as nothing."""
 
     def read_body() -> JSONObject:
         raise UnreadableRequest("the body of this request cannot be read")
 
+    recording = order_desk()
+    step = next(step for step in recording.steps if step.type is StepType.MODEL)
+    steps = [
+        replace(
+            step, key=sent, parent=None, links=(), attributes={RAW_RESPONSE: raw(sent, answer(place)), **UNREADABLE}
+        )
+        for place, sent in enumerate(("first", "second"))
+    ]
+    run = Run.objects.get(id=record(replace(recording, steps=(*steps,))).run_id)
     profile = library.store_profile(OverrideProfile(overrides=[])) if is_live else None
-    rerun = Rerun.objects.create(source_run=recorded_bytes, profile=profile, is_live=is_live)
-    request = replace(sent(recorded_bytes, "first"), read_body=read_body)
-    assert text(answers.resolve(rerun.id, request)) == answer(0)
+    rerun = Rerun.objects.create(source_run=run, profile=profile, is_live=is_live)
+    request = replace(first_request(run), read_body=read_body)
+    assert text(answers.resolve(rerun.id, replace(request, digest="second"))) == answer(1)
     with pytest.raises(CallRefusal, match="cannot be read"):
         answers.resolve(rerun.id, replace(request, digest="other"))
     assert (queries.view(rerun).exact, queries.view(rerun).misses) == (1, 1)
