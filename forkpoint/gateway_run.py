@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 VARIABLE: Final = "FORKPOINT_GATEWAY_RUN"
 # The address of the session, for what has no variable of its own, such as MCP servers.
 GATEWAY: Final = "FORKPOINT_GATEWAY"
+# The header of a model call that names the step which it is made inside of: the gateway sees the call alone.
+STEP_HEADER: Final = "x-forkpoint-step"
 # Events of steps that are no model calls. Groups would be empty: the model calls in them are those of the gateway.
 _TYPES: Final = frozenset(
     {
@@ -62,6 +64,11 @@ class GatewayRun:
         elif type in _ENDINGS:
             self._open_steps.discard(key)
         return Place(key, parent if parent in self._open_steps else None, self._number())
+
+    def open_step(self, run_id: str, step_id: str) -> str:
+        """Return the id that an open step of a run of the SDK has here; empty if it has none."""
+        key = f"{run_id}-{step_id}"
+        return key if key in self._open_steps else ""
 
     def _number(self) -> int:
         passed_us = int((time.monotonic() - self._start_s) * 1_000_000)

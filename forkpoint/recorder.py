@@ -336,6 +336,15 @@ class Recorder:
         # Those of a program that the gateway records are one run.
         return runs[0] if len(runs) == 1 or (runs and self._gateway_run is not None) else None
 
+    def gateway_step(self) -> str:
+        """Return the id of the innermost open step in the run of the gateway; empty if there is none."""
+        scope = self.enclosing_scope() if self._gateway_run is not None else None
+        while scope is not None and self._gateway_run is not None:
+            if scope.run is not None and (id := self._gateway_run.open_step(scope.run.id, scope.id)):
+                return id
+            scope = scope.parent
+        return ""
+
     def register(self, run: RunScope) -> None:
         self._open[run.id] = run
 

@@ -74,6 +74,8 @@ class Call:
     digest_key: bytes = b""
     # The start of the agent in a rerun.
     attempt: int = 1
+    # The step of the agent that made the call, if its SDK names one.
+    parent: str | None = None
 
     @property
     def asks_gemini_for_events(self) -> bool:
@@ -126,13 +128,22 @@ def number_at(run_start: float, at: float) -> int:
 
 
 def event_line(
-    run_id: str, step_id: str | None, number: int, type: str, at: float, payload: JSONObject, *, actor: str = "gateway"
+    run_id: str,
+    step_id: str | None,
+    number: int,
+    type: str,
+    at: float,
+    payload: JSONObject,
+    *,
+    parent: str | None = None,
+    actor: str = "gateway",
 ) -> bytes:
     """Return an event as a line of JSON."""
     record = {
         "schema_version": "1.0.0",
         "run_id": run_id,
         "step_id": step_id,
+        "parent_step_id": parent,
         "sequence_no": number,
         "event_type": type,
         "timestamp_utc": datetime.fromtimestamp(at, UTC).isoformat(),
@@ -152,7 +163,9 @@ def start_lines(call: Call, *, limit: int, has_body: bool = True) -> bytes:
     lines = [*_tool_lines(call, payload, number)]
     if not has_body:
         payload["request"] = {}
-    lines.append(event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload))
+    lines.append(
+        event_line(call.run_id, call.id, number + len(lines), "model_called", call.start, payload, parent=call.parent)
+    )
     return b"".join(lines)
 
 
@@ -336,7 +349,7 @@ def _tool_lines(call: Call, payload: JSONObject, number: int) -> Iterator[bytes]
         request: JSONObject = {"tool_name": tool.name, "call_id": tool.call_id, "args": tool.arguments}
         result: JSONObject = {"tool_name": tool.name, "result": tool.result, "status": "success"}
         places = (number + 2 * index, number + 2 * index + 1)
-        yield event_line(call.run_id, tool.step_id, places[0], "tool_called", call.start, request)
+        yield event_line(call.run_id, tool.step_id, places[0], "tool_called", call.start, request, parent=call.parent)
         yield event_line(call.run_id, tool.step_id, places[1], "tool_result", call.start, result)
 
 

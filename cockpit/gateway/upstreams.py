@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from forkpoint.gateway_run import STEP_HEADER
 from replay.live.providers.configuration import api_key, configured_providers
 
 # An agent without a key of its own gets this one; the gateway replaces it by the key that the server has.
@@ -42,6 +43,8 @@ _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
 # The length stays: a client that knows it does not wait for the end of the response.
+# What is set anew, and what is meant for the gateway.
+_OWN_HEADERS: Final = frozenset({"accept-encoding", STEP_HEADER})
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
     "alt-svc",
     "date",
@@ -82,7 +85,7 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
     The answer is asked for without compression, so that it can be recorded as it is passed on.
     """
     texts = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
-    pairs = [(name, value) for name, value in texts if name not in _CONNECTION_HEADERS and name != "accept-encoding"]
+    pairs = [(name, value) for name, value in texts if name not in _CONNECTION_HEADERS | _OWN_HEADERS]
     return [*((name, value.replace(PLACEHOLDER_KEY, key)) for name, value in pairs), ("accept-encoding", "identity")]
 
 

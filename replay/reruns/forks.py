@@ -81,6 +81,7 @@ class Fork:
             if (entry.match.step is not None or entry.match.before is not None)
             and (entry.messages or entry.prompt is not None)
         }
+        self._changed_contents = _changed_contents(run_id, self.overrides)
         earlier = Step.objects.filter(run_id=run_id, type=StepType.TOOL, sequence_no__lt=start)
         self._earlier_calls = {*earlier.values_list("call_id", flat=True)} - self._tools.keys()
 
@@ -126,6 +127,10 @@ class Fork:
         """Return the edits of a recorded call."""
         node = self._by_no.get(no)
         return NO_EDITS if node is None else self.overrides.edits_of(node)
+
+    def changed_content(self, no: int) -> int | None:
+        """Return the first step inside of a recorded call that is overridden, so that its outcome is another one."""
+        return self._changed_contents.get(no)
 
     def edits_of_new_call(self, type: StepType, name: str, place: int) -> Edits:
         """Return the edits of a call that is not recorded, in place of a recorded step."""
@@ -214,6 +219,19 @@ class Fork:
 
     def _new_tool_edits(self, name: str, place: int) -> Edits:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
+
+
+def _changed_contents(run_id: UUID, overrides: AppliedProfile) -> Mapping[int, int]:
+    """Return the first overridden step inside of each step."""
+    steps = Step.objects.filter(run_id=run_id, parent_no__isnull=False)
+    parents = dict(steps.values_list("sequence_no", "parent_no"))
+    contents: dict[int, int] = {}
+    for no in sorted(overrides.by_step, reverse=True):
+        outer = parents.get(no)
+        while outer is not None:
+            contents[outer] = no
+            outer = parents.get(outer)
+    return contents
 
 
 def _other_provider(request: AgentRequest, body: JSONObject, edits: Edits) -> str:

@@ -269,6 +269,26 @@ def answer(**body):
     return json.loads(message.model_dump_json(exclude_none=True))
 {_TOOL_LOOP}"""
 
+# Two tools at once that ask a model. Each execution adds a line to the file that the first argument names.
+SUBAGENTS: Final = """
+import sys, threading, forkpoint, openai
+from concurrent.futures import ThreadPoolExecutor
+client = openai.OpenAI()
+meeting = threading.Barrier(2)
+
+@forkpoint.tool
+def research(topic: str) -> str:
+    with open(sys.argv[1], "a") as file:
+        file.write("research\\n")
+    meeting.wait(30)
+    answer = client.chat.completions.create(model="m1", messages=[{"role": "user", "content": topic}])
+    meeting.wait(30)
+    return answer.choices[0].message.content
+
+with ThreadPoolExecutor(2) as pool:
+    print(*pool.map(research, ["weather", "time"]))
+"""
+
 # A loop on Gemini, whose requests have no ids of calls. The SDK knows its tool if the first argument says so.
 GEMINI_AGENT: Final = """
 import forkpoint, json, os, sys, urllib.request

@@ -60,7 +60,7 @@ def _place_calls(events: Sequence[JSONObject]) -> list[JSONObject]:
     for event in events:
         id, type = as_text(event.get("step_id")), event.get("event_type")
         if event.get("actor_type") in _GATEWAY:
-            place = places.setdefault(id, _innermost(open_steps))
+            place = places.setdefault(id, as_text(event.get("parent_step_id")) or _innermost(open_steps))
             placed_events.append({**event, "parent_step_id": place})
             continue
         if type in _OPENINGS:

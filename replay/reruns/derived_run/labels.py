@@ -68,6 +68,7 @@ class Labels:
                 self._rows.append(self._label(row))
                 self._is_exact_so_far = self._is_exact_so_far and self._rows[-1].label is Label.EXACT
             self._end_groups(row.sequence_no, is_final=is_final)
+        self._weaken_calls()
         return _number_rows([part for row in self._rows for part in (row, *self._contents(row))])
 
     def _label(self, row: StepRow) -> StepRow:
@@ -129,6 +130,15 @@ class Labels:
     ) -> StepRow:
         source_step = None if source is None else source.id
         return replace(row, label=label, reason=reason, detail={**label_key(), **detail}, source_step=source_step)
+
+    def _weaken_calls(self) -> None:
+        """A call that ran consumed what the steps inside of it returned."""
+        places = {row.sequence_no: place for place, row in enumerate(self._rows)}
+        # From the inside out.
+        for row in reversed(self._rows):
+            place = None if row.parent_no is None or row.label is Label.EXACT else places.get(row.parent_no)
+            if place is not None and self._rows[place].reason is Reason.AGENT_RAN:
+                self._rows[place] = replace(self._rows[place], label=Label.SIMULATED)
 
     def _begin(self, row: StepRow, last_no: int) -> None:
         source = self._source.take(row, {})

@@ -97,6 +97,9 @@ def _resolve(
         return Resolution(answer=operator.override_answer(output))
     if (arguments := override.arguments(question)) is not None:
         return _with_arguments(rerun, question, arguments, override)
+    if override.changed_content is not None:
+        problem = f"contains step {override.changed_content}, which the fork changes"
+        return _without_recording(rerun, question, call, problem, override)
     if isinstance(result, Match):
         return Resolution(answer=_recorded_answer(rerun.source_run_id, result, matcher.renaming))
 
@@ -107,6 +110,13 @@ def _resolve(
     if (shared_answer := _shared_answer(rerun, question, call, match)) is not None:
         return shared_answer
     problem = f"is not in the recording{permissions.describe_difference(result)}"
+    return _without_recording(rerun, question, call, problem, override)
+
+
+def _without_recording(
+    rerun: Rerun, question: ToolQuestion, call: ComparableCall, problem: str, override: CallOverride
+) -> Resolution:
+    """Ask the operator about a call that has no recorded outcome, or decide whether it may run."""
     may_run = permissions.answer_without_recording(rerun, question, problem)
     return operator.ask(
         rerun, question, call, f"which {problem}", may_run=may_run.decision is RerunDecision.RUN, override=override

@@ -28,6 +28,8 @@ class CallOverride:
     no: int | None = None
     place: int = 0
     is_recorded: bool = False
+    # The overridden step inside of it, if there is one.
+    changed_content: int | None = None
 
     def result(self, rerun: Rerun, question: ToolQuestion) -> ToolOverride | None:
         """Return the result that is set; None if the call is to be answered."""
@@ -81,6 +83,7 @@ def at(rerun: Rerun, question: ToolQuestion, *, no: int | None, place: int) -> C
         return CallOverride(no=no, place=place)
     fork = forks.load(rerun.id)
     if no is not None:
-        return CallOverride(edits=fork.edits_of_call(no), no=no, place=place, is_recorded=True)
+        edits, content = fork.edits_of_call(no), fork.changed_content(no)
+        return CallOverride(edits=edits, no=no, place=place, is_recorded=True, changed_content=content)
     edits = fork.edits_of_new_call(StepType(question.type), question.name, place)
     return CallOverride(edits=edits, place=place)

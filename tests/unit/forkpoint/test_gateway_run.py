@@ -23,3 +23,11 @@ def test_only_steps_that_the_gateway_cannot_see_have_a_place() -> None:
         ("p2-s1", None),
     ]
     assert 1_000_000 <= places[0].number >> 6 <= places[2].number >> 6 < 60_000_000
+
+
+def test_open_steps_have_an_id_for_the_gateway() -> None:
+    run = GatewayRun("r1", time.time())
+    run.place("p1", "s1", None, "tool_called")
+    assert (run.open_step("p1", "s1"), run.open_step("p1", "s2")) == ("p1-s1", "")
+    run.place("p1", "s1", None, "tool_result")
+    assert run.open_step("p1", "s1") == ""

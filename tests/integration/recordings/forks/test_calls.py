@@ -10,7 +10,7 @@ from tests.clients.model_server import ANSWER, ModelServer
 from tests.integration.recordings.forks.test_model_calls import new, profile
 from tests.integration.recordings.forks.test_tools import NODE_AGENT, ROOT
 from tests.services.server import Server
-from tests.support.gateway_agents import AGENTS, HANDBOOK_AGENT, TOOL_AGENT
+from tests.support.gateway_agents import AGENTS, HANDBOOK_AGENT, SUBAGENTS, TOOL_AGENT
 from tests.support.gateway_runs import ANSWERED_TOOL, LIVE, fork_of, get, labels, post, record, rerun, run_of
 from tests.support.http import HTTP
 from tests.support.patience import wait_until
@@ -156,3 +156,25 @@ def test_operator_decides_about_a_call_with_other_arguments(server: Server, tmp_
         question = {"type": "tool", "name": "get_weather", "arguments": {}, "call": call, "client_answers": [{}]}
         response = HTTP.post(f"{server.url}/api/v1/reruns/{id}/tools", json=question)
         assert (response.status_code, reason in response.json()["detail"]) == (409, True)
+
+
+def test_tool_whose_model_call_is_changed_is_not_answered_as_recorded(
+    server: Server, models: ModelServer, tmp_path: Path
+) -> None:
+    """Two such tools at once: only the client library knows which of them makes a call."""
+    log = tmp_path / "log"
+    run = run_of(record(server, SUBAGENTS, str(log)))
+    executions, before = log.read_text(), len(models.requests)
+    same = rerun(server, run, SUBAGENTS, str(log))
+    assert (same.returncode, log.read_text()) == (0, executions), same.stderr
+    options = ["--set-prompt", "Be short.", "--live"]
+    refusal = rerun(server, run, SUBAGENTS, str(log), options=options)
+    assert (refusal.returncode, log.read_text(), len(models.requests)) == (5, executions, before)
+    assert "which the fork changes" in refusal.stderr
+    result = rerun(server, run, SUBAGENTS, str(log), options=[*options, "--allow-tool", "research"])
+    assert (result.returncode, log.read_text()) == (0, executions * 2), result.stderr
+    fork, _ = fork_of(server, result)
+    steps = fork.steps(4)
+    tools = {step["sequence_no"]: step for step in steps if step["name"] == "research"}
+    assert labels([*tools.values()]) == [("tool", "simulated", "agent_ran")] * 2
+    assert {step["parent"] for step in steps if step["type"] == "model"} == {*tools}

@@ -41,3 +41,10 @@ def test_call_beside_two_open_groups_is_inside_of_what_contains_both() -> None:
 def test_groups_that_the_recording_does_not_have_are_left_out() -> None:
     places = parents(fit(AGENT + TURN + CHECK + call(3, "first") + AGENT_END, has_groups=False))
     assert places == {"check": None, "first": None}
+
+
+def test_call_stays_inside_of_the_step_that_it_names() -> None:
+    other_turn = line(3, "step_started", "other", "agent") + line(15, "step_finished", "other", "agent")
+    named_call = line(5, "model_called", "named", "other", actor="gateway")
+    places = parents(fit(AGENT + TURN + other_turn + named_call + AGENT_END, has_groups=True))
+    assert places["named"] == "other"
