@@ -67,6 +67,8 @@ class ReplaySession:
         except Exception as error:  # noqa: BLE001 - without an answer nothing may go on
             end_process(f"rerun {self.id} gave no answer about {name}: {_reason(error)}", UNAVAILABLE)
         if decision == "run":
+            # A process that dies in the call leaves a trace that it was made.
+            importlib.import_module("forkpoint.transport.writer").flush_writers()
             return Reply(arguments=reply["arguments"], call=id)
         if decision == "refusal":
             self.refuse(reply["reason"])

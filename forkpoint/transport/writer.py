@@ -199,6 +199,12 @@ def finish_writers() -> None:
         writer.finish()
 
 
+def flush_writers() -> None:
+    """Wait until what every writer has so far arrived."""
+    for writer in list(_writers):
+        writer.flush()
+
+
 def _deliver_before_termination() -> None:
     """Let a worker of a pool deliver what it has when the pool terminates it."""
     is_worker = sys.modules["multiprocessing.process"].parent_process() is not None

@@ -17,7 +17,11 @@ import forkpoint
 from forkpoint import Recorder
 from forkpoint.answers import Answer, RecordedError, Reply, exception
 from forkpoint.capture.steps import put_argument, record_calls
+from forkpoint.encoding import freeze
 from forkpoint.session import ReplaySession
+from forkpoint.transport.events import Event
+from forkpoint.transport.reports import SessionSink
+from forkpoint.transport.writer import Writer
 
 
 class Session:
@@ -292,6 +296,22 @@ def test_call_waits_for_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     # The same call each time.
     assert (len(Replies.bodies), len(set(Replies.bodies))) == (5, 1)
     assert json.loads(Replies.bodies[0])["call"]
+
+
+def test_call_that_runs_has_been_reported_before() -> None:
+    """The process may die in it."""
+    Replies.replies, Replies.bodies = [{"decision": "run", "arguments": None}] * 2, []
+    with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
+        writer = Writer(SessionSink(session))
+        writer.enqueue(Event("r1", "s1", None, 1, "tool_called", 0.0, freeze({"tool_name": "pay"})))
+        session.ask("tool", "pay", {"amount": 3})
+        reports = [body for body in Replies.bodies if b"tool_called" in body]
+        writer.flush()
+        writer.close()
+        server.shutdown()
+    assert len(reports) == 1
 
 
 def test_last_question_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
