@@ -22,7 +22,9 @@ from replay.models import Rerun
 from replay.overrides.edits import NO_EDITS, Edits, OverrideValue, merge_settings
 from replay.overrides.profile import OverrideProfile, ToolOverride
 from replay.reruns.core.matcher import Divergence, Match
+from replay.reruns.requests import changed_contents
 from replay.reruns.requests.agent_requests import AgentRequest
+from replay.reruns.requests.changed_contents import NO_CONTENTS, ChangedContents
 from replay.reruns.requests.edited_histories import Conversation, EditedHistory, has_same_form, inherit
 from replay.reruns.requests.edited_requests import edit_request, replace_results
 from replay.reruns.requests.request_formats import CannotEdit
@@ -81,7 +83,7 @@ class Fork:
             if (entry.match.step is not None or entry.match.before is not None)
             and (entry.messages or entry.prompt is not None)
         }
-        self._changed_contents = _changed_contents(run_id, self.overrides)
+        self._contents = changed_contents.load(run_id, self.overrides.by_step.keys())
         earlier = Step.objects.filter(run_id=run_id, type=StepType.TOOL, sequence_no__lt=start)
         self._earlier_calls = {*earlier.values_list("call_id", flat=True)} - self._tools.keys()
 
@@ -128,9 +130,9 @@ class Fork:
         node = self._by_no.get(no)
         return NO_EDITS if node is None else self.overrides.edits_of(node)
 
-    def changed_content(self, no: int) -> int | None:
-        """Return the first step inside of a recorded call that is overridden, so that its outcome is another one."""
-        return self._changed_contents.get(no)
+    def contents_of_call(self, no: int) -> ChangedContents:
+        """Return the overridden steps inside of a recorded call."""
+        return self._contents.get(no, NO_CONTENTS)
 
     def edits_of_new_call(self, type: StepType, name: str, place: int) -> Edits:
         """Return the edits of a call that is not recorded, in place of a recorded step."""
@@ -219,19 +221,6 @@ class Fork:
 
     def _new_tool_edits(self, name: str, place: int) -> Edits:
         return self.overrides.edits_of_new(type=StepType.TOOL, name=name, at=place)
-
-
-def _changed_contents(run_id: UUID, overrides: AppliedProfile) -> Mapping[int, int]:
-    """Return the first overridden step inside of each step."""
-    steps = Step.objects.filter(run_id=run_id, parent_no__isnull=False)
-    parents = dict(steps.values_list("sequence_no", "parent_no"))
-    contents: dict[int, int] = {}
-    for no in sorted(overrides.by_step, reverse=True):
-        outer = parents.get(no)
-        while outer is not None:
-            contents[outer] = no
-            outer = parents.get(outer)
-    return contents
 
 
 def _other_provider(request: AgentRequest, body: JSONObject, edits: Edits) -> str:

@@ -11,6 +11,7 @@ from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.source_steps import CALLS, GROUPS, SourceSteps
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import HISTORY
+from replay.reruns.requests.changed_contents import CHANGED_CONTENTS
 from replay.reruns.tools.consents import REFUSAL
 from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject
@@ -102,6 +103,8 @@ class Labels:
         source, decision = answer.source, answer.decision
         if decision == RerunDecision.OVERRIDDEN or (row.call_id and row.call_id in self._results):
             return self._with_label(row, source, Label.SIMULATED, Reason.OPERATOR_OVERRIDE)
+        if decision == RerunDecision.CACHED and CHANGED_CONTENTS in answer.detail:
+            return self._with_label(row, source, Label.SIMULATED, Reason.ASSUMED_UNAFFECTED, answer.detail)
         if decision == RerunDecision.CACHED and answer.is_elsewhere:
             return self._with_label(row, source, Label.CACHED, Reason.CACHE_SIGNATURE, answer.detail)
         if decision == RerunDecision.CACHED and source is not None:

@@ -14,6 +14,7 @@ from replay.questions import services as questions
 from replay.reruns import starts
 from replay.reruns.core.matcher import Divergence, Match, Matcher
 from replay.reruns.core.renaming import Renaming
+from replay.reruns.requests.changed_contents import CHANGED_CONTENTS
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.shared_answers.recorded_steps import numbers_by_run, real_numbers
 from replay.reruns.tools import client_answers, consents, operator, outcomes, overrides, permissions
@@ -97,11 +98,11 @@ def _resolve(
         return Resolution(answer=operator.override_answer(output))
     if (arguments := override.arguments(question)) is not None:
         return _with_arguments(rerun, question, arguments, override)
-    if override.changed_content is not None:
-        problem = f"contains step {override.changed_content}, which the fork changes"
+    if override.contents.first is not None:
+        problem = f"contains step {override.contents.first}, which the fork changes"
         return _without_recording(rerun, question, call, problem, override)
     if isinstance(result, Match):
-        return Resolution(answer=_recorded_answer(rerun.source_run_id, result, matcher.renaming))
+        return _assume(_recorded_answer(rerun.source_run_id, result, matcher.renaming), override)
 
     def match(matcher: Matcher) -> Match | None:
         other_result = call.match(matcher)
@@ -165,6 +166,14 @@ def _recorded_answer(run_id: UUID, match: Match, renaming: Renaming) -> ToolAnsw
     answer = outcomes.load_answer(run_id, no, renaming, decision=decision, step=no)
     reason = f"the recorded output of step {no} is lost or redacted"
     return answer or ToolAnswer(decision=RerunDecision.REFUSAL, reason=reason)
+
+
+def _assume(answer: ToolAnswer, override: CallOverride) -> Resolution:
+    """Give a recorded answer, though the fork changes calls that may have been made inside: then it is not exact."""
+    if not override.contents.possible or answer.decision is RerunDecision.REFUSAL:
+        return Resolution(answer=answer)
+    detail: JSONObject = {CHANGED_CONTENTS: [*override.contents.possible]}
+    return Resolution(answer=answer.model_copy(update={"decision": RerunDecision.CACHED}), detail=detail)
 
 
 def _note_stand_in(rerun: Rerun, question: ToolQuestion) -> ToolAnswer:

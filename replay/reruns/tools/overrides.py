@@ -8,6 +8,7 @@ from replay.overrides.edits import NO_EDITS, Edits
 from replay.overrides.profile import ToolOverride
 from replay.reruns import forks, recordings
 from replay.reruns.core.matcher import Divergence, Match
+from replay.reruns.requests.changed_contents import NO_CONTENTS, ChangedContents
 from replay.reruns.schemas import ToolQuestion
 from traces.core.json_access import as_list, as_object, is_integer
 from traces.core.json_types import JSONValue
@@ -28,8 +29,7 @@ class CallOverride:
     no: int | None = None
     place: int = 0
     is_recorded: bool = False
-    # The overridden step inside of it, if there is one.
-    changed_content: int | None = None
+    contents: ChangedContents = NO_CONTENTS
 
     def result(self, rerun: Rerun, question: ToolQuestion) -> ToolOverride | None:
         """Return the result that is set; None if the call is to be answered."""
@@ -83,7 +83,7 @@ def at(rerun: Rerun, question: ToolQuestion, *, no: int | None, place: int) -> C
         return CallOverride(no=no, place=place)
     fork = forks.load(rerun.id)
     if no is not None:
-        edits, content = fork.edits_of_call(no), fork.changed_content(no)
-        return CallOverride(edits=edits, no=no, place=place, is_recorded=True, changed_content=content)
+        edits, contents = fork.edits_of_call(no), fork.contents_of_call(no)
+        return CallOverride(edits=edits, no=no, place=place, is_recorded=True, contents=contents)
     edits = fork.edits_of_new_call(StepType(question.type), question.name, place)
     return CallOverride(edits=edits, place=place)

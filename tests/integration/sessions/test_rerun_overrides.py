@@ -181,3 +181,28 @@ def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) ->
     for number, (order, call) in enumerate((("A-1", "c1"), ("A-2", "c2"))):
         report(rerun, order, call, 10 * number)
     assert steps(rerun) == [("cached", "cache_hit_signature_match", 4), ("exact", "source_output_reused", 6)]
+
+
+@pytest.mark.parametrize(("is_named", "decision"), [(True, "refusal"), (False, "cached")])
+def test_call_with_a_changed_call_inside_is_not_exact(is_named: bool, decision: str) -> None:
+    """If the client did not name the call around it, its time shows where it may have been."""
+    recording = order_desk([("Where is A-1?", TURNS)])
+    tool = next(step for step in recording.steps if step.type is StepType.TOOL)
+    model = next(step for step in recording.steps if step.type is StepType.MODEL)
+    times = [datetime(2026, 1, 1, second=second, tzinfo=UTC) for second in range(6)]
+    inner = replace(model, key="inner", parent=tool.key if is_named else None, links=())
+    parts = (
+        replace(tool, parent=None, links=(), started_at=times[0], ended_at=times[3]),
+        replace(inner, started_at=times[1], ended_at=times[2]),
+        replace(model, key="later", parent=None, links=(), started_at=times[4], ended_at=times[5]),
+    )
+    run = Run.objects.get(id=record(replace(recording, steps=parts)).run_id)
+    question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": "A-1"}, call="c1")
+    for entry, expected in (({"step": 3}, "exact"), ({"type": "model"}, decision)):
+        rerun = fork(run, {"match": entry, "prompt": {"system": "Be brief."}})
+        answer = calls.answer(rerun, question)
+        assert answer.decision == expected
+    report(rerun, "A-1", "c1", 0)
+    assert ("step 2, which the fork changes" in answer.reason) is is_named
+    [(label, reason, _)] = steps(rerun)
+    assert (label, reason == "assumed_unaffected") == ("simulated", not is_named)
