@@ -54,8 +54,8 @@ def _in_time(tools: Sequence[RecordedRequest], models: Sequence[RecordedRequest]
     numbers: dict[int, Sequence[int]] = {}
     for tool in tools:
         first, last = bisect_left(calls, tool.start_s, key=_start), bisect_right(calls, tool.end_s, key=_start)
-        if inside := [call.no for call in calls[first:last] if 0 < call.end_s <= tool.end_s]:
-            numbers[tool.no] = inside
+        if contents := [call.no for call in calls[first:last] if 0 < call.end_s <= tool.end_s]:
+            numbers[tool.no] = contents
     return numbers
 
 
