@@ -67,6 +67,6 @@ def purge(
     from cockpit.cli.commands.retention import purge as purge_command
 
     if unused_files:
-        purge_command.remove_unused_files(dry_run=dry_run, json=json)
+        purge_command.remove_unused_files(dry_run=dry_run, json=json, url=url)
         return
     purge_command.purge(dry_run=dry_run, json=json, url=url, token=token)

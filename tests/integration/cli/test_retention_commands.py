@@ -18,6 +18,9 @@ def test_run_is_deleted_restored_and_purged(forkpoint: WarmShell, failed_run: st
     assert (plan["runs"], plan["effects"]) == (0, [])
     assert "nothing was deleted" in forkpoint("purge", "--dry-run").out
     assert "deleted 0 runs and 0 artifacts" in forkpoint("purge").out
+    assert forkpoint("purge", "--unused-files", "--json").json == {"unused_files": 0}
+    elsewhere = forkpoint("purge", "--unused-files", "--url", "http://127.0.0.1:9")
+    assert (elsewhere.code, "needs direct access to the store" in elsewhere.err) == (2, True)
 
 
 def test_unknown_run_cannot_be_deleted(forkpoint: WarmShell) -> None:

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from cockpit.cli import output
 from cockpit.cli.client import connect
+from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.in_process import open_store
 from diffing.sentences.text import count_noun
 
@@ -25,8 +26,11 @@ def purge(*, dry_run: bool, json: bool, url: str | None, token: str | None) -> N
         output.people().print(f"deleted {counts}, {_megabytes(report['size'])}")
 
 
-def remove_unused_files(*, dry_run: bool, json: bool) -> None:
+def remove_unused_files(*, dry_run: bool, json: bool, url: str | None) -> None:
     """Remove the files of the artifact storage that no artifact has, or print how many there are."""
+    if url:
+        detail = "--unused-files needs direct access to the store: run this command on the server, without --url"
+        raise Failure(detail, exit=Exit.BAD_INPUT, code="validation_error")
     with open_store():
         from traces.retention import unused_files
 
