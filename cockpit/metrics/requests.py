@@ -29,6 +29,8 @@ _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "O
 _BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 120.0)
 # The client hung up before there was an answer.
 _NO_ANSWER: Final = 499
+# The web server gives it if the application raised an error before it answered.
+_CRASH: Final = 500
 
 
 class MeasuredRequests:
@@ -65,6 +67,9 @@ class MeasuredRequests:
 
         try:
             await self._application(scope, receive, send_measured)
+        except Exception:
+            status = _CRASH if status == _NO_ANSWER else status
+            raise
         finally:
             part, method = part_of(scope["path"]), scope["method"]
             self._times.labels(part).observe(time.perf_counter() - start)

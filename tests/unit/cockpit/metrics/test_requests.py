@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cockpit.metrics.requests import MeasuredRequests, Message, Receive, Scope, Send, part_of
+from cockpit.metrics.requests import Application, MeasuredRequests, Message, Receive, Scope, Send, part_of
 
 
 async def _no_message() -> Message:
@@ -21,8 +21,12 @@ async def _busy(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body"})
 
 
+async def _abandoned(scope: Scope, receive: Receive, send: Send) -> None:
+    raise asyncio.CancelledError
+
+
 async def _broken(scope: Scope, receive: Receive, send: Send) -> None:
-    raise ConnectionResetError
+    raise ZeroDivisionError
 
 
 def test_every_answer_counts_with_its_status() -> None:
@@ -34,12 +38,16 @@ def test_every_answer_counts_with_its_status() -> None:
     assert registry.get_sample_value("forkpoint_http_request_seconds_count", {"part": "otlp"}) == 1
 
 
-def test_request_without_an_answer_counts() -> None:
+@pytest.mark.parametrize(
+    ("application", "error", "status"),
+    [(_abandoned, asyncio.CancelledError, "499"), (_broken, ZeroDivisionError, "500")],
+)
+def test_request_without_an_answer_counts(application: Application, error: type[BaseException], status: str) -> None:
     registry = CollectorRegistry()
     scope = {"type": "http", "path": "/", "method": "HACK"}
-    with pytest.raises(ConnectionResetError):
-        asyncio.run(MeasuredRequests(_broken, registry)(scope, _no_message, _ignore))
-    answers = {"part": "pages", "method": "other", "status": "499"}
+    with pytest.raises(error):
+        asyncio.run(MeasuredRequests(application, registry)(scope, _no_message, _ignore))
+    answers = {"part": "pages", "method": "other", "status": status}
     assert registry.get_sample_value("forkpoint_http_requests_total", answers) == 1
 
 
