@@ -54,5 +54,8 @@ def agreement(pairs: list[tuple[bool, bool]]) -> Agreement:
     chance = rates[0] * rates[1] + (1 - rates[0]) * (1 - rates[1])
     if chance == 1:
         return Agreement(runs=count, equal_verdicts=hits)
-    kappa, low, high = (round((rate - chance) / (1 - chance), 4) for rate in (hits / count, *wilson(hits, count)))
+    # The interval of few runs reaches below -1, which kappa cannot be.
+    kappa, low, high = (
+        round(max((rate - chance) / (1 - chance), -1.0), 4) for rate in (hits / count, *wilson(hits, count))
+    )
     return Agreement(runs=count, equal_verdicts=hits, kappa=kappa, low=low, high=high)

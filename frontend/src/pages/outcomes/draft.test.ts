@@ -56,9 +56,9 @@ test("agreement with people has its interval", () => {
     lowest: 0,
     highest: 1,
   };
-  const agreement = { runs: 50, equal_verdicts: 35, kappa: 0.4, low: 0.124, high: 0.61 };
+  const agreement = { runs: 50, equal_verdicts: 35, kappa: 0.4, low: -0.124, high: 0.61 };
   expect(agreementWords({ ...judge, agreement })).toBe(
-    "helpful (import) agrees on 35 of 50 runs, κ 0.40 (95 %: 0.12 to 0.61)",
+    "helpful (import) agrees on 35 of 50 runs, κ 0.40 (95 %: −0.12 to 0.61)",
   );
   expect(agreementWords({ ...judge, agreement: { ...agreement, kappa: null } })).toContain("κ is unknown");
   expect(agreementWords({ ...judge, agreement: null })).toBe("");

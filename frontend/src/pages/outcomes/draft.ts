@@ -38,8 +38,10 @@ export function agreementWords({ name, source, agreement }: JudgementName): stri
   const { runs, equal_verdicts, kappa, low, high } = agreement;
   const share = `${name} (${source}) agrees on ${equal_verdicts} of ${runs} ${runs === 1 ? "run" : "runs"}`;
   if (kappa === null || low === null || high === null) return `${share}; all verdicts are the same, so κ is unknown`;
-  return `${share}, κ ${kappa.toFixed(2)} (95 %: ${low.toFixed(2)} to ${high.toFixed(2)})`;
+  return `${share}, κ ${twoDigits(kappa)} (95 %: ${twoDigits(low)} to ${twoDigits(high)})`;
 }
+
+const twoDigits = (value: number) => value.toFixed(2).replace("-", "−");
 
 export function draftOf(rule: OutcomeRuleView): Draft {
   return {

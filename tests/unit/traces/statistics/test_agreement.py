@@ -28,6 +28,11 @@ def test_full_agreement_on_few_runs_is_uncertain() -> None:
     assert result.low < 0.1
 
 
+def test_bounds_lie_within_those_of_kappa() -> None:
+    result = agreement([(True, True), (True, False), (False, True)])
+    assert (result.kappa, result.low) == (-0.5, -1.0)
+
+
 def test_same_verdict_everywhere_has_no_kappa() -> None:
     assert agreement([(True, True)] * 9).kappa is None
 
