@@ -136,6 +136,7 @@ def _row(base_id: UUID, candidate_id: UUID, options: DiffOptions, by: str) -> Di
         row, is_new = DiffReport.objects.defer("body").get_or_create(
             key=key, defaults={"base_id": base_id, "candidate_id": candidate_id, "options": options_json, "by": by}
         )
-        if is_new:
+        # Comparisons of replays have no author: what started the replay has an entry, and a proof makes dozens.
+        if is_new and by:
             audit_log.append(AuditAction.DIFF_CREATED, row.id, by=by, base=str(base_id), candidate=str(candidate_id))
     return row

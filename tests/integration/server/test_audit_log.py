@@ -1,11 +1,13 @@
 """The audit log: who did what, whether or not its object still exists."""
 
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
 from django.test import Client
 
+from diffing import services as diffing
 from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction
 
@@ -37,6 +39,7 @@ def test_actions_on_runs_leave_entries() -> None:
     _send("POST", "bundles/export", {"run": base})
     diff = _send("POST", "diffs", {"base": base, "candidate": candidate})["id"]
     _send("POST", "diffs", {"base": base, "candidate": candidate})
+    diffing.diff(base_id=UUID(candidate), candidate_id=UUID(base))
     session = _send("POST", "replays", {"run": base})["id"]
     assert _entries() == [
         ("runs_imported", base, "local"),
