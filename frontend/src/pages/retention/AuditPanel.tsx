@@ -8,7 +8,7 @@ import { paths } from "@/app/paths";
 import { fullTime, shortId, timeAgo } from "@/ui/format/numbers";
 import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
-import { auditWords, isAboutRun } from "./audit";
+import { auditWords, pageOf } from "./audit";
 import classes from "./Retention.module.css";
 
 const FIRST = 12;
@@ -31,7 +31,7 @@ export function AuditPanel(): ReactElement {
 
 function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElement {
   const [isOpen, setOpen] = useState(false);
-  if (entries.length === 0) return <p className={classes.none}>Nothing happened yet.</p>;
+  if (entries.length === 0) return <p className={classes.none}>There are no entries yet.</p>;
   return (
     <>
       <table className={`${list.table} ${list.stacking}`}>
@@ -72,10 +72,11 @@ function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElem
 }
 
 function Subject({ entry }: { entry: AuditEntryView }): ReactElement {
-  if (!isAboutRun(entry)) return <span>{entry.subject}</span>;
+  const page = pageOf(entry);
+  if (page === null) return <span>{entry.subject}</span>;
   return (
     <>
-      run <Link {...paths.run(entry.subject)}>{shortId(entry.subject)}</Link>
+      {page} <Link {...paths[page](entry.subject)}>{shortId(entry.subject)}</Link>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AuditEntryView } from "@/api/schema";
-import { auditWords, isAboutRun } from "./audit";
+import { auditWords, pageOf } from "./audit";
 
 const entry = (action: string, detail: AuditEntryView["detail"] = {}): AuditEntryView => ({
   id: "a",
@@ -31,10 +31,8 @@ test("words every action", () => {
   expect(auditWords(entry("token_created", { name: "ada", role: "viewer" }))).toBe("Token “ada” created for a viewer");
 });
 
-test("knows the entries about runs", () => {
-  expect(["run_marked", "deletion_refused", "purge"].map((action) => isAboutRun(entry(action)))).toEqual([
-    true,
-    true,
-    false,
-  ]);
+test("knows the pages of subjects", () => {
+  const actions = ["run_marked", "deletion_refused", "runs_imported", "diff_created", "purge"];
+  expect(actions.map((action) => pageOf(entry(action)))).toEqual(["run", "run", "run", "diff", null]);
+  expect(pageOf({ ...entry("runs_imported"), subject: "12 runs" })).toBeNull();
 });

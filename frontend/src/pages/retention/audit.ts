@@ -52,9 +52,23 @@ function sentenceCase(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Whether the entry is about a run, whose id is its subject. */
-export function isAboutRun({ action }: AuditEntryView): boolean {
-  return action.startsWith("run_") || action === "deletion_refused";
+type Page = "run" | "replay" | "diff" | "experiment" | "bisection";
+
+const PAGES: Record<string, Page> = {
+  runs_imported: "run",
+  deletion_refused: "run",
+  replay_started: "replay",
+  replay_answered: "replay",
+  diff_created: "diff",
+  experiment_started: "experiment",
+  bisection_started: "bisection",
+};
+
+/** The kind of page that shows the subject, whose id it then is; null if there is none. */
+export function pageOf({ action, subject }: AuditEntryView): Page | null {
+  // An import of several runs names none of them.
+  if (subject.includes(" ")) return null;
+  return action.startsWith("run_") ? "run" : (PAGES[action] ?? null);
 }
 
 function markWords(detail: AuditEntryView["detail"]): string {

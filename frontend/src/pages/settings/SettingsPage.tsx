@@ -87,7 +87,7 @@ function RetentionLink(): ReactElement {
     <section className="panel">
       <header className={classes.head}>
         <h2>Retention</h2>
-        <span className="muted">How long runs are kept, what a purge would delete now, and who deleted what.</span>
+        <span className="muted">How long runs are kept, what a purge would delete now, and who did what.</span>
         <Link {...paths.retention()} className={classes.link}>
           Edit retention
         </Link>

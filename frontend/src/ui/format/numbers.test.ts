@@ -28,7 +28,7 @@ test("abbreviates only large token counts", () => {
   expect([tokens(9412), tokens(412_345)]).toEqual(["9,412", "412.3K"]);
 });
 
-test("times are relative for a week", () => {
+test("times are relative for a day", () => {
   const now = Date.parse("2026-11-21T12:00:00Z");
   expect(timeAgo("2026-11-21T11:56:00Z", now)).toBe("4 min ago");
   expect(timeAgo("2026-11-21T11:59:58Z", now)).toBe("just now");
