@@ -9,7 +9,8 @@ from typing import Any, Final
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-_HOST: Final = re.compile(r"[A-Za-z0-9.-]+|[0-9A-Fa-f:.]+")
+# A name, as of a container; or an address, with its interface if it is local to a link.
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?")
 
 
 class _Variables(environ.Env):

@@ -49,7 +49,9 @@ def test_wrong_value_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, kind: s
         READERS[kind][0]("FORKPOINT_X")
 
 
-@pytest.mark.parametrize("text", ["localhost", "0.0.0.0", "::1", "::", "::ffff:10.0.0.1", "desk-1.example.com"])
+@pytest.mark.parametrize(
+    "text", ["localhost", "0.0.0.0", "::1", "::", "::ffff:10.0.0.1", "fe80::1%eth0", "desk-1.example.com", "desk_web"]
+)
 def test_names_and_addresses_are_hosts(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("FORKPOINT_X", text)
     assert variables.host("FORKPOINT_X", default="") == text
