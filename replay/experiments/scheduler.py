@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
+from diffing.sentences.text import count_noun
 from replay.core.errors import ReplayFailure
 from replay.core.vocabulary import ACTIVE_STATUSES, SessionStatus
 from replay.execution.observers import SessionObserver
@@ -82,7 +83,7 @@ def take_call(experiment_id: UUID, step: int) -> None:
         return
     experiment = Experiment.objects.get(id=experiment_id)
     if experiment.max_live_calls is not None and experiment.live_calls >= experiment.max_live_calls:
-        detail = f"the experiment's budget allows {experiment.max_live_calls} live calls"
+        detail = f"the experiment's budget allows {count_noun(experiment.max_live_calls, 'live call')}"
         raise ReplayFailure("budget_live_calls", detail, step=step)
     detail = f"the experiment's budget allows ${experiment.max_cost_usd:g}, and ${experiment.cost_usd:.4f} is spent"
     raise ReplayFailure("budget_cost", detail, step=step)

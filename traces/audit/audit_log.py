@@ -1,4 +1,7 @@
-"""Append to the audit log, in the transaction of the action. Entries contain ids and names, and no payloads."""
+"""Append to the audit log, in the transaction of the action; an import appends right after each batch of runs.
+
+Entries contain ids and names, and no payloads.
+"""
 
 from typing import Final
 

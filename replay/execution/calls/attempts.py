@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 from django.db import transaction
 from pydantic import BaseModel
 
+from diffing.sentences.text import count_noun
 from replay.core.calls import Answer, Call, label_key
 from replay.core.errors import CancelRequest, LostOwnership, ReplayFailure
 from replay.core.hooks import Hooks
@@ -253,9 +254,8 @@ class AttemptJournal:
         budget, cost = self.policy.budget, self._cost_usd
         self.check_deadline(call.no)
         if first and budget.max_live_calls is not None and self._calls >= budget.max_live_calls:
-            raise ReplayFailure(
-                "budget_live_calls", f"the budget allows {budget.max_live_calls} live calls", step=call.no
-            )
+            allowance = count_noun(budget.max_live_calls, "live call")
+            raise ReplayFailure("budget_live_calls", f"the budget allows {allowance}", step=call.no)
         if budget.max_cost_usd is not None and cost is not None and float(cost) >= budget.max_cost_usd:
             message = f"the budget allows ${budget.max_cost_usd:g}, and ${float(cost):.4f} is spent"
             raise ReplayFailure("budget_cost", message, step=call.no)

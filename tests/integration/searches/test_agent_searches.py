@@ -65,7 +65,7 @@ def test_experiment_of_an_agent_starts_it_for_every_row(client: Client, run: Run
     first, second = (rerun_of(session) for session in sessions)
     # A sample is a new answer, although the recording has this very call.
     assert answers.resolve(first.id, request).response is None
-    with pytest.raises(CallRefusal, match="budget allows 1 live calls"):
+    with pytest.raises(CallRefusal, match="budget allows 1 live call"):
         answers.resolve(second.id, request)
     experiment = Experiment.objects.get()
     assert experiment.live_calls == 1
