@@ -14,6 +14,7 @@ from traces.payloads.conversation_state import begins_with
 from traces.payloads.messages import ANSWER, Message, ModelRequest
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
 from traces.provenance.output_placements import Placements, Reading
+from traces.provenance.short_values import words_of
 from traces.provenance.step_outputs import PastRequest, ProvenanceState, StepFacts
 from traces.provenance.value_edges import text_edges
 
@@ -166,9 +167,20 @@ def _result_edges(no: int, view: Message, index: int, state: ProvenanceState, re
     result = state.results.get(producer)
     if producer in state.results and not _is_rendering(view, result):
         edges = text_edges(no, view.content, path, f"/messages/*:{view.role}/content", state, reading)
-        # What the result itself contains came from there.
-        text = json.dumps(result, ensure_ascii=False).casefold()
-        yield from (edge for edge in edges if edge.producer != producer and edge.evidence.casefold() not in text)
+        if other_edges := [edge for edge in edges if edge.producer != producer]:
+            # What the result itself contains came from there.
+            result_words = _words_of_result(result)
+            yield from (edge for edge in other_edges if _joined_words(edge.evidence) not in result_words)
+
+
+def _words_of_result(result: JSONValue) -> str:
+    """The words of a result as JSON, and those of its texts, whose line ends and quotation marks JSON escapes."""
+    texts = [json.dumps(result, ensure_ascii=False), *(str(leaf) for _, leaf in scalars(result))]
+    return "\n".join(map(_joined_words, texts))
+
+
+def _joined_words(text: str) -> str:
+    return " ".join(words_of(text))
 
 
 def _is_rendering(view: Message, result: JSONValue) -> bool:

@@ -95,6 +95,22 @@ def test_window_repeats_answer_without_its_fields() -> None:
     assert (1, 2, "digest", "/messages/2", "/message") in _ends(_edges(first, windowed))
 
 
+def test_cut_result_came_from_its_tool_only() -> None:
+    letter = 'Refunds are\npossible within "thirty" days after the goods'
+    calls = [assistant_call(id, "A-1") for id in ("call-1", "call-2")]
+    tools = [
+        StepFacts(no=no, type=StepType.TOOL, input={}, output=f"{letter} {end}", call_id=f"call-{no // 2}")
+        for no, end in ((2, "arrived."), (4, "were sent."))
+    ]
+    first = _model(1, [user("a")], calls[0])
+    second = _model(3, [user("a"), calls[0], tool_message("call-1", f"{letter} [cut]")], calls[1])
+    windowed = _model(5, [SYSTEM, calls[0], tool_message("call-1", f"{letter} [cut]")], assistant("done"))
+    edges = _edges(first, tools[0], second, tools[1], windowed)
+    assert [edge.producer for edge in edges if edge.consumer_path == "/messages/2/content" and edge.consumer == 5] == [
+        2
+    ]
+
+
 def test_history_without_answer_has_its_end() -> None:
     first = _model(1, [user("hello"), user("there")], assistant("Good morning"))
     second = _model(2, [user("hello"), user("there"), user("again")], assistant("Hm"))
