@@ -72,7 +72,7 @@ class TranscriptSettings:
 def has_failed_result(content: JSONValue, call_id: JSONValue) -> bool:
     """Return whether a block of the content says that this call failed, as Anthropic or the Vercel AI SDK write it."""
     for block in (as_object(unwrap_block(item)) for item in as_list(content)):
-        is_failure = block.get("is_error") is True or as_object(block.get("output")).get("type") in _FAILURES
+        is_failure = block.get("is_error") is True or as_text(as_object(block.get("output")).get("type")) in _FAILURES
         if is_failure and first_member(block, "tool_use_id", "toolCallId") == call_id:
             return True
     return False

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepType
 from traces.importers import registry
@@ -179,10 +180,19 @@ def test_execution_of_kiro_has_its_model() -> None:
     assert (run.external_id, model.model, fixtures.answer_contents(run), problems) == ("e1", "claude-4", ["Yes."], [])
 
 
-@pytest.mark.parametrize(("kind", "error"), [("json", ""), ("error-json", "none"), ("error-text", "none")])
-def test_failed_results_of_vercel_are_errors(kind: str, error: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "output", "error"),
+    [
+        ({"type": "json", "value": "none"}, "none", ""),
+        ({"type": "error-json", "value": "none"}, "none", "none"),
+        ({"type": "error-text", "value": "none"}, "none", "none"),
+        # A schema, which is no wrapped result.
+        ({"type": ["string", "null"]}, '{"type":["string","null"]}', ""),
+    ],
+)
+def test_failed_results_of_vercel_are_errors(content: JSONObject, output: str, error: str) -> None:
     call = {"type": "tool-call", "toolCallId": "c1", "toolName": "find", "input": {"n": 1}}
-    result = {"type": "tool-result", "toolCallId": "c1", "output": {"type": kind, "value": "none"}}
+    result = {"type": "tool-result", "toolCallId": "c1", "output": content}
     messages = [
         {"role": "user", "content": "Is Dune in stock?"},
         {"role": "assistant", "content": [call]},
@@ -190,7 +200,7 @@ def test_failed_results_of_vercel_are_errors(kind: str, error: str) -> None:
     ]
     ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(messages))
     (tool,) = fixtures.steps(run, StepType.TOOL)
-    assert (tool.output, tool.error, problems) == ("none", error, [])
+    assert (tool.output, tool.error, problems) == (output, error, [])
 
 
 def test_settings_of_requests_are_parameters() -> None:
