@@ -66,7 +66,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         yield _run([nodes[key] for key in main], id, metadata, location)
         for branch in branches[:MOST_BRANCHES]:
             metadata = {**facts, "left_branch_of": id, "shared_messages": branch.shared_length}
-            yield _run([nodes[key] for key in branch.path], f"{id}/{branch.fork}-{branch.path[-1]}", metadata, location)
+            yield _run([nodes[key] for key in branch.path], f"{id}/{branch.fork}", metadata, location)
 
 
 def _nodes(body: JSONObject) -> Iterator[tuple[JSONObject, str]]:

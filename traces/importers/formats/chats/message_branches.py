@@ -3,23 +3,34 @@
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 # Each branch may repeat a long shared beginning.
 MOST_BRANCHES: Final = 100
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Branch:
-    """The messages from the root to a leaf; the first `shared_length` of them are those of the current branch."""
+    """The messages from the root to a leaf; `own_part` are those that the current and earlier branches lack."""
 
-    path: Sequence[str]
-    shared_length: int
+    parents: Mapping[str, str]
+    own_part: Sequence[str]
 
     @property
     def fork(self) -> str:
         """The first message of its own."""
-        return self.path[self.shared_length]
+        return self.own_part[0]
+
+    # Built for few branches: all paths together may be far longer than the conversation.
+    @cached_property
+    def path(self) -> list[str]:
+        return _path(self.parents, self.own_part[-1])
+
+    @property
+    def shared_length(self) -> int:
+        """The number of its messages in the current branch or an earlier one."""
+        return len(self.path) - len(self.own_part)
 
 
 def current_path(parents: Mapping[str, str], leaf: str) -> list[str]:
@@ -29,13 +40,15 @@ def current_path(parents: Mapping[str, str], leaf: str) -> list[str]:
 
 
 def other_branches(parents: Mapping[str, str], main: Sequence[str], answers: AbstractSet[str]) -> list[Branch]:
-    """Return the branches with an answer that is not in the current one."""
-    branches = [
-        Branch(path=path, shared_length=_shared_length(path, main))
-        for leaf in _leaves(parents)
-        if leaf not in main and (path := _path(parents, leaf))
-    ]
-    return [branch for branch in branches if not answers.isdisjoint(branch.path[branch.shared_length :])]
+    """Return the branches with an answer that is in neither the current one nor an earlier one."""
+    earlier_messages = {*main}
+    branches: list[Branch] = []
+    for leaf in _leaves(parents):
+        own_part = _path(parents, leaf, earlier_messages)
+        earlier_messages.update(own_part)
+        if not answers.isdisjoint(own_part):
+            branches.append(Branch(parents=parents, own_part=own_part))
+    return branches
 
 
 def _leaves(parents: Mapping[str, str]) -> list[str]:
@@ -43,14 +56,10 @@ def _leaves(parents: Mapping[str, str]) -> list[str]:
     return [key for key in parents if key not in inner]
 
 
-def _path(parents: Mapping[str, str], leaf: str) -> list[str]:
+def _path(parents: Mapping[str, str], leaf: str, earlier_messages: AbstractSet[str] = frozenset()) -> list[str]:
+    """Return the messages from the root, or the one after the last earlier message, to a leaf."""
     path: dict[str, None] = {}
-    while leaf in parents and leaf not in path:
+    while leaf in parents and leaf not in path and leaf not in earlier_messages:
         path[leaf] = None
         leaf = parents[leaf]
     return [*reversed(path)]
-
-
-def _shared_length(path: Sequence[str], main: Sequence[str]) -> int:
-    pairs = zip(path, main, strict=False)
-    return next((index for index, (node, twin) in enumerate(pairs) if node != twin), min(len(path), len(main) - 1))

@@ -52,7 +52,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         yield _run(chat, main, chat.id, facts, location, source)
         for branch in branches[:MOST_BRANCHES]:
             facts = {"left_branch_of": chat.id, "shared_messages": branch.shared_length}
-            yield _run(chat, list(branch.path), f"{chat.id}/{branch.fork}", facts, location, source)
+            yield _run(chat, branch.path, f"{chat.id}/{branch.fork}", facts, location, source)
 
 
 def _run(
