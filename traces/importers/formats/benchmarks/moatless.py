@@ -71,8 +71,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def _nodes(body: JSONObject) -> Iterator[tuple[JSONObject, str]]:
     """Yield the nodes with the ids of their parents, in the order of the file."""
-    if has_list(body, "nodes"):
-        yield from ((node, as_text(node.get("parent_id"))) for node in as_objects(body["nodes"]))
+    if nodes := as_objects(body.get("nodes")):
+        yield from ((node, as_text(node.get("parent_id"))) for node in nodes)
         return
     if has_list(body, "transitions"):
         yield from _old_nodes(body)

@@ -46,7 +46,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     for body, location in source.entries():
         chat = _open_webui(body, location) if _is_open_webui(body) else _librechat(body, location)
         main = current_path(chat.parents, chat.leaf)
-        answers = {key for key, parts in chat.messages.items() if parts[0].get("role") == "assistant"}
+        answers = {
+            key for key, parts in chat.messages.items() if any(part.get("role") == "assistant" for part in parts)
+        }
         branches = other_branches(chat.parents, main, answers)
         facts: JSONObject = {"other_branches": len(branches)} if branches else {}
         yield _run(chat, main, chat.id, facts, location, source)

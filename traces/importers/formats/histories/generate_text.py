@@ -127,8 +127,8 @@ def _content(step: JSONObject) -> list[JSONObject]:
     """Return the parts of a step. Version 4 has them in lists of their own, and Mastra the results."""
     results = [{**_unwrap(item), "type": "tool-result"} for item in as_objects(step.get("toolResults"))]
     if content := as_objects(step.get("content")):
-        known_ids = {part.get("toolCallId") for part in content if part.get("type") in _RESULTS}
-        return [*content, *(result for result in results if result.get("toolCallId") not in known_ids)]
+        known_ids = {as_text(part.get("toolCallId")) for part in content if part.get("type") in _RESULTS}
+        return [*content, *(result for result in results if as_text(result.get("toolCallId")) not in known_ids)]
     texts: list[JSONObject] = [
         {"type": kind, "text": step[name]}
         for kind, name in (("reasoning", "reasoning"), ("text", "text"))

@@ -130,7 +130,7 @@ def _with_lists(value: JSONValue) -> JSONValue:
     if not isinstance(value, dict):
         return value
     items = {key: _with_lists(item) for key, item in value.items()}
-    return [*items.values()] if items and all(map(str.isdecimal, items)) else items
+    return [items[key] for key in sorted(items, key=int)] if items and all(map(str.isdecimal, items)) else items
 
 
 def _run(id: str, events: list[_Event]) -> RecordedRun:

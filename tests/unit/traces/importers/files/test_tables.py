@@ -49,6 +49,15 @@ def test_events_of_posthog_as_table(data: bytes) -> None:
     assert (fixtures.request_contents(run.steps[-1]), problems) == (["Is Dune in stock?"], [])
 
 
+def test_sorted_columns_of_posthog_are_messages_in_order() -> None:
+    numbers = sorted(range(11), key=str)
+    names = [f"properties.$ai_input.{number}.{part}" for number in numbers for part in ("role", "content")]
+    cells = [cell for number in numbers for cell in ("user", f"Line {number}")]
+    rows = (["event", "properties.$ai_trace_id", *names], ["$ai_generation", "t-1", *cells])
+    (run,), _ = fixtures.detect_and_read("posthog", "\n".join(map(",".join, [*rows, []])).encode(), "events.csv")
+    assert fixtures.request_contents(run.steps[-1]) == [f"Line {number}" for number in range(11)]
+
+
 def test_rows_of_ragas_in_python_form() -> None:
     new = b"user_input,retrieved_contexts,response,reference,faithfulness\nHere?,\"['shelf 7', 'a']\",Yes.,3,0.5\n"
     old = b"question,contexts,answer,ground_truth,faithfulness\nHere?,\"['shelf 7', 'a']\",Yes.,3,0.5\n"

@@ -259,7 +259,7 @@ def test_moatless_paths_are_runs(is_tree: bool) -> None:
     if is_tree:
         for node in nodes:
             node["children"] = [child for child in nodes if child["parent_id"] == node["node_id"]]
-        body = {"metadata": body["metadata"], "root": nodes[0]}
+        body = {"metadata": body["metadata"], "root": nodes[0], "nodes": []}
     (main, other), problems = fixtures.detect_and_read("moatless", orjson.dumps(body))
     assert [step.output for step in fixtures.steps(main, StepType.TOOL)] == ["found", "done"]
     assert [step.output for step in fixtures.steps(other, StepType.TOOL)] == ["nothing"]

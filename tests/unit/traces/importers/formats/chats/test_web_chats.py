@@ -44,7 +44,9 @@ def test_librechat_has_calls(is_tree: bool) -> None:
     answer: dict[str, Any] = {"messageId": "m2", "parentMessageId": "m1", "isCreatedByUser": False, "text": ""}
     answer |= {"model": "claude-4", "content": [*parts, {"type": "text", "text": "Yes."}]}
     question["createdAt"], answer["createdAt"] = "2026-03-01T10:00:00Z", "2026-03-01T10:00:05Z"
-    messages = [{**question, "children": [answer]}] if is_tree else [question, answer]
+    # The user stopped the first answer before it began.
+    stopped = {**answer, "messageId": "m3", "content": [], "createdAt": "2026-03-01T10:00:01Z"}
+    messages = [{**question, "children": [stopped, answer]}] if is_tree else [question, stopped, answer]
     body = {"conversationId": "c1", "title": "Stock", "endpoint": "agents", "options": {"model": "claude-4"}}
     ((run,), problems) = fixtures.detect_and_read("web-chat", orjson.dumps({**body, "messages": messages}))
     (tool,) = fixtures.steps(run, StepType.TOOL)

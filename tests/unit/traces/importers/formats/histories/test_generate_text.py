@@ -72,6 +72,12 @@ def test_mastra_has_results_beside_the_content() -> None:
     assert (run.external_id, tool.call_id, tool.output, tool.error) == ("m1", "c1", "none", "none")
 
 
+def test_result_without_usable_id_spoils_nothing_else() -> None:
+    content: list[dict[str, Any]] = [{"type": "text", "text": "Three."}, {"type": "tool-result", "toolCallId": ["c1"]}]
+    (run,), _ = fixtures.detect_and_read("generate-text", orjson.dumps({"steps": [step(content)]}))
+    assert fixtures.answer_contents(run) == ["Three."]
+
+
 def test_answer_without_prompt_is_a_call() -> None:
     (run,), _ = fixtures.detect_and_read("generate-text", orjson.dumps([step([{"type": "text", "text": "Three."}])]))
     assert fixtures.answer_contents(run) == ["Three."]
