@@ -19,6 +19,8 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 _EVERY_DIGIT: Final = Context(prec=64)
 _ASCII_IDENTIFIER: Final = re.compile("[0-9@/_]")
 _WORD: Final = re.compile(r"\S+")
+# Of `monday's`, `twenty-one` or `now—not`.
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
 _TRIM: Final = "\"'`.,;:!?()[]{}<>"
 # Also without an apostrophe, as people type, and in other languages.
 _NEGATIONS: Final = frozenset(
@@ -51,7 +53,8 @@ _QUANTITIES: Final = frozenset(
         """
     )
 )
-_FIXED_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES
+_SINGULAR_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES
+_FIXED_WORDS: Final = _SINGULAR_WORDS | {f"{word}s" for word in _SINGULAR_WORDS}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,8 +129,10 @@ def fixed_tokens(text: str) -> Iterable[str]:
                 yield token
             continue
         word = token.replace("\u2019", "'")
-        if not _FIXED_WORDS.isdisjoint(word.split("-")) or is_identifier(token) or word.endswith("n't"):
+        if is_identifier(token) or word.endswith("n't"):
             yield word
+        else:
+            yield from (part for part in dict.fromkeys((word, *_LETTERS.findall(word))) if part in _FIXED_WORDS)
 
 
 def _is_identifier(token: str) -> bool:
