@@ -156,7 +156,7 @@ def _output_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterat
     texts = answer_text(base), answer_text(candidate)
     if texts[0] != texts[1]:
         yield _FINAL_ANSWER.facet(pair, *texts)
-    details = _omit(as_object(base), _ANSWER_KEYS), _omit(as_object(candidate), _ANSWER_KEYS)
+    details = _details(as_object(base), _ANSWER_KEYS), _details(as_object(candidate), _ANSWER_KEYS)
     # Data without a text was compared as the answer's text.
     if all(value.keys() & _ANSWER_KEYS for value in map(as_object, (base, candidate))) and differ(*details):
         yield _CITATIONS.facet(pair, *details)
@@ -165,15 +165,16 @@ def _output_outputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterat
 def _answer_details(message: JSONObject) -> JSONValue:
     """What a message contains besides its text and calls: citations, thoughts, media, a refusal."""
     blocks = [
-        {
-            key: item
-            for key, item in block.items()
-            if key not in _VOLATILE_KEYS and (key, block.get("type")) != ("text", "text")
-        }
+        _details(block, {"text", *_VOLATILE_KEYS} if block.get("type", "text") == "text" else _VOLATILE_KEYS)
         for block in as_objects(message.get("content"))
     ]
-    extra_fields = _omit(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
-    return {**extra_fields, **({"content": [*blocks]} if any(len(block) > 1 for block in blocks) else {})}
+    extra_fields = _details(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
+    return {**extra_fields, **({"content": [*blocks]} if any(block.keys() - {"type"} for block in blocks) else {})}
+
+
+def _details(value: JSONObject, names: Collection[str]) -> JSONObject:
+    """The fields besides `names` that have a content: clients differ in whether they write empty ones."""
+    return {key: item for key, item in value.items() if key not in names and item not in (None, "", [], {})}
 
 
 def _other_inputs(pair: Pair, base: JSONValue, candidate: JSONValue) -> Iterator[Facet]:

@@ -50,6 +50,22 @@ def test_answer_is_more_than_text_and_calls(before: JSONObject, after: JSONObjec
     assert item.kind == "citations, thoughts and media"
 
 
+@pytest.mark.parametrize(
+    "empty",
+    [
+        {"annotations": [], "audio": None, "reasoning_content": ""},
+        {"content": [{"type": "text", "text": "A", "citations": None}]},
+        {"content": [{"text": "A"}]},
+    ],
+)
+def test_empty_fields_of_an_answer_are_no_difference(empty: JSONObject) -> None:
+    runs = [
+        [model([user("Q")], {"role": "assistant", **answer}), Spec(type=StepType.OUTPUT, output={"text": "A", **facts})]
+        for answer, facts in (({"content": "A"}, {}), ({"content": "A", **empty}, {"citations": []}))
+    ]
+    assert diff_of(*runs).attribution.verdict == "no_difference"
+
+
 def test_unrecorded_answer_is_no_difference() -> None:
     recorded = model([user("Q")], reply("A"))
     report = diff_of([agent(), recorded, output("A")], [agent(), replace(recorded, output=None), output("A")])
