@@ -7,7 +7,7 @@ from typing import Final
 from diffing.compare.comparison import Pair
 from diffing.content.facet import DOCUMENTS, SYSTEM_ROLES, Facet, FacetKind
 from diffing.content.message_diff import changed_messages, key_of, without_call_ids
-from diffing.content.payload_texts import answer_text, content_text
+from diffing.content.payload_texts import answer_text, content_text, without_random_ids
 from diffing.sequences.json_diff import differ, parse_embedded_json
 from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
@@ -166,7 +166,7 @@ def _answer_details(message: JSONObject) -> JSONValue:
     """What a message contains besides its text and calls: citations, thoughts, media, a refusal."""
     blocks = [
         _details(block, {"text", *_VOLATILE_KEYS} if block.get("type", "text") == "text" else _VOLATILE_KEYS)
-        for block in as_objects(message.get("content"))
+        for block in map(without_random_ids, as_objects(message.get("content")))
     ]
     extra_fields = _details(message, {"role", "content", "tool_calls", *_VOLATILE_KEYS})
     return {**extra_fields, **({"content": [*blocks]} if any(block.keys() - {"type"} for block in blocks) else {})}

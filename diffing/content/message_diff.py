@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from diffing.content.payload_texts import message_text
+from diffing.content.payload_texts import message_text, without_random_ids
 from diffing.sequences.anchors import differing_ranges
 from diffing.sequences.json_diff import parse_embedded_json
 from diffing.sequences.word_hunks import Hunk
@@ -142,4 +142,6 @@ def _without_ids(message: JSONValue) -> JSONValue:
     if not isinstance(message, dict):
         return message
     fields = {key: value for key, value in message.items() if key not in {"tool_call_id", "tool_calls", "id"}}
+    if isinstance(blocks := message.get("content"), list):
+        fields["content"] = [without_random_ids(block) if isinstance(block, dict) else block for block in blocks]
     return {**fields, "tool_calls": without_call_ids(message.get("tool_calls"))}

@@ -4,8 +4,8 @@ import json
 from typing import Final
 
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, member
-from traces.core.json_types import JSONValue
+from traces.core.json_access import as_list, as_object, as_text, member, omit
+from traces.core.json_types import JSONObject, JSONValue
 
 # A block of a message has one of these; other objects are data.
 _BLOCK_KEYS: Final = ("type", "text", "content", "message", "tool_calls")
@@ -46,7 +46,17 @@ def _marked_text(content: JSONValue) -> str:
 def _block_text(block: JSONValue) -> str:
     text = content_text(block)
     is_word = not isinstance(block, dict) or text != f"[{block.get('type', 'data')}]" or block.get("type") in _THOUGHTS
-    return text if is_word else f"{text[:-1]} {digest(block)[:8]}]"
+    return text if is_word else f"{text[:-1]} {digest(without_random_ids(as_object(block)))[:8]}]"
+
+
+def without_random_ids(block: JSONObject) -> JSONObject:
+    """A block without what differs between any two runs, if it is a call that the provider ran or its result."""
+    if "tool_use_id" not in block and not as_text(block.get("type")).endswith("tool_use"):
+        return block
+    fields = omit(block, "id", "tool_use_id")
+    if isinstance(items := block.get("content"), list):
+        fields["content"] = [omit(item, "encrypted_content") if isinstance(item, dict) else item for item in items]
+    return fields
 
 
 def call_text(call: JSONValue) -> str:

@@ -50,6 +50,20 @@ def test_answer_is_more_than_text_and_calls(before: JSONObject, after: JSONObjec
     assert item.kind == "citations, thoughts and media"
 
 
+def test_ids_of_calls_that_the_provider_ran_are_no_difference() -> None:
+    def run(id: str) -> list[Spec]:
+        result: JSONValue = [{"type": "web_search_result", "url": "https://a.example", "encrypted_content": id}]
+        content: list[JSONValue] = [
+            {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "q"}},
+            {"type": "web_search_tool_result", "tool_use_id": id, "content": result},
+            {"type": "text", "text": "A"},
+        ]
+        answer: JSONObject = {"role": "assistant", "content": content}
+        return [agent(), model([user("Q")], answer), model([user("Q"), answer, user("And?")], reply("B")), output("B")]
+
+    assert diff_of(run("one"), run("two")).attribution.verdict == "no_difference"
+
+
 @pytest.mark.parametrize(
     "empty",
     [
