@@ -184,10 +184,10 @@ def _note_configuration(step: StepFacts, state: ProvenanceState) -> None:
 
 
 def _note_model(step: StepFacts, state: ProvenanceState) -> None:
-    """Note another model than that of the first request, which code may have chosen by an earlier answer."""
-    model = f"{step.provider} {step.model}"
+    """Note another model than the first one that is recorded: code may have chosen it by an earlier answer."""
+    model = f"{step.provider} {step.model}" if step.model else ""
     state.first_model = state.first_model or model
-    if model != state.first_model:
+    if model not in ("", state.first_model):
         state.unexplained_content.append(state.origins.item(step.no, "/model", "/model", model))
 
 

@@ -74,7 +74,7 @@ class ProvenanceState:
     # By number of messages and digest of the last one.
     requests: dict[tuple[int, str], PastRequest] = field(default_factory=dict)
     latest_request: PastRequest | None = None
-    # Provider and model of the first request.
+    # Provider and model of the first request that names one.
     first_model: str = ""
     texts: TextIndex = field(default_factory=TextIndex)
     # Steps whose outputs are not in `texts` and `origins` yet.

@@ -185,6 +185,8 @@ def test_model_that_code_chose_is_assumed() -> None:
     ask = ("user", "Why was I charged twice?")
     first, second = _model("classify", ask, says="simple"), _model("answer", ask, says="It was a mistake.")
     assert _step(_plan(_run(first, second), "complex"), 2).label == "exact"
+    unnamed = replace(first, provider="", model="")
+    assert _step(_plan(_run(unnamed, second), "complex"), 2).label == "exact"
     routed = replace(second, model="m-large")
     assert _step(_plan(_run(first, routed), "complex"), 2).reason == "assumed_unaffected"
 
