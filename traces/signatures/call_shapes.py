@@ -39,21 +39,24 @@ _DATES: Final = frozenset(
         monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
         january february march april may june july august september october november december
         jan feb mar apr jun jul aug sep sept oct nov dec
-        today tomorrow yesterday tonight am pm a.m p.m noon midnight next last previous before after since until
+        today tomorrow yesterday tonight am pm a.m p.m noon midnight
         """
     )
+)
+# Two requests differ by them, but an answer that says the same in other words may add or drop them.
+_RELATIONS: Final = frozenset(
+    _WORD.findall("next last previous before after since until first second once single plus minus")
 )
 _QUANTITIES: Final = frozenset(
     _WORD.findall(
         """
         zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
         eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion dozen
-        first second third fourth fifth sixth seventh eighth ninth tenth once twice thrice single double triple half
-        quarter minus plus all any both
+        third fourth fifth sixth seventh eighth ninth tenth twice thrice double triple half quarter all any both
         """
     )
 )
-_SINGULAR_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES
+_SINGULAR_WORDS: Final = _NEGATIONS | _DATES | _QUANTITIES | _RELATIONS
 _FIXED_WORDS: Final = _SINGULAR_WORDS | {f"{word}s" for word in _SINGULAR_WORDS}
 
 
@@ -133,6 +136,11 @@ def fixed_tokens(text: str) -> Iterable[str]:
             yield word
         else:
             yield from (part for part in dict.fromkeys((word, *_LETTERS.findall(word))) if part in _FIXED_WORDS)
+
+
+def stated_facts(text: str) -> list[str]:
+    """Return the numbers, ids, dates, quantities and negations in an answer, sorted: wording changes their order."""
+    return sorted(token for token in fixed_tokens(text) if token not in _RELATIONS)
 
 
 def _is_identifier(token: str) -> bool:

@@ -23,7 +23,7 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import RunStatus
 from traces.ingest.outcome_rules import Conclusion, Verdict
-from traces.signatures.call_shapes import fixed_tokens
+from traces.signatures.call_shapes import stated_facts
 
 _MAX_CHARACTERS: Final = 160
 _SCALE: Final[Sequence[QuestionKind]] = (
@@ -127,7 +127,7 @@ def _value(kind: QuestionKind, result: Result) -> str:
         case "answer_exact":
             return result.answer
         case "answer_facts":
-            return digest(list[JSONValue](sorted(fixed_tokens(_normalise(result.answer)))))
+            return digest(list[JSONValue](stated_facts(_normalise(result.answer))))
         case "answer_alike":
             return _normalise(result.answer)
         case "tool_calls":

@@ -75,6 +75,14 @@ def test_reworded_decision_is_not_noise(facts: tuple[str, str], kind: str) -> No
     assert "measures wording" in proof.assumptions[0]
 
 
+def test_wording_of_order_is_no_fact() -> None:
+    answers = ("Refunded 42 EUR before the next statement.", "42 EUR refunded; first see your statement.", "0 refunded")
+    first, reworded, other = (
+        outcomes.values("answer_facts", Result(answer=answer))["answer_facts"] for answer in answers
+    )
+    assert first == reworded != other
+
+
 def test_decisions_mixed_on_both_sides_are_noise() -> None:
     facts = ("The fee is 42 euros.", "The fee is 15 euros.")
     proof = prove_lab(Rewording(facts, facts[::-1]))
