@@ -42,5 +42,5 @@ def test_langgraph_needs_only_the_environment(tracing: Tracing) -> None:
     check_model_calls(trace, tracing.model, parameters=_PARAMETERS)
     [tool] = trace.of_type("tool")
     assert tool["input"] == {"city": "Paris"}
-    assert tool["output"]["content"] == "rainy, 57F"
+    assert tool["output"] == "rainy, 57F"
     assert tracing.replay(trace) == "completed_exact"
