@@ -42,9 +42,9 @@ _CONNECTION_HEADERS: Final = frozenset(
 _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
-# The length stays: a client that knows it does not wait for the end of the response.
 # What is set anew, and what is meant for the gateway.
 _OWN_HEADERS: Final = frozenset({"accept-encoding", STEP_HEADER})
+# The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
     "alt-svc",
     "date",
