@@ -21,7 +21,7 @@ export UV_NO_PROGRESS := 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run test check bench lock api fix dist clean check-python check-frontend check-interface \
-	test-unit test-attribution test-integration test-embedded test-recordings test-distributed test-browser test-clients test-agents test-semantic bench-sdk
+	test-unit test-attribution test-integration test-embedded test-recordings test-reruns test-distributed test-browser test-clients test-agents test-semantic bench-sdk
 
 help: ## show this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -90,8 +90,8 @@ run: setup ## serve Forkpoint with the demo on this machine
 
 # In parallel, because tests wait for processes and timers about half of the time; the longest part first. On a new clone,
 # checks and unit tests run while the interface is built; the other short parts wait, or they would take the lanes.
-PARTS := test-distributed test-embedded test-recordings test-browser check test-unit test-semantic test-attribution
-LANES ?= 8
+PARTS := test-distributed test-embedded test-recordings test-reruns test-browser check test-unit test-semantic test-attribution
+LANES ?= 9
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
@@ -111,15 +111,19 @@ test-attribution: .make/dev
 
 # Tests that are about no difference between the shapes run in one of them; `make test-integration DIVIDE=` runs all in both.
 DIVIDE ?= --divide
-test-integration: test-embedded test-recordings test-distributed
+test-integration: test-embedded test-recordings test-reruns test-distributed
 
-# The tests that start agents and servers of their own mostly wait for these: a part of their own shortens the whole.
-RECORDINGS := tests/integration/recordings tests/integration/agents
+# The tests that start agents and servers of their own mostly wait for these: parts of their own shorten the whole.
+RECORDINGS := tests/integration/recordings
+RERUNS := tests/integration/recordings/forks tests/integration/agents
 test-embedded: .make/engines .make/frontend
-	$(BIN)/python $(PYTEST) tests/integration $(RECORDINGS:%=--ignore=%) --shape=embedded $(DIVIDE)
+	$(BIN)/python $(PYTEST) tests/integration $(addprefix --ignore=,$(RECORDINGS) $(RERUNS)) --shape=embedded $(DIVIDE)
 
 test-recordings: .make/dev .make/frontend .make/node
-	$(BIN)/python $(PYTEST) $(RECORDINGS) tests/agents -m "not framework" --shape=embedded $(DIVIDE)
+	$(BIN)/python $(PYTEST) $(RECORDINGS) $(RERUNS:%=--ignore=%) -m "not framework" --shape=embedded $(DIVIDE)
+
+test-reruns: .make/dev .make/frontend .make/node
+	$(BIN)/python $(PYTEST) $(RERUNS) tests/agents -m "not framework" --shape=embedded $(DIVIDE)
 
 test-distributed: .make/engines .make/frontend
 	$(BIN)/python $(PYTEST) tests/integration --shape=distributed $(DIVIDE)
