@@ -1,6 +1,6 @@
 """REST endpoints of imports with progress, and of bundles."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from hashlib import file_digest
@@ -11,7 +11,7 @@ from threading import Thread
 from typing import IO, Any, Final
 
 import orjson
-from django.db import InterfaceError, OperationalError, connections
+from django.db import InterfaceError, OperationalError, connections, transaction
 from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -23,6 +23,8 @@ from rest_framework.response import Response
 from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
+from traces.audit import audit_log
+from traces.core.vocabulary import AuditAction
 from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
@@ -31,6 +33,7 @@ from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
 from traces.imports.import_slots import LARGE_IMPORTS
+from traces.models import Run
 from traces.reading import file_reader
 from traces.reading.progress import NamedFile
 from traces.runs import queries
@@ -127,7 +130,8 @@ class BundleExportView(APIView):
     def post(self, request: Request) -> FileResponse:
         """Export a run as a file that any server can import."""
         run = queries.find_run(parse_body(BundleRequest, request.data).run)
-        return _download(f"{run.id}{run_archives.SUFFIX}", partial(portable_runs.export, run, by=caller_of(request)))
+        write = partial(portable_runs.export, run)
+        return _download(f"{run.id}{run_archives.SUFFIX}", write, [run], by=caller_of(request))
 
 
 class RunsExportView(APIView):
@@ -139,9 +143,9 @@ class RunsExportView(APIView):
     def post(self, request: Request) -> FileResponse:
         """Export several runs as one file that any server can import: a zip of their bundles. All of them or none."""
         matches = (queries.find_run(ref) for ref in parse_body(ArchiveRequest, request.data).runs)
-        runs = {run.id: run for run in matches}
-        write = partial(run_archives.export, [*runs.values()], max_bytes=MAX_UPLOAD, by=caller_of(request))
-        return _download("runs.zip", write)
+        runs = [*{run.id: run for run in matches}.values()]
+        write = partial(run_archives.export, runs, max_bytes=MAX_UPLOAD)
+        return _download("runs.zip", write, runs, by=caller_of(request))
 
 
 class BundleImportView(APIView):
@@ -162,12 +166,18 @@ class BundleImportView(APIView):
             )
 
 
-def _download(name: str, write: Callable[[IO[bytes]], None]) -> FileResponse:
-    """Return what `write` writes. It is complete on disk before the first byte is sent, so that a failure is named."""
+def _download(name: str, write: Callable[[IO[bytes]], None], runs: Iterable[Run], *, by: str) -> FileResponse:
+    """Return the exported runs as `write` writes them, and log the export.
+
+    The file is complete on disk before the first byte is sent, so that a failure is named, and no export is logged.
+    """
     file: IO[bytes] = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115  # the response closes it
     with ExitStack() as on_error:
         on_error.callback(file.close)
         write(file)
+        with transaction.atomic():
+            for run in runs:
+                audit_log.append(AuditAction.RUN_EXPORTED, run.id, by=by, to="bundle")
         on_error.pop_all()
     size = file.seek(0, SEEK_END)
     file.seek(0)

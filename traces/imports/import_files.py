@@ -10,7 +10,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, Final
-from uuid import UUID
 
 from traces.audit import audit_log
 from traces.core.recorded_run import RecordedRun
@@ -116,7 +115,7 @@ def import_files(
 def import_bundle(file: IO[bytes], *, by: str) -> ImportedRun:
     """Store the run of a bundle; raise like `portable_runs.import_bundle`."""
     result = portable_runs.import_bundle(file)
-    _append_to_audit_log([result.run_id], by)
+    _append_to_audit_log([result], by)
     run = Run.objects.get(id=result.run_id)
     return ImportedRun(
         id=run.id,
@@ -157,7 +156,7 @@ def _store_batch(state: _Import) -> None:
     if not state.pending:
         return
     outcomes = services.record_all(_drain(state.pending_runs))
-    _append_to_audit_log([outcome.run_id for outcome in outcomes if isinstance(outcome, RecordResult)], state.by)
+    _append_to_audit_log([outcome for outcome in outcomes if isinstance(outcome, RecordResult)], state.by)
     for run, outcome in zip(state.pending, outcomes, strict=True):
         if isinstance(outcome, ProblemError):
             location = ", ".join(part for part in (f"run {run.external_id}", outcome.where) if part)
@@ -169,8 +168,9 @@ def _store_batch(state: _Import) -> None:
     state.repeats.clear()
 
 
-def _append_to_audit_log(run_ids: Sequence[UUID], by: str) -> None:
-    """Append one entry for a batch: it may have hundreds of runs."""
+def _append_to_audit_log(results: Sequence[RecordResult], by: str) -> None:
+    """Append one entry for the new runs of a batch: it may have hundreds. Those that were stored before are no news."""
+    run_ids = [result.run_id for result in results if result.is_new]
     if run_ids:
         subject = run_ids[0] if len(run_ids) == 1 else f"{len(run_ids)} runs"
         audit_log.append(AuditAction.RUNS_IMPORTED, subject, by=by, runs=[str(run_id) for run_id in run_ids])

@@ -8,14 +8,13 @@ from uuid import UUID
 import orjson
 from django.db import IntegrityError, transaction
 
-from traces.audit import audit_log
 from traces.bundles import archive, expansion
 from traces.bundles.archive import BadBundle, Bundle
 from traces.bundles.lines import CaptionLine, EdgeLine, JudgementLine, Origin, RunLine, StepLine, parse_line
 from traces.call_index import tool_calls
 from traces.captions import services as captions
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import AuditAction, EdgeKind, JudgementKind, RunSource
+from traces.core.vocabulary import EdgeKind, JudgementKind, RunSource
 from traces.errors import NotSealed
 from traces.imports import bundle_redaction
 from traces.imports.bundle_redaction import BundleContent
@@ -47,7 +46,7 @@ _REFERENCES: Final = frozenset({"derived_from", "caption"})
 _REFS: Final = ("input_ref", "output_ref", "attributes_ref")
 
 
-def export(run: Run, file: IO[bytes], *, by: str = "") -> None:
+def export(run: Run, file: IO[bytes]) -> None:
     """Write a bundle of a sealed run; its manifest lists missing and damaged artifacts. Raise `NotSealed`."""
     if run.sealed_at is None:
         raise NotSealed(f"run {run.id} is still being written: it can be exported once it has ended")
@@ -65,7 +64,6 @@ def export(run: Run, file: IO[bytes], *, by: str = "") -> None:
     archive.write(
         file, content_digest=content_digest(run), tables=tables, artifacts=artifacts, unavailable=lost_digests
     )
-    audit_log.append(AuditAction.RUN_EXPORTED, run.id, by=by, to="bundle")
 
 
 def import_bundle(file: IO[bytes]) -> RecordResult:

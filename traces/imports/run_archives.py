@@ -35,14 +35,14 @@ _HEADER_MAGIC: Final = b"PK\x03\x04"
 _MAX_DIRECTORY: Final = MAX_ARCHIVE_RUNS * 256
 
 
-def export(runs: Sequence[Run], file: IO[bytes], *, max_bytes: int, by: str = "") -> None:
+def export(runs: Sequence[Run], file: IO[bytes], *, max_bytes: int) -> None:
     """Write the bundles of sealed runs; raise `NotSealed`, or `TooLarge` beyond `max_bytes`."""
     if live := [str(run.id) for run in runs if run.sealed_at is None]:
         raise NotSealed(f"these runs can be exported once they have ended: {', '.join(live)}")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for run in runs:
             with SpooledTemporaryFile(max_size=_IN_MEMORY) as bundle:
-                portable_runs.export(run, bundle, by=by)
+                portable_runs.export(run, bundle)
                 if file.tell() + bundle.tell() > max_bytes:
                     raise TooLarge(f"these runs take more than {max_bytes} bytes together: export fewer at once")
                 _add(archive, f"{run.id}{SUFFIX}", bundle)

@@ -1,5 +1,6 @@
 """Where a search matched: the step with most of the words, and the piece of its text around them."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -61,8 +62,9 @@ def _hit(step: Step, texts: Iterable[str], words: Sequence[str]) -> SearchHit:
     pattern = word_pattern(words)
     for text in texts:
         if match := pattern.search(fold(text)):
-            start = max(0, fold_places(text)[match.start()] - _BEFORE)
-            piece = " ".join(text[start : start + _LENGTH].split())
+            composed_text = unicodedata.normalize("NFC", text)
+            start = max(0, fold_places(composed_text)[match.start()] - _BEFORE)
+            piece = " ".join(composed_text[start : start + _LENGTH].split())
             parts = list(_snippet(("…" if start else "") + piece, words))
             break
     else:

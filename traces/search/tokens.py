@@ -76,7 +76,7 @@ def fold(text: str) -> str:
 
 
 def fold_places(text: str) -> Sequence[int]:
-    """Return the index in a text of each character of the folded text, and its length."""
-    if len(fold(text)) == len(text):
+    """Return the index in a text of each character of the folded text, and its length. The text is in NFC."""
+    if text.isascii():
         return range(len(text) + 1)
     return [*(index for index, character in enumerate(text) for _ in fold(character)), len(text)]

@@ -36,6 +36,7 @@ def _entries(**query: str) -> list[tuple[str, str, str]]:
 
 def test_actions_on_runs_leave_entries() -> None:
     base, candidate = _import("Thanks."), _import("Why?")
+    assert _import("Why?") == candidate
     _send("POST", "bundles/export", {"run": base})
     diff = _send("POST", "diffs", {"base": base, "candidate": candidate})["id"]
     _send("POST", "diffs", {"base": base, "candidate": candidate})

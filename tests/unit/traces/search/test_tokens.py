@@ -38,6 +38,7 @@ def test_queries_have_the_words_of_payloads() -> None:
         (["order", "ship"], "Order orders shipped, reorder_ship", ["Order", "shipped", "ship"]),
         (["東", "京"], "大東京タワー", ["東", "京"]),
         (["creme"], "Eine Crème brûlée, GROẞE CREMES", ["Crème", "CREMES"]),
+        (["x"], "ß x\u030c", ["x\u030c"]),
         (["grosse", "brule"], "GROẞE brûlée", ["GROẞE", "brûlée"]),
     ],
 )
