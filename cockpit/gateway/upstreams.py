@@ -42,8 +42,8 @@ _CONNECTION_HEADERS: Final = frozenset(
 _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
-# What is set anew, and what is meant for the gateway.
-_OWN_HEADERS: Final = frozenset({"accept-encoding", STEP_HEADER})
+# Also without what is set anew, and what is meant for the gateway.
+_DROPPED_HEADERS: Final = _CONNECTION_HEADERS | {"accept-encoding", STEP_HEADER}
 # The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
     "alt-svc",
@@ -85,7 +85,7 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
     The answer is asked for without compression, so that it can be recorded as it is passed on.
     """
     texts = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
-    pairs = [(name, value) for name, value in texts if name not in _CONNECTION_HEADERS | _OWN_HEADERS]
+    pairs = [(name, value) for name, value in texts if name not in _DROPPED_HEADERS]
     return [*((name, value.replace(PLACEHOLDER_KEY, key)) for name, value in pairs), ("accept-encoding", "identity")]
 
 
