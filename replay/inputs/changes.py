@@ -12,7 +12,7 @@ from traces.core.json_types import JSONValue
 class Change:
     """A step whose output differs from the recording.
 
-    `is_known` is false for a placeholder, which is assumed to request the recorded calls.
+    `is_known` is false for a placeholder: the replay goes on with the calls that the recorded answer requests.
     """
 
     node: Node

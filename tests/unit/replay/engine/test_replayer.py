@@ -28,7 +28,7 @@ def test_placeholder_keeps_recorded_structure() -> None:
         3: "exact source_output_reused",
         4: "simulated simulation_operator_override",
         5: "simulated simulation_policy_fallback",
-        6: "exact source_output_reused",
+        6: "simulated assumed_unaffected",  # The placeholder may not request it.
         7: "simulated simulation_policy_fallback",
         8: "simulated derived",
         9: "simulated simulation_policy_fallback",
@@ -38,7 +38,14 @@ def test_placeholder_keeps_recorded_structure() -> None:
 
 def test_plan_says_why_steps_get_placeholders() -> None:
     warning = "Steps 5, 7, 9 and 10 get placeholders, because nothing can answer them."
-    assert replay(WRONG).plan().warnings == [f"{warning} Step 5: No configured provider serves m1."]
+    plan = replay(WRONG).plan()
+    assert plan.warnings[0] == f"{warning} Step 5: No configured provider serves m1."
+    (tool,) = (step for step in plan.steps if step.sequence_no == 6)
+    assert tool.note == "Assumed unaffected: the new answer of step 5 is unknown and may not request this call"
+
+
+def test_plan_follows_the_calls_of_the_recording_after_a_live_answer() -> None:
+    assert planned_labels(replay(WRONG).plan(live=True))[6] == "exact source_output_reused"
 
 
 def test_equal_answer_stops_change() -> None:
