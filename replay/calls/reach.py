@@ -44,10 +44,9 @@ class Reach:
         links = self._implicit_results.links(node.no)
         upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
         changes = self._state.changes
-        changed_links = [link for link in links if link.producer in changes]
-        uncertain_callers = {link.producer for link in changed_links if self._may_no_longer_request(link)}
+        unplaced_links = [link for link in links if link.producer in changes and self._is_unplaced(link)]
         steps, items = self._unexplained_sources(node)
-        steps |= uncertain_callers | {link.producer for link in changed_links if self._is_unplaced(link)}
+        steps |= {link.producer for link in unplaced_links}
         if not steps and not upstream_steps:
             return None
         self._state.assumed_steps.add(node.no)
@@ -59,24 +58,16 @@ class Reach:
                 "steps": [*sorted(steps)[:_LIST_LIMIT]],
                 "through": [*upstream_steps[:_LIST_LIMIT]],
                 "content": [*item_details],
-                "requested_by": [*sorted(uncertain_callers)[:_LIST_LIMIT]],
+                "requests_unknown": any(map(_is_request, unplaced_links)),
             }
         }
-
-    def _may_no_longer_request(self, link: Link) -> bool:
-        """True if a placeholder replaces the answer that requested the call.
-
-        A plan assumes that live answers request the recorded calls, and says so once.
-        """
-        if not link.producer_path.startswith(_CALLS) or self._state.changes[link.producer].is_known:
-            return False
-        return not self._state.depends_on_live(link.producer)
 
     def _is_unplaced(self, link: Link) -> bool:
         """True if the new content of a changed step in the input is unknown."""
         change = self._state.changes[link.producer]
-        if link.producer_path.startswith(_CALLS):
-            return False
+        if _is_request(link):
+            # A placeholder is assumed to request the recorded calls; a plan does not know those of a live answer.
+            return not change.is_known and not self._state.depends_on_live(link.producer)
         if change.node.type is StepType.TOOL and change.original == change.current:
             # Only its status changed, which a request does not show, but code reads.
             return True
@@ -145,11 +136,16 @@ def explanation(assumption: JSONObject) -> str:
             f"Assumed unaffected: {source_text} may have contributed to its input; "
             f"the origin of {first['path'] or 'its input'} is unknown ({first['snippet']})"
         )
-    if callers := [no for no in as_list(details["requested_by"]) if isinstance(no, int)]:
-        return f"Assumed unaffected: the new answer of {step_list(callers)} is unknown and may not request this call"
+    if details["requests_unknown"]:
+        return f"Assumed unaffected: it is unknown whether {source_text} would still request this call"
     if details["steps"] and not details["through"]:
         return f"Assumed unaffected: {source_text} changed in a way that its input does not show"
     return f"Assumed unaffected because its input comes from steps that are: {source_text}"
+
+
+def _is_request(link: Link) -> bool:
+    """True if a link leads from a model's request for a call to the call."""
+    return link.producer_path.startswith(_CALLS)
 
 
 def _began_before_end(start: datetime | None, producer: Node) -> bool:

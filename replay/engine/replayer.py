@@ -12,7 +12,7 @@ from replay.calls.unknown_parts import unknown_request
 from replay.core.calls import Answer, Call
 from replay.core.context import ReplayContext
 from replay.core.events import Advance, Divergence, DriverEvent, Event, StepResolved
-from replay.core.graph import Node
+from replay.core.graph import Link, Node
 from replay.core.hooks import NO_HOOKS, Hooks, Outcome
 from replay.core.values.output_comparison import References
 from replay.core.wording import NOT_FOLLOWED
@@ -30,7 +30,7 @@ from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
 from replay.resolution.operator_outputs import is_recorded_output
 from replay.state.rebuilt_messages import RebuiltMessages
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import ModelAnswer
 
 _CALLS = "/message/tool_calls/"
@@ -222,16 +222,23 @@ class Replayer:
         """True if the messages contain the answer of a live call, which a plan does not know."""
         if not self.context.environment.planning:
             return False
-        state = self.state
         # Assume that the model requests its recorded tool calls; steps that consume only those stay known.
         links = (
             link for link in self._parts.implicit_results.links(node.no) if not link.producer_path.startswith(_CALLS)
         )
-        return any(
-            link.producer in state.histories.unknowable
-            or (link.producer in state.changes and not state.changes[link.producer].is_known)
-            for link in links
-        )
+        return any(map(self._is_unknown, links))
+
+    def _is_unknown(self, link: Link) -> bool:
+        """True if a plan does not know what a changed step puts into an input.
+
+        A text that quotes a placeholder stays as recorded.
+        """
+        if link.kind is EdgeKind.HISTORY and link.producer in self.state.histories.unknowable:
+            return True
+        change = self.state.changes.get(link.producer)
+        if change is None or change.is_known:
+            return False
+        return link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) or self.state.depends_on_live(link.producer)
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
         """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from unicodedata import category
 
 import orjson
 
@@ -25,8 +26,8 @@ MAX_PATH: Final = 200
 MAX_ITEMS: Final = 32  # per step
 _SNIPPET: Final = 100
 _GAP: Final = "…"
-# So few words around values are a label, not content: `Queue: billing`.
-_FRAME: Final = 2
+# Categories of stars, check marks and emoji.
+_PICTURES: Final = ("So", "Sk")
 
 
 @step_view
@@ -178,9 +179,9 @@ def _ranges(spans: Iterable[Span], repetitions: Iterable[tuple[int, int]]) -> li
 
 
 def _remainder(text: str, ranges: Sequence[tuple[int, int]]) -> str:
-    """Return the text outside of `ranges`, with gaps; empty if it is only a label around values."""
+    """Return the text outside of `ranges`, with gaps; empty if it is only punctuation around values."""
     if not ranges:
-        return text if words_of(text) else ""
+        return text.strip()
     pieces: list[str] = []
     position = 0
     for start, end in sorted(ranges):
@@ -189,9 +190,12 @@ def _remainder(text: str, ranges: Sequence[tuple[int, int]]) -> str:
             pieces.append(piece)
         position = max(position, end)
     pieces.append(text[position:].strip())
-    # A word in a script without spaces counts as one word per character.
-    words = sum(1 if word.isascii() else len(word) for piece in pieces for word in words_of(piece))
-    return _GAP.join(pieces) if words > _FRAME else ""
+    return _GAP.join(pieces) if any(map(_is_content, "".join(pieces))) else ""
+
+
+def _is_content(character: str) -> bool:
+    """True for letters, digits and pictures; punctuation only separates values."""
+    return character.isalnum() or category(character) in _PICTURES
 
 
 def _cut(text: str) -> str:

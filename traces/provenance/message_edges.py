@@ -86,7 +86,7 @@ def _repeated_edges(
     length = len(state.unexplained_content)
     for index, message in enumerate(messages):
         edges = _edges_into_message(no, message, digests[index], index, state, reply=False)
-        yield from (edge for edge in edges if edge.kind is EdgeKind.VALUE)
+        yield from (edge for edge in edges if edge.kind is not EdgeKind.TOOL_CALL_ID)
     del state.unexplained_content[length:]
 
 

@@ -16,6 +16,7 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.planning.plan_environment import Sources
 from replay.planning.planner import plan
+from tests.support.memory_replays import labels, planned_labels, replay
 from tests.support.recordings import NOON
 from tests.support.replay_runs import graph_of
 from traces.core.json_access import as_list, as_object
@@ -44,10 +45,10 @@ def _run(*steps: RecordedStep) -> RecordedRun:
     return RecordedRun(external_id="r", name="r", app="a", format="test", steps=steps)
 
 
-def _plan(run: RecordedRun, answer: JSONValue) -> Plan:
-    """Plan of a fork whose first step has another answer."""
+def _plan(run: RecordedRun, answer: JSONValue, *, step: int = 1) -> Plan:
+    """Plan of a fork in which a step has another answer."""
     graph, payloads = graph_of(run)
-    entry: JSONObject = {"match": {"step": 1}, "output": answer}
+    entry: JSONObject = {"match": {"step": step}, "output": answer}
     profile: AppliedProfile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), graph)
     sources = Sources(
         payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None
@@ -70,6 +71,11 @@ def test_value_in_the_next_request_is_replaced() -> None:
     plan = _plan(_router("Answer as the BILLING desk."), "shipping")
     assert _step(plan, 2).differs == ["messages"]
     assert _step(plan, 2).because == [1]
+
+
+def test_value_of_a_placeholder_is_planned_as_replayed() -> None:
+    fork = replay({"match": {"step": 1}, "model": {"temperature": 1}}, run=_router("Answer as the BILLING desk."))
+    assert planned_labels(fork.plan())[2] == labels(fork.execute())[2] == "simulated assumed_unaffected"
 
 
 def test_unexplained_request_is_assumed_unaffected() -> None:
@@ -138,6 +144,28 @@ def test_other_runs_show_what_is_configuration(other_answer: str, same: bool, la
     )
     is_found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
     assert is_found is (label == "exact")
+
+
+@pytest.mark.parametrize("text", ["★★", "Urgent: parcel A-1042", "parcel A-1042 ✓"])
+def test_short_content_of_unknown_origin_is_not_exact(text: str) -> None:
+    run = _run(
+        _model("rate", ("user", "Rate parcel A-1042."), says="three"),
+        RecordedStep(key="look", type=StepType.TOOL, name="look", input={}, output="parcel A-1042"),
+        _model("answer", ("user", text), says="We are looking into it."),
+    )
+    assert _step(_plan(run, "two"), 3).reason == "assumed_unaffected"
+
+
+def test_same_request_again_is_traced_to_its_latest_source() -> None:
+    """The second review repeats the first one's request, because the second draft equals the first draft."""
+    draft = "The parcel was lost by the carrier."
+    run = _run(
+        _model("write", ("user", "Write."), says=draft),
+        _model("review", ("user", draft), says="again"),
+        _model("rewrite", ("user", "Write again."), says=draft),
+        _model("review again", ("user", draft), says="good"),
+    )
+    assert _step(_plan(run, "The parcel is on its way again.", step=3), 4).because == [3]
 
 
 def test_ambiguous_source_is_unknown() -> None:

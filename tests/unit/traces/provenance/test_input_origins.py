@@ -1,5 +1,7 @@
 """Origins of input content."""
 
+import pytest
+
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.splitter import Splitter
@@ -58,9 +60,22 @@ def test_template_repeats_with_another_value() -> None:
     assert _first_steps(*steps)[4] == {"/messages/0/content": 2}
 
 
-def test_label_around_value_is_no_content() -> None:
-    steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", "Queue: billing"))]
-    assert _first_steps(*steps)[2] == {}
+@pytest.mark.parametrize(
+    ("text", "remainder"),
+    [
+        ('"billing".', ""),
+        ("- billing\n", ""),
+        ("Urgent: billing", "Urgent:…"),
+        ("billing 3", "…3"),
+        ("★★ billing", "★★…"),
+        ("★★", "★★"),
+        ("{", "{"),
+    ],
+)
+def test_all_but_punctuation_around_values_is_content(text: str, remainder: str) -> None:
+    steps = [_model(1, ("user", "Hello"), says="billing"), _model(2, ("user", text))]
+    items = find_provenance(steps, Splitter()).unexplained_inputs[2]
+    assert [item.snippet for item in items] == ([remainder] if remainder else [])
 
 
 def test_history_and_its_answer_are_explained() -> None:
