@@ -16,7 +16,7 @@ from replay.overrides.edits import Edits
 from replay.overrides.request_edits import edited_names
 from replay.state.rebuilt_messages import MessageVariants, RebuiltMessages, prefix_of
 from replay.state.replay_state import ReplayState
-from traces.core.canonical import digest
+from traces.core.canonical import digest, escape_pointer
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
@@ -54,11 +54,10 @@ class CallBuilder:
                 node, rebuild_value(recorded_input, incoming, self._unknown_parts.misses)
             )
             self._unknown_parts.check(node, incoming)
-        if isinstance(input, dict):
-            fields = edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt
-            if fields:
-                # Only then: an unchanged input stays the recorded object, which needs no comparison.
-                input = _with_fields(input, fields)
+        if fields := edits.retrieval if node.type is StepType.RETRIEVAL else edits.prompt:
+            # Only then: an unchanged input stays the recorded object, which needs no comparison.
+            input = _with_fields(as_object(input), fields)
+            self._unknown_parts.drop(_places_of(fields))
         if edits.arguments is not None:
             input = edits.arguments.value
         return self._call(node, input, edits, self._differing_fields(node, input, recorded_input))
@@ -290,6 +289,12 @@ def _with_fields(input: JSONObject, fields: JSONObject) -> JSONObject:
     if isinstance(variables := new_fields.get("variables"), dict):
         new_fields["variables"] = {**as_object(input.get("variables")), **variables}
     return {**input, **new_fields}
+
+
+def _places_of(fields: JSONObject) -> tuple[str, ...]:
+    """Places that fields set in an input."""
+    variables = (f"/variables/{escape_pointer(name)}" for name in as_object(fields.get("variables")))
+    return (*(f"/{escape_pointer(name)}" for name in fields if name != "variables"), *variables)
 
 
 def _edited_fields(node: Node, edits: Edits, provider: str, model: str) -> tuple[str, ...]:

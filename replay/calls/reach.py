@@ -140,7 +140,7 @@ def explanation(assumption: JSONObject) -> str:
         return f"Assumed unaffected: it is unknown whether {source_text} would still request this call"
     if details["steps"] and not details["through"]:
         return f"Assumed unaffected: {source_text} changed in a way that its input does not show"
-    return f"Assumed unaffected because its input comes from steps that are: {source_text}"
+    return f"Assumed unaffected because its input rests on such an assumption: {source_text}"
 
 
 def _is_request(link: Link) -> bool:

@@ -1,5 +1,7 @@
 """Record the effect of a step's answer on later steps. Pure."""
 
+from collections.abc import Callable
+
 from replay.calls.call_ids import requested_calls
 from replay.calls.implicit_results import ImplicitResults
 from replay.core.calls import Answer
@@ -8,22 +10,33 @@ from replay.core.graph import Node
 from replay.core.values.output_comparison import References, is_same_answer
 from replay.inputs.changes import Change
 from replay.state.replay_state import ReplayState
-from traces.core.vocabulary import Label, StepType
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import Label, Reason, StepType
 from traces.payloads.messages import ModelAnswer
 
 
 class StepResults:
     """Records changed outputs; the only place that writes them."""
 
-    def __init__(self, context: ReplayContext, state: ReplayState, implicit_results: ImplicitResults) -> None:
+    def __init__(
+        self,
+        context: ReplayContext,
+        state: ReplayState,
+        implicit_results: ImplicitResults,
+        note_assumption: Callable[[Node], JSONObject | None],
+    ) -> None:
         self._context = context
         self._state = state
         self._implicit_results = implicit_results
+        self._note_assumption = note_assumption
         self._references = References()
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
         self._state.record_answer(node, answer)
+        if answer.is_known and answer.label is not Label.EXACT and answer.reason is not Reason.OPERATOR_OVERRIDE:
+            # Another request, with content that the change may reach as well, could get another answer than this one.
+            self._note_assumption(node)
         if self._has_recorded_output(node, answer):
             self._state.changes.pop(node.no, None)
         else:

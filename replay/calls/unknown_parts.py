@@ -32,6 +32,10 @@ class UnknownParts:
         links = self._context.graph.links.get(node.no, ())
         self.misses += _ambiguous(links, incoming, messages, self._state.changes)
 
+    def drop(self, places: Container[str]) -> None:
+        """Drop the unknown parts at places that an override sets."""
+        self.misses = [link for link in self.misses if link.consumer_path not in places]
+
     def mark(self, call: Call) -> Call:
         """Mark the unknown parts of a call."""
         misses, self.misses = self.misses, []

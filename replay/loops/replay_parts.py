@@ -58,7 +58,7 @@ def replay_parts(context: ReplayContext, hooks: Hooks) -> ReplayParts:
         foresight=foresight,
         calls=calls,
         reach=reach,
-        results=StepResults(context, state, implicit_results),
+        results=StepResults(context, state, implicit_results, reach.assumption),
         subagents=subagents,
         chain=chain,
         points=points,

@@ -79,7 +79,7 @@ def _operator_documents(call: Call, environment: ReplayEnvironment) -> Answer | 
 
 def _rerender(call: Call, environment: ReplayEnvironment) -> Answer | None:
     node = call.node
-    if node is None or not node.input_ref or not node.output_ref:
+    if node is None or not node.input_ref or not node.output_ref or call.unknown_producers:
         return None
     output = render(environment.payload(node.input_ref), environment.payload(node.output_ref), call.input)
     if output is None:

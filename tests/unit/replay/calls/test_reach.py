@@ -116,6 +116,20 @@ def test_consumers_of_assumed_steps_are_assumed() -> None:
     assert _step(_plan(run, "shipping"), 3).reason == "assumed_unaffected"
 
 
+def test_same_live_answer_to_an_assumed_request_rests_on_the_assumption() -> None:
+    """Step 3 gets the recorded answer again, but step 2, which is only assumed to be unaffected, is in its request."""
+    run = _run(
+        _model("rate", ("user", "Rate it."), says="three"),
+        _model("mood", ("user", "★★★"), says="A grumpy customer wrote this."),
+        _model("sum", ("user", "three"), ("user", "A grumpy customer wrote this."), says="Call the customer first."),
+        _model("act", ("user", "Call the customer first."), says="Done."),
+    )
+    fork = replay({"match": {"step": 1}, "output": "two"}, run=run)
+    labels_by_step = labels(fork.execute(lambda call: {"content": "Call the customer first."}))
+    assert labels_by_step[3] == "simulated live_model_call"
+    assert labels_by_step[4] == "simulated assumed_unaffected"
+
+
 def test_recorded_times_clear_parallel_steps() -> None:
     run = _router("Answer in the tone of the department.")
     first, second = run.steps

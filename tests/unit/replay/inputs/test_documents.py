@@ -1,8 +1,10 @@
 """Changed documents and prompts reach the requests that contain them."""
 
+import pytest
+
 from replay.core.events import Event
 from replay.overrides.policy import Policy
-from tests.support.memory_replays import Replay, labels, resolved_step
+from tests.support.memory_replays import Replay, labels, replay, resolved_step
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -105,3 +107,52 @@ def test_other_variables_keep_their_values() -> None:
     assert str(resolved_step(events, 2).answer.output).count("a judge") == 1
     assert rules(DOCUMENTS)[:40] in str(resolved_step(events, 2).call.input)
     assert "{rules}" not in str(model_messages(events))
+
+
+def ticket_prompt(**columns: JSONValue) -> RecordedRun:
+    """A model's JSON answer, a prompt that contains one of its fields, and a model that reads the prompt."""
+    answer: JSONObject = {"message": {"role": "assistant", "content": '{"queue": "spam", "urgent": false}'}}
+    prompt: JSONObject = {
+        "template": "Write to the {queue} desk of {city}.",
+        "variables": {"queue": "spam", "city": "Bern"},
+    }
+    text = "Write to the spam desk of Bern."
+    steps = (
+        RecordedStep(key="s", type=StepType.MODEL, name="sort", model="m1", input={"messages": []}, output=answer),
+        RecordedStep(
+            key="p", type=StepType.PROMPT, name="letter", **{"input": prompt, "output": {"text": text}, **columns}
+        ),
+        RecordedStep(
+            key="w",
+            type=StepType.MODEL,
+            name="write",
+            model="m1",
+            input={"messages": [{"role": "user", "content": text}]},
+            output={"message": {"role": "assistant", "content": "Dear desk"}},
+        ),
+    )
+    return RecordedRun(external_id="t", name="tickets", app="tickets", format="test", steps=steps)
+
+
+@pytest.mark.parametrize(
+    ("variables", "label"),
+    [
+        ({}, "simulated simulation_policy_fallback"),
+        ({"city": "Rome"}, "simulated simulation_policy_fallback"),
+        ({"queue": "sales"}, "simulated simulation_operator_override"),
+    ],
+)
+def test_prompt_with_an_unknown_value_is_not_rendered(variables: JSONObject, label: str) -> None:
+    """The new answer has no field `queue`, so that only an override of this variable makes the prompt known."""
+    entries: list[JSONValue] = [{"match": {"step": 1}, "output": "No idea."}]
+    if variables:
+        entries.append({"match": {"step": 2}, "prompt": {"variables": variables}})
+    labels_by_step = labels(replay(*entries, run=ticket_prompt()).execute())
+    assert labels_by_step[2] == label
+    assert not labels_by_step[3].startswith("exact")
+
+
+def test_variable_of_a_prompt_with_unrecorded_input_is_not_ignored() -> None:
+    entry: JSONValue = {"match": {"step": 2}, "prompt": {"variables": {"city": "Rome"}}}
+    labels_by_step = labels(replay(entry, run=ticket_prompt(input=None)).execute())
+    assert labels_by_step[2] == "simulated simulation_policy_fallback"
