@@ -255,10 +255,12 @@ def _warnings(
         warnings.append(f"Nothing is executed again: `allow` lists {kinds}, and no such call follows.")
     if placeholders:
         warnings.append(_placeholder_warning(placeholders, events))
-    if assumed_numbers := [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]:
-        warnings.append(assumed_warning(assumed_numbers))
-    if (failing_call := next(failing_calls, None)) is not None:
-        number = failing_call.no if failing_call.node is None else failing_call.node.no
+    failing_call = next(failing_calls, None)
+    number = None if failing_call is None else failing_call.no if failing_call.node is None else failing_call.node.no
+    assumed_numbers = [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]
+    if reached_numbers := [no for no in assumed_numbers if number is None or no < number]:
+        warnings.append(assumed_warning(reached_numbers))
+    if failing_call is not None:
         note = ", which is not in the recording" if failing_call.node is None else ""
         warnings.append(
             f"The replay will fail at step {number}{note}: nothing can answer it, and the policy's fallback is `fail`."

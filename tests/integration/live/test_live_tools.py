@@ -79,7 +79,7 @@ def test_plan_shows_tool_as_live(endpoint: ProviderServer) -> None:
     steps = {step.sequence_no: step for step in plan.steps}
     assert (steps[4].action, steps[4].reason, steps[4].label) == ("live", "live_tool_call", "simulated")
     assert steps[4].note == "Runs through http POST 127.0.0.1"
-    assert steps[6].reason == "source_output_reused"
+    assert steps[6].reason == "assumed_unaffected"  # No model says whether it is still requested.
     other_request: Any = {"run": str(run.id), "overrides": {"overrides": [UNRECORDED_CALL]}, "policy": LIVE}
     new = services.preview(prepare.parse(other_request))
     assert new.live_calls == 1

@@ -198,11 +198,11 @@ def get_order(order_id):
 @pytest.mark.parametrize(
     ("last", "idempotent", "status", "code"),
     [
-        ("pass", False, "completed_mixed", ""),
+        ("pass", False, "completed_simulated", ""),
         ("time.sleep(60)", False, "awaiting_operator", "unknown_outcome"),
         ("time.sleep(60)", True, "failed_execution", "timeout"),
         ("os._exit(1)", False, "awaiting_operator", "unknown_outcome"),
-        ("sys.exit('no')", False, "completed_mixed", ""),
+        ("sys.exit('no')", False, "completed_simulated", ""),
     ],
 )
 def test_hanging_callable_is_killed_on_timeout(

@@ -40,7 +40,7 @@ def test_preview_lists_steps_from_fork(client: Client, body: dict[str, Any]) -> 
     plan = answer.json()
     assert [step["sequence_no"] for step in plan["steps"]] == list(range(1, 11))
     assert [step["reason"] for step in plan["steps"][:2]] == ["derived"] * 2  # they hold what follows
-    assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (0, 2, [])
+    assert (plan["actions"]["inherited"], plan["actions"]["reuse"], plan["refusals"]) == (0, 1, [])
     assert client.get("/api/v1/replays").json() == {"sessions": []}
 
 
@@ -76,7 +76,7 @@ def test_replay_is_launched_and_found(client: Client, body: dict[str, Any]) -> N
     assert post(client, "/replays", body, **{"Idempotency-Key": "k1"}).json()["id"] == session["id"]
     runner.execute(UUID(session["id"]))
     after = client.get(f"/api/v1/replays/{session['id']}").json()
-    assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 2, 8)
+    assert (after["status"], after["counts"]["exact"], after["counts"]["simulated"]) == ("completed_mixed", 1, 9)
     assert [item["id"] for item in client.get(f"/api/v1/replays?run={body['run']}").json()["sessions"]] == [
         session["id"]
     ]
