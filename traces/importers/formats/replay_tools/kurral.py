@@ -37,6 +37,7 @@ _METADATA_FIELDS = (
     "mcp_session_id",
     "mcp_servers_used",
 )
+_SETTINGS = ("model_name", "model_version", "provider")
 _SCORES = ("ars_score", "determinism_score", "determinism_report", "replay_info")
 
 
@@ -196,7 +197,11 @@ def _prompt(artifact: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
             name="resolved prompt",
             parent=agent.key,
             started_at=agent.started_at,
-            input={"template": prompt["template"], "variables": as_object(prompt.get("variables"))},
+            input={
+                **({"template_id": prompt["template_id"]} if prompt.get("template_id") else {}),
+                "template": prompt["template"],
+                "variables": as_object(prompt.get("variables")),
+            },
             output={"text": final} if final else None,
             attributes={key: value for key, value in prompt.items() if key.endswith("_hash")},
         )
@@ -228,8 +233,9 @@ def _model(
     artifact: JSONObject, turn: RecordedStep, request: JSONObject, answer: JSONObject, tools: Sequence[RecordedStep]
 ) -> RecordedStep:
     """Build the single model step of a turn (see the module's docstring)."""
-    config = as_object(artifact.get("llm_config"))
-    model, provider = _served_model(artifact, config)
+    config = _served_config(artifact)
+    model, provider = as_text(config.get("model_name")), normalize_provider(as_text(config.get("provider")))
+    model = "" if model == "unknown" else model
     prompt = as_object(artifact.get("resolved_prompt"))
     system = as_text(first_member(prompt, "final_text", "template"))
     messages: list[JSONValue] = [{"role": "system", "content": system}] if system else []
@@ -244,7 +250,11 @@ def _model(
                 "tool_call_id": tool.call_id,
             }
         )
-    parameters = normalize_parameters(as_object(config.get("parameters")) | as_object(config.get("additional_params")))
+    stop: JSONObject = {"stop": config.get("stop_sequences")} if config.get("stop_sequences") else {}
+    parameters = normalize_parameters(
+        as_object(config.get("parameters")) | stop | as_object(config.get("additional_params"))
+    )
+    is_copied = _replay_of(artifact).get("replay_type") == "A"
     return RecordedStep(
         key=f"{turn.key}-answer",
         type=StepType.MODEL,
@@ -258,19 +268,25 @@ def _model(
         input={"messages": messages, **({"parameters": parameters} if parameters else {})},
         output=turn.output,
         links=tuple(tool.key for tool in tools),
+        label=Label.CACHED if is_copied else Label.LIVE,
+        reason=Reason.CACHE_SIGNATURE if is_copied else None,
         attributes={
             "stands_for": "all model calls of this interaction: Kurral records none of them singly",
-            "llm_config": config,
+            "llm_config": as_object(artifact.get("llm_config")),
         },
     )
 
 
-def _served_model(artifact: JSONObject, config: JSONObject) -> tuple[str, str]:
-    """Return the model that answered; in replay artifacts it is among the changes."""
-    changed = as_object(as_object(as_object(artifact.get("inputs")).get("changes_detected")).get("llm_config"))
-    model = as_text(as_object(changed.get("model_name")).get("current")) or as_text(config.get("model_name"))
-    provider = as_text(as_object(changed.get("provider")).get("current")) or as_text(config.get("provider"))
-    return ("" if model == "unknown" else model), normalize_provider(provider)
+def _served_config(artifact: JSONObject) -> JSONObject:
+    """Return the configuration that answered. Replays contain the original's, and a B replay lists its changes."""
+    config, replay = as_object(artifact.get("llm_config")), _replay_of(artifact)
+    if replay.get("replay_type") == "A":
+        return config
+    changes = as_object(as_object(replay.get("changes_detected")).get("llm_config"))
+    current = {name: as_object(change).get("current") for name, change in changes.items()}
+    settings = {name: current[name] for name in _SETTINGS if current.get(name)}
+    parameters = {name: value for name, value in current.items() if name not in _SETTINGS}
+    return {**config, **settings, "parameters": {**as_object(config.get("parameters")), **parameters}}
 
 
 def _under_turn(tool: RecordedStep, turn: RecordedStep) -> RecordedStep:

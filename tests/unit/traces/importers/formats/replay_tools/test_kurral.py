@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 
@@ -64,3 +64,37 @@ def test_time_to_read_calls_is_linear() -> None:
     run = read({"kurral_id": "k", "run_id": "r", "tool_calls": calls, **interaction})
     assert time.thread_time() - start < 3
     assert [step.key for step in fixtures.steps(run, StepType.TOOL)][:3] == ["c", "c#2", "c#3"]
+
+
+CHANGES = {
+    "model_name": {"artifact": "gpt-4", "current": "gpt-4o"},
+    "temperature": {"artifact": 0.0, "current": 0.9},
+    "seed": {"artifact": 42, "current": None},
+    "top_p": {"artifact": None, "current": 0.5},
+}
+
+
+@pytest.mark.parametrize(
+    ("replay_type", "model", "parameters", "label"),
+    [
+        ("A", "gpt-4", {"temperature": 0, "seed": 42, "stop": ["END"]}, Label.CACHED),
+        ("B", "gpt-4o", {"temperature": 0.9, "top_p": 0.5, "stop": ["END"]}, Label.LIVE),
+    ],
+)
+def test_only_b_replay_used_current_settings(
+    replay_type: str, model: str, parameters: dict[str, Any], label: Label
+) -> None:
+    config = {"model_name": "gpt-4", "provider": "openai", "parameters": {"temperature": 0.0, "seed": 42}}
+    replay = {"original_kurral_id": "o", "replay_type": replay_type, "changes_detected": {"llm_config": CHANGES}}
+    run = read(
+        {
+            "kurral_id": "k",
+            "inputs": replay,
+            "outputs": {"interactions": [{"input": "Is Dune in stock?", "output": "Yes."}]},
+            "llm_config": {**config, "stop_sequences": ["END"]},
+            "tool_calls": [],
+        }
+    )
+    (step,) = fixtures.steps(run, StepType.MODEL)
+    assert isinstance(step.input, dict)
+    assert (step.model, step.input["parameters"], step.label) == (model, parameters, label)
