@@ -39,7 +39,7 @@ _MESSAGE_FIELDS = frozenset(
 )
 _RESULT_FIELDS = frozenset({"error", "is_error", "retries", "denied"})
 _REASONS = ("finish_reason", "stop_reason")
-_ANSWER_FIELDS = frozenset({"usage", "cost", "model", "error", *_REASONS})
+_ANSWER_FIELDS = frozenset({"usage", "cost", "model", "error", "retries", *_REASONS})
 _TOKEN_FIELDS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
 
 
@@ -194,6 +194,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
             cost_usd=parse_cost(source.get("cost")) or usage.cost_usd,
+            retries=parse_token_count(source.get("retries"), entry.location) or 0,
             attributes=_extra_model_fields(source),
         )
     )
@@ -361,10 +362,13 @@ def _end_containers(state: _Progress) -> None:
 
 
 def _final_answer(state: _Progress) -> str:
-    """Return the agent's last text; if the last turn has calls without results, only from that turn."""
+    """Return the agent's last text; if the last turn has calls without results or answer, only from that turn."""
     answers = [step for step in state.steps if step.type is StepType.MODEL]
-    pending = chain.from_iterable(state.pending.values())
-    if any(state.steps[call.step_index].parent == _parent_key(state) for call in pending if not call.is_user_call):
+    pending = [
+        state.steps[call.step_index] for call in chain.from_iterable(state.pending.values()) if not call.is_user_call
+    ]
+    failed = [step for step in answers[-1:] if step.output is None]
+    if any(step.parent == _parent_key(state) for step in (*pending, *failed)):
         answers = [step for step in answers if step.parent == _parent_key(state)]
     texts = (message_text(as_object(step.output).get("message")) for step in reversed(answers))
     return next((answer for answer in texts if answer), "")

@@ -131,7 +131,7 @@ def _run(session_id: str, events: list[_Event]) -> RecordedRun:
             app=FORMAT,
             format=FORMAT,
             tags=["krabs"],
-            failed=answer is None,
+            has_ended=answer is not None,
             metadata={
                 "session_id": session_id,
                 "agent_id": events[0].agent,

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files import sqlite_file
 from traces.importers.files.source import Source
@@ -68,3 +69,75 @@ def test_bad_telemetry_line_leaves_sessions_intact() -> None:
     source = Source(name="t.jsonl", data=b"\n".join([*lines, b'{"event_type": "agent_st']))
     assert len(list(registry.get_importer("krabs").runs([source]))) == 300
     assert "line 301" in str(source.problems[0])
+
+
+# Seconds; the turns of every request begin at 0
+CALLS_AND_FAILURES = """
+INSERT INTO sessions VALUES ('s', 'a', 'm', 'local', 100);
+CREATE TABLE errors (id INTEGER PRIMARY KEY, session_id TEXT, turn INTEGER, context TEXT, message TEXT,
+                     attempt INTEGER, created_at INTEGER);
+INSERT INTO messages (session_id, turn, role, content, tool_call_id, tool_name, tool_args, created_at) VALUES
+    ('s', 0, 'user', 'Is Dune in stock?', NULL, NULL, NULL, 100),
+    ('s', 0, 'assistant', '', NULL, NULL, '[{"id": "c1", "name": "find"}, {"id": "c2", "name": "find"}]', 110),
+    ('s', 0, 'tool', 'yes', 'c1', 'find', NULL, 111),
+    ('s', 0, 'tool', 'HTTP 503', 'c2', 'find', NULL, 114),
+    ('s', 1, 'assistant', 'Yes.', NULL, NULL, NULL, 115),
+    ('s', 0, 'user', 'Reserve it.', NULL, NULL, NULL, 200),
+    ('s', 0, 'assistant', '', NULL, NULL, '[{"id": "c3", "name": "find"}, {"id": "c4", "name": "buy"},
+                                            {"id": "c5", "name": "sell"}]', 201),
+    ('s', 0, 'tool', 'still there', 'c3', 'find', NULL, 202),
+    ('s', 0, 'tool', 'Permission denied for tool: buy', 'c4', 'buy', NULL, 203),
+    ('s', 0, 'tool', 'Tool not found: sell', 'c5', 'sell', NULL, 204);
+INSERT INTO errors (session_id, turn, context, message, attempt, created_at) VALUES
+    ('s', 0, 'llm_stream', 'HTTP 429', 0, 101), ('s', 0, 'llm_stream', 'HTTP 429', 1, 102),
+    ('s', 0, 'find', 'HTTP 503', 0, 112), ('s', 0, 'find', 'HTTP 503', 1, 113);
+"""
+
+
+def failing_session(rows: str = "") -> RecordedRun:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(SCHEMA + CALLS_AND_FAILURES + rows)
+    (run,), problems = read(connection.serialize())
+    assert problems == []
+    return run
+
+
+def test_failed_attempts_belong_to_their_call() -> None:
+    run = failing_session()
+    calls = [step for step in run.steps if step.type in {StepType.MODEL, StepType.TOOL}]
+    assert [(step.name, step.status.value, step.retries) for step in calls] == [
+        ("m", "ok", 2),
+        ("find", "ok", 0),
+        ("find", "error", 1),
+        ("m", "ok", 0),
+        ("m", "ok", 0),
+        ("find", "ok", 0),
+        ("buy", "denied", 0),
+        ("sell", "error", 0),
+    ]
+    # The agent died before it had answered
+    assert run.status is RunStatus.PARTIAL
+
+
+@pytest.mark.parametrize("error", ["llm_complete", "max_turns"])
+def test_session_that_ends_with_an_error_failed(error: str) -> None:
+    rows = f"""
+        INSERT INTO errors (session_id, turn, context, message, attempt, created_at) VALUES
+            ('s', 1, '{error}', 'no more', 0, 205), ('s', 1, '{error}', 'no more', 1, 206);
+    """
+    run = failing_session(rows)
+    assert run.status is RunStatus.FAILED
+    failed = run.steps[-1] if error == "llm_complete" else run.steps[0]
+    assert (failed.status, failed.error) == (StepStatus.ERROR, "no more")
+    assert failed.retries == (1 if error == "llm_complete" else 0)
+
+
+def test_tokens_of_messages_rolled_back_are_left_out() -> None:
+    run = failing_session(
+        """
+        ALTER TABLE token_usage ADD COLUMN created_at INTEGER;
+        INSERT INTO token_usage (session_id, turn, input_tokens, output_tokens, created_at) VALUES
+            ('s', 0, 10, 1, 110), ('s', 1, 20, 2, 115), ('s', 0, 99, 9, 150), ('s', 0, 30, 3, 201);
+        """
+    )
+    assert [step.tokens_in for step in run.steps if step.type is StepType.MODEL] == [10, 20, 30]
