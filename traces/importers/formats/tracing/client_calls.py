@@ -4,13 +4,11 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     ANSWER_SETTINGS,
     REQUEST_ATTRIBUTES,
     RESPONSE_ATTRIBUTES,
     Answer,
-    model_input,
     normalize_answer,
     normalize_parameters,
     normalize_request,
@@ -34,6 +32,8 @@ TOOL_APIS: Final = frozenset(
         "openai.stored_response",
     }
 )
+# Of the event `model_called`, beside its request.
+_CALL_PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed")
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
 _GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
 
@@ -49,9 +49,17 @@ def model_request(payload: JSONObject) -> JSONValue:
         return _with_settings(_client_request(api, own_fields), body)
     if "messages" not in body:
         return request
-    parameters = normalize_parameters(as_object(body.get("parameters")))
-    tools = normalize_tools(body.get("tools") or [])
-    return model_input(normalize_messages(body["messages"]), tools, parameters, body.get("response_format"))
+    return _own_request(payload, body)
+
+
+def _own_request(payload: JSONObject, body: JSONObject) -> JSONObject:
+    """Return the request of an event that an agent wrote itself: its parameters may be at any of three places."""
+    fields = {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES and key != "parameters"}
+    request = normalize_request(fields)
+    beside = normalize_parameters({name: payload[name] for name in _CALL_PARAMETERS if name in payload})
+    inside = normalize_parameters(as_object(body.get("parameters")))
+    parameters = {**beside, **as_object(request.get("parameters")), **inside}
+    return _with_settings({**request, **({"parameters": parameters} if parameters else {})}, body)
 
 
 def tool_fields(payload: JSONObject) -> JSONObject:
@@ -67,13 +75,13 @@ def model_answer(payload: JSONObject) -> Answer:
     """Return the answer of a model step."""
     response = payload.get("response")
     is_response = as_text(payload.get("api")) == "openai.responses" and isinstance(response, dict)
-    return normalize_openai_answer(as_object(response)) if is_response else normalize_answer(response)
+    if is_response:
+        return normalize_openai_answer(as_object(response))
+    return normalize_answer(response, as_text(payload.get("finish_reason")))
 
 
 def client_attributes(payload: JSONObject) -> JSONObject:
     """Return what a client's request and its answer contain besides a step's input and output."""
-    if "api" not in payload:
-        return {}
     request, response = as_object(payload.get("request")), as_object(payload.get("response"))
     fields: JSONObject = {
         "request": {key: value for key, value in request.items() if key in REQUEST_ATTRIBUTES},

@@ -101,6 +101,16 @@ def test_steps_recorded_by_hand_keep_their_form() -> None:
     assert client_attributes({"request": request}) == {}
 
 
+def test_event_written_by_hand_keeps_all_of_its_request() -> None:
+    body: Any = {"system": "Be brief.", "messages": [USER], "top_k": 5, "temperature": 0.5, "user": "u1"}
+    event: Any = {"request": body, "temperature": 0, "top_p": 0.9, "max_tokens": 64, "seed": 7, "finish_reason": "stop"}
+    parameters = {"top_k": 5, "temperature": 0.5, "top_p": 0.9, "max_tokens": 64, "seed": 7}
+    assert model_request(event) == {"messages": [SYSTEM, USER], "parameters": parameters}
+    assert client_attributes(event) == {"request": {"user": "u1"}}
+    answer = as_object(model_answer({**event, "response": "In Berlin."}).output)
+    assert (answer["message"], answer["finish_reason"]) == ({"role": "assistant", "content": "In Berlin."}, "stop")
+
+
 def test_content_that_the_provider_stores() -> None:
     """The answer depends on it, so requests that name other content are not the same call."""
     stored = {"previous_response_id": "resp_1", "truncation": "auto", "store": True}
