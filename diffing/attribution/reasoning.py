@@ -140,7 +140,7 @@ def _select(
     first = _first_answer(comparison, places)
     early_suspects = [atom for atom in suspects if min(map(comparison.turn, atom.places)) <= first] or suspects
     # Only calls differ: a model chose them in an unrecorded request, so the settings of all calls are suspects as well.
-    if all(map(is_choice, early_suspects)):
+    if all(is_choice(atom) or _is_model_choice(atom, flow) for atom in early_suspects):
         early_suspects += [atom for atom in suspects if is_agent_setting(atom)] or [
             atom for atom in suspects if _is_run_input(atom)
         ]
@@ -218,6 +218,14 @@ def _rank(atom: Atom) -> tuple[bool, int]:
 def _is_run_input(atom: Atom) -> bool:
     """True for a message that cannot follow from an earlier output, such as the run's input."""
     return atom.origin is Origin.EXOGENOUS and atom.facet is not None and bool(atom.facet.messages)
+
+
+def _is_model_choice(atom: Atom, flow: Flow) -> bool:
+    """True for a call of one run alone that answered a model, though the answer with which it asked is not recorded."""
+    place = atom.pair.place
+    is_lone_call = atom.pair.sides is None and atom.pair.step.type in _CALLS
+    answers_model = any(link.kind is EdgeKind.TOOL_CALL_ID for link in flow.outgoing(place)) if is_lone_call else False
+    return answers_model and not _follows_from_call(atom.pair, flow)
 
 
 def is_choice(atom: Atom) -> bool:

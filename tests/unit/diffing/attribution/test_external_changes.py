@@ -3,7 +3,19 @@
 import pytest
 
 from diffing.attribution.difference_origins import Origin
-from tests.support.comparing import Spec, agent, model, output, reply, system, tool, user
+from tests.support.comparing import (
+    Spec,
+    agent,
+    diff_of,
+    model,
+    output,
+    reply,
+    system,
+    tool,
+    tool_call,
+    tool_message,
+    user,
+)
 from tests.unit.diffing.attribution.test_difference_origins import open_atoms, reason_about
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
@@ -50,3 +62,19 @@ def test_edited_document_is_a_change_besides_the_query(text: str, *, is_edit: bo
     atoms = open_atoms(reason_about(base, search("Good day.", text, "Another answer")))
     documents = [atom.origin for atom in atoms if atom.facet is not None and atom.facet.kind == "documents"]
     assert documents == [Origin.OPEN] * is_edit
+
+
+def test_model_switch_precedes_calls_of_unrecorded_requests() -> None:
+    """Some recorders list the calls of a turn and then its answer, without the requests in between."""
+    history = [user("Where is it?"), tool_call("c1", "track", id=7), tool_message("c1", "on a truck")]
+    base = [
+        agent(),
+        tool("track", "c1", {"id": 7}, "on a truck"),
+        model(history, reply("On a truck.")),
+        output("On a truck."),
+    ]
+    candidate = [agent(), model(history[:1], reply("I cannot tell."), model="m2"), output("I cannot tell.")]
+    for report in (diff_of(base, candidate), diff_of(candidate, base)):
+        primary = report.attribution.primary
+        assert primary is not None
+        assert (primary.category, report.attribution.confidence) == ("model", "low")
