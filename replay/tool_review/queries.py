@@ -1,20 +1,20 @@
 """List tools that were called in a run, offered to a model, configured, or reviewed."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Max, Min, OuterRef, Q, Subquery
+from django.db.models import Max, Min, OuterRef, Q, QuerySet, Subquery
 
 from replay.models import ToolDecision
 from replay.resolution.side_effects import suggest
 from replay.tool_review.schemas import ToolDecisionView, ToolList, ToolSuggestion, ToolView
 from traces.core.json_access import as_list, as_object, member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
 from traces.models import Run, Step
 from traces.payloads import parts
 from traces.storage import artifacts
@@ -119,6 +119,9 @@ def _offers(usage_by_tool: dict[str, _ToolUsage]) -> dict[str, _Offer]:
         name, offer = _offer(tool)
         if name and (name not in offers or not offers[name].description):
             offers[name] = offer
+    for name, description in _recorded_descriptions(usage_by_tool):
+        offer = offers.get(name, _Offer(description="", parameters=None))
+        offers[name] = offer if offer.description else replace(offer, description=description)
     return offers
 
 
@@ -131,6 +134,25 @@ def _first_offers(runs: Iterable[UUID]) -> Iterator[str]:
 
 def _offers_before_calls(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[str]:
     """Yield the input of the model step before the first call of each tool, in its last run."""
+    models = Step.objects.filter(
+        run=OuterRef("run_id"), type=StepType.MODEL, sequence_no__lt=OuterRef("sequence_no")
+    ).order_by("-sequence_no")
+    for calls in _first_calls(usage_by_tool):
+        yield from calls.annotate(ref=Subquery(models.values("input_ref")[:1])).values_list("ref", flat=True)
+
+
+def _recorded_descriptions(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[tuple[str, str]]:
+    """Yield the names of tools whose calls were recorded with a description, and that description."""
+    for calls in _first_calls(usage_by_tool):
+        rows = calls.exclude(attributes_ref="").values_list("tool_name", "name", "attributes_ref")
+        values = artifacts.load({ref for *_, ref in rows})
+        for tool_name, name, ref in rows:
+            if isinstance(description := member(values.get(ref), TOOL_DESCRIPTION), str):
+                yield tool_name or name, description
+
+
+def _first_calls(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[QuerySet[Step]]:
+    """Yield the first call of each tool, in its last run, in chunks."""
     last_runs = {tool.run for tool in usage_by_tool.values() if tool.run is not None}
     firsts = (
         Step.objects.filter(type=StepType.TOOL, run_id__in=last_runs)
@@ -143,15 +165,11 @@ def _offers_before_calls(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[str]:
         for row in firsts
         if usage_by_tool[row["tool_name"] or row["name"]].run == row["run_id"]
     ]
-    models = Step.objects.filter(
-        run=OuterRef("run_id"), type=StepType.MODEL, sequence_no__lt=OuterRef("sequence_no")
-    ).order_by("-sequence_no")
     for start in range(0, len(calls), _CHUNK):
         condition = Q()
         for run, no in calls[start : start + _CHUNK]:
             condition |= Q(run_id=run, sequence_no=no)
-        rows = Step.objects.filter(condition).annotate(ref=Subquery(models.values("input_ref")[:1]))
-        yield from rows.values_list("ref", flat=True)
+        yield Step.objects.filter(condition)
 
 
 def _complete_entries(lists: list[JSONValue]) -> Iterator[JSONValue]:

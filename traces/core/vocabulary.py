@@ -150,6 +150,8 @@ class HookEvent(StrEnum):
 
 
 TOOL_EVENTS: Final = frozenset({HookEvent.PRE_TOOL_USE, HookEvent.POST_TOOL_USE, HookEvent.POST_TOOL_USE_FAILURE})
+# Attribute of a tool step: the description of the tool, if the recorder states it with the call.
+TOOL_DESCRIPTION: Final = "tool_description"
 
 
 class Protection(StrEnum):

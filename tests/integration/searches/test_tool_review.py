@@ -18,6 +18,7 @@ from replay.tool_review import services as tool_review_services
 from replay.tool_review.schemas import ToolView
 from tests.support.replay_runs import order_desk
 from traces.core.json_types import JSONObject
+from traces.core.vocabulary import TOOL_DESCRIPTION
 from traces.models import Artifact, Run
 from traces.payloads.splitter import Splitter
 from traces.runs import services as services_of_traces
@@ -90,6 +91,20 @@ def test_every_tool_is_listed_with_a_suggestion() -> None:
 def test_unsafe_word_in_description_wins() -> None:
     offering([{"name": "get_order", "description": "Read the order, then send an email."}])
     assert tools()["get_order"].suggestion.reason == "description contains “send”, “email”"
+
+
+def test_description_recorded_with_a_call_counts() -> None:
+    """Recorders of spans often state a tool's description there, and not in the requests of models."""
+    run = order_desk()
+    steps = [
+        dataclasses.replace(step, attributes={TOOL_DESCRIPTION: "Deletes the order."})
+        if step.tool_name == "get_order"
+        else step
+        for step in run.steps
+    ]
+    record(dataclasses.replace(run, steps=tuple(steps)))
+    tool = tools()["get_order"]
+    assert (tool.description, tool.suggestion.safe) == ("Deletes the order.", False)
 
 
 def test_list_queries_do_not_grow_with_runs() -> None:

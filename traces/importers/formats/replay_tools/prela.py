@@ -11,7 +11,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import map_strings
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
     model_input,
@@ -70,6 +70,7 @@ _SNAPSHOT_FIELDS = frozenset(
         "tool_input",
         "tool_output",
         "tool_name",
+        "tool_description",
         "retrieval_query",
         "retrieved_documents",
         "retrieval_scores",
@@ -264,4 +265,6 @@ def _extra_attributes(record: JSONObject, snapshot: JSONObject, attributes: JSON
     }
     if span_type not in _TYPES:
         extra["span_type"] = span_type
+    if description := snapshot.get("tool_description"):
+        extra[TOOL_DESCRIPTION] = description
     return {key: value for key, value in extra.items() if value not in (None, [], {}, "")}

@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
 from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import normalize_provider, parse_token_count
 from traces.importers.common.run_builder import container_type
@@ -81,6 +81,7 @@ _PROVIDERS: Final = (
     "llm.vendor",
     "ai.model.provider",
 )
+_TOOL_DESCRIPTIONS: Final = ("gen_ai.tool.description", "tool.description")
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name")
 # These are always the arguments.
 _CALL_INPUTS: Final = (
@@ -228,7 +229,8 @@ def _tool(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: 
     names = _INPUTS if call_input is not None or _is_schema(schema) else (_PARAMETERS, *_INPUTS)
     arguments = tool_arguments(attributes.take(*names), as_object(schema) if _is_schema(schema) else {})
     result = tool_result(attributes.take(*_OUTPUTS))
-    details: JSONObject = {"call": arguments.other, "result": result.other}
+    description = attributes.take(*_TOOL_DESCRIPTIONS)
+    details: JSONObject = {"call": arguments.other, "result": result.other, TOOL_DESCRIPTION: description}
     return SpanFacts(
         key=wire.span_id,
         name=name,

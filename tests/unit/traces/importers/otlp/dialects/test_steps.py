@@ -6,7 +6,7 @@ import pytest
 from tests.support.importing_fixtures import trace_run
 from tests.unit.traces.importers.otlp.test_batches import protobuf, span
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
 
 SCHEMA = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
 PROPERTIES = {"id": {"title": "Id", "type": "string"}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}
@@ -159,6 +159,12 @@ def test_second_result_is_retained_if_it_differs(output: str) -> None:
 def test_first_formats_of_pydantic_ai_name_arguments_and_response() -> None:
     step = step_of({"gen_ai.tool.name": "find", "tool_arguments": '{"id": "A-1"}', "tool_response": "ok"})
     assert (step.input, step.output) == ({"id": "A-1"}, "ok")
+
+
+@pytest.mark.parametrize("name", ["gen_ai.tool.description", "tool.description"])
+def test_tool_has_its_recorded_description(name: str) -> None:
+    step = step_of({"gen_ai.tool.name": "find", name: "Finds an order."})
+    assert step.attributes[TOOL_DESCRIPTION] == "Finds an order."
 
 
 def test_output_of_agent_is_the_text_of_its_messages() -> None:
