@@ -232,7 +232,8 @@ def _model_usage(turn: _Turn) -> JSONObject:
         "duration_ms": answer.duration_ms,
         "finish_reason": output.get("finish_reason"),
         "tool_calls": len(ModelAnswer(answer.output).calls),
-        "attempts": answer.retries + 1,
+        # No call is attempted for an answer from the recording or from the operator.
+        "attempts": answer.retries + 1 if answer.action == "live" else 0,
         "step": call.no,
     }
 

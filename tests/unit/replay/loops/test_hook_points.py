@@ -189,3 +189,12 @@ def test_failed_call_ends_its_turn() -> None:
     with pytest.raises(ReplayFailure, match="down"):
         run_hooked(fork, listener, broken)
     assert listener.events == ["turn_start", "turn_end"]
+
+
+def test_only_live_calls_have_attempts() -> None:
+    message: JSONValue = {"content": "I do not know."}
+    fork = replay({"match": {"step": 3}, "output": message}, {"match": {"step": 8}, "model": {"temperature": 0.5}})
+    listener = Listener()
+    run_hooked(fork, listener, as_recorded(fork))
+    attempts = [payload["attempts"] for event, payload, _ in listener.calls if event is HookEvent.TURN_END]
+    assert attempts == [0, 1]
