@@ -310,7 +310,7 @@ def _own_name(step: SideStep, partner: SideStep) -> SideStep:
 
 
 def _changes(base: SideStep, candidate: SideStep) -> list[str]:
-    """Names of the differing fields. An input that one side did not record is not a change, but a gap."""
+    """Names of the differing fields. What only one side recorded, such as a cost, is a gap and no change."""
     changes = []
     if base.input_ref != candidate.input_ref and _requests_differ(base, candidate):
         changes.append("input")
@@ -320,11 +320,11 @@ def _changes(base: SideStep, candidate: SideStep) -> list[str]:
         changes.append("status")
     if base.model != candidate.model or base.provider != candidate.provider:
         changes.append("model")
-    if base.tokens != candidate.tokens:
+    if _difference(base.tokens, candidate.tokens):
         changes.append("tokens")
-    if abs((candidate.cost_usd or 0.0) - (base.cost_usd or 0.0)) > COST:
+    if _difference(base.cost_usd, candidate.cost_usd) > COST:
         changes.append("cost")
-    if _durations_differ(base.duration_ms, candidate.duration_ms):
+    if _difference(base.duration_ms, candidate.duration_ms) > DURATION * (base.duration_ms or 0.0):
         changes.append("duration")
     return changes
 
@@ -335,7 +335,6 @@ def _requests_differ(base: SideStep, candidate: SideStep) -> bool:
     return not same_signature and bool(base.input_ref and candidate.input_ref)
 
 
-def _durations_differ(base: float | None, candidate: float | None) -> bool:
-    if base is None or candidate is None:
-        return False
-    return abs(candidate - base) > DURATION * base
+def _difference(base: float | None, candidate: float | None) -> float:
+    """The distance of two numbers; 0 if one of them is unknown."""
+    return 0.0 if base is None or candidate is None else abs(candidate - base)

@@ -14,7 +14,7 @@ this project's decisions. Each case drives the function that the product uses.
     costs, providers              15
     replays, retrievals           24   following answers: test_replayer; exit codes: test_cli
     states of sessions             9   in test_session_cases, on a database
-    comparing                     19   in test_cases_comparing; reports: test_verdict
+    comparing                     21   in test_cases_comparing; reports: test_verdict
     hooks                         28   in test_cases_hooks; in walks: test_hook_points; telemetry, Langfuse: test_hooks
     formats, spans, transcripts    -   test_formats, test_hostile_files
     nesting                        2
