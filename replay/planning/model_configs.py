@@ -10,24 +10,37 @@ from replay.core.applied_profile import AppliedProfile
 from replay.core.graph import Graph, Node
 from replay.core.plan import Determinism
 from replay.overrides.policy import Policy
-from replay.overrides.request_edits import apply_model_settings, edited_names
+from replay.overrides.request_edits import apply_model_settings, edited_names, with_system
 from replay.planning.determinism import assess
 from replay.planning.plan_environment import PlanEnvironment
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
+from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import MissingPart
 
 
-def determinism_of(graph: Graph, profile: AppliedProfile, policy: Policy, environment: PlanEnvironment) -> Determinism:
-    """Compare recorded and planned configurations of the edited model steps."""
+def determinism_of(
+    graph: Graph,
+    profile: AppliedProfile,
+    policy: Policy,
+    environment: PlanEnvironment,
+    *,
+    reused: Collection[int] = frozenset(),
+) -> Determinism:
+    """Compare recorded and planned configurations of the edited model steps.
+
+    `reused` are the steps whose recorded outputs are reused: their overrides equal what was recorded.
+    """
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited_models = [node for node in models if profile.edits_of(node).model]
     pairs = []
     for node in _distinct_steps(edited_models or models[:1], profile, environment):
         if (pair := _configurations(node, profile, environment)) is not None:
             pairs.append(pair)
-    return assess(pairs, changed=_other_changes(graph, profile), threshold=policy.determinism_threshold)
+    return assess(
+        pairs, changed=_other_changes(graph, profile, environment, reused), threshold=policy.determinism_threshold
+    )
 
 
 def _distinct_steps(nodes: Sequence[Node], profile: AppliedProfile, environment: PlanEnvironment) -> Iterable[Node]:
@@ -97,13 +110,15 @@ def _parameters(input: JSONObject) -> JSONObject:
     return as_object(parameters)
 
 
-def _other_changes(graph: Graph, profile: AppliedProfile) -> list[str]:
+def _other_changes(
+    graph: Graph, profile: AppliedProfile, environment: PlanEnvironment, reused: Collection[int]
+) -> list[str]:
     """Other changes of the profile; a prompt's text or template is critical."""
     changes: dict[str, None] = {}
-    for edits in profile.distinct:
-        if {"system", "template", "template_id", "version"} & edits.prompt.keys():
-            changes["prompt"] = None
+    edits_by_no = {no: edits for no, edits in profile.by_step.items() if no not in reused}
+    for edits in {id(edits): edits for edits in edits_by_no.values()}.values():
         for name, is_set in (
+            ("prompt", {"template", "template_id", "version"} & edits.prompt.keys()),
             ("variables", "variables" in edits.prompt),
             ("messages", edits.messages),
             ("retrieval", edits.retrieval),
@@ -114,4 +129,18 @@ def _other_changes(graph: Graph, profile: AppliedProfile) -> list[str]:
         ):
             if is_set:
                 changes[name] = None
+    systems = (
+        (graph.by_no[no], edits.prompt["system"]) for no, edits in edits_by_no.items() if "system" in edits.prompt
+    )
+    if any(_changes_system(node, str(text), environment) for node, text in systems):
+        changes["prompt"] = None
     return list(changes)
+
+
+def _changes_system(node: Node, text: str, environment: PlanEnvironment) -> bool:
+    """True if a system prompt is not the recorded one. The rest of the request may differ for other reasons."""
+    try:
+        messages = [*ModelRequest(environment.payload(node.input_ref) if node.input_ref else None).messages]
+    except MissingPart:
+        return True
+    return with_system(messages, text) != messages

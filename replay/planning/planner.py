@@ -69,7 +69,8 @@ def plan(
     draft = sources.outlooks.draft_of(
         outlook, lambda: _draft(graph, policy, sources, outlook, brief=brief, list_reused=list_all)
     )
-    determinism = determinism_of(graph, profile, policy, environment)
+    reused = _reused_edits(profile, draft.steps) if outlook.events or outlook.steps else set()
+    determinism = determinism_of(graph, profile, policy, environment, reused=reused)
     return draft.model_copy(
         update={
             "replay_type": replay_type(determinism),
@@ -78,6 +79,12 @@ def plan(
             "ignore_list": sources.ignoring.version,
         }
     )
+
+
+def _reused_edits(profile: AppliedProfile, steps: Sequence[PlannedStep]) -> set[int]:
+    """Edited steps of which the plan reuses the recorded output; not all of these are listed."""
+    others = {step.sequence_no for step in steps if step.action != "reuse"}
+    return profile.by_step.keys() - others
 
 
 def _draft(graph: Graph, policy: Policy, sources: Sources, outlook: Outlook, *, brief: bool, list_reused: bool) -> Plan:

@@ -4,7 +4,9 @@ import pytest
 
 from diffing.content.determinism import ModelConfig, factors, score
 from replay.planning.determinism import assess, replay_type
-from traces.core.json_types import JSONObject
+from tests.support.memory_replays import replay
+from tests.support.replay_runs import ORDERS, SYSTEM
+from traces.core.json_types import JSONObject, JSONValue
 
 BASE: JSONObject = {"temperature": 0.0, "seed": 42}
 
@@ -69,3 +71,17 @@ def test_score_without_pairs_is_unknown() -> None:
 
 def test_least_similar_pair_decides() -> None:
     assert assess([(config(), config()), (config(), config(seed=1))]).score == 0.75
+
+
+def test_overrides_with_the_recorded_value_change_nothing() -> None:
+    def changes(system: JSONValue, order: str) -> list[str]:
+        fork = replay(
+            {"match": {"type": "model"}, "prompt": {"system": system}},
+            {"match": {"type": "tool", "name": "get_order"}, "tool": {"output": ORDERS[order]}},
+        )
+        determinism = fork.plan(live=True).determinism
+        return [*determinism.critical_changes, *determinism.other_changes]
+
+    assert changes(SYSTEM["content"], "A-1") == []
+    assert changes("Be brief.", "A-1") == ["prompt"]
+    assert changes(SYSTEM["content"], "A-2") == ["tool outputs"]
