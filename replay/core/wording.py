@@ -191,10 +191,10 @@ def _named_ranges(numbers: set[int]) -> Iterator[tuple[int, int]]:
 def assumed_warning(numbers: Sequence[int]) -> str:
     """Warn that steps are assumed unaffected, and how to change that."""
     if len(numbers) == 1:
-        subject, verb, their, they = "1 step is", "keeps its", "its", "it is"
+        subject, verb, their, clause = "1 step is", "keeps its", "its", "it is"
     else:
-        subject, verb, their, they = f"{len(numbers)} steps are", "keep their", "their", "they are"
+        subject, verb, their, clause = f"{len(numbers)} steps are", "keep their", "their", "they are"
     return (
         f"{subject} assumed unaffected and {verb} recorded output: {step_list(numbers)}. A changed output may be part "
-        f"of {their} input in another form, or decide whether {they} run at all; if so, override the value."
+        f"of {their} input in another form, or decide whether {clause} run at all; if so, override the value."
     )

@@ -26,11 +26,11 @@ def determinism_of(
     policy: Policy,
     environment: PlanEnvironment,
     *,
-    reused: Collection[int] = frozenset(),
+    reused_numbers: Collection[int] = frozenset(),
 ) -> Determinism:
     """Compare recorded and planned configurations of the edited model steps.
 
-    `reused` are the steps whose recorded outputs are reused: their overrides equal what was recorded.
+    `reused_numbers` are those of steps whose recorded outputs are reused: their overrides equal what was recorded.
     """
     models = [node for node in graph.nodes if node.type is StepType.MODEL]
     edited_models = [node for node in models if profile.edits_of(node).model]
@@ -39,7 +39,9 @@ def determinism_of(
         if (pair := _configurations(node, profile, environment)) is not None:
             pairs.append(pair)
     return assess(
-        pairs, changed=_other_changes(graph, profile, environment, reused), threshold=policy.determinism_threshold
+        pairs,
+        changed=_other_changes(graph, profile, environment, reused_numbers),
+        threshold=policy.determinism_threshold,
     )
 
 
@@ -111,11 +113,11 @@ def _parameters(input: JSONObject) -> JSONObject:
 
 
 def _other_changes(
-    graph: Graph, profile: AppliedProfile, environment: PlanEnvironment, reused: Collection[int]
+    graph: Graph, profile: AppliedProfile, environment: PlanEnvironment, reused_numbers: Collection[int]
 ) -> list[str]:
     """Other changes of the profile; a prompt's text or template is critical."""
     changes: dict[str, None] = {}
-    edits_by_no = {no: edits for no, edits in profile.by_step.items() if no not in reused}
+    edits_by_no = {no: edits for no, edits in profile.by_step.items() if no not in reused_numbers}
     for edits in {id(edits): edits for edits in edits_by_no.values()}.values():
         for name, is_set in (
             ("prompt", {"template", "template_id", "version"} & edits.prompt.keys()),

@@ -69,8 +69,8 @@ def plan(
     draft = sources.outlooks.draft_of(
         outlook, lambda: _draft(graph, policy, sources, outlook, brief=brief, list_reused=list_all)
     )
-    reused = _reused_edits(profile, draft.steps) if outlook.events or outlook.steps else set()
-    determinism = determinism_of(graph, profile, policy, environment, reused=reused)
+    reused_numbers = _reused_edits(profile, draft.steps) if outlook.events or outlook.steps else set()
+    determinism = determinism_of(graph, profile, policy, environment, reused_numbers=reused_numbers)
     return draft.model_copy(
         update={
             "replay_type": replay_type(determinism),
@@ -83,8 +83,8 @@ def plan(
 
 def _reused_edits(profile: AppliedProfile, steps: Sequence[PlannedStep]) -> set[int]:
     """Edited steps of which the plan reuses the recorded output; not all of these are listed."""
-    others = {step.sequence_no for step in steps if step.action != "reuse"}
-    return profile.by_step.keys() - others
+    active_numbers = {step.sequence_no for step in steps if step.action != "reuse"}
+    return profile.by_step.keys() - active_numbers
 
 
 def _draft(graph: Graph, policy: Policy, sources: Sources, outlook: Outlook, *, brief: bool, list_reused: bool) -> Plan:

@@ -56,9 +56,9 @@ def _own_request(payload: JSONObject, body: JSONObject) -> JSONObject:
     """Return the request of an event that an agent wrote itself: its parameters may be at any of three places."""
     fields = {key: value for key, value in body.items() if key not in REQUEST_ATTRIBUTES and key != "parameters"}
     request = normalize_request(fields)
-    beside = normalize_parameters({name: payload[name] for name in _CALL_PARAMETERS if name in payload})
-    inside = normalize_parameters(as_object(body.get("parameters")))
-    parameters = {**beside, **as_object(request.get("parameters")), **inside}
+    event_parameters = normalize_parameters({name: payload[name] for name in _CALL_PARAMETERS if name in payload})
+    body_parameters = normalize_parameters(as_object(body.get("parameters")))
+    parameters = {**event_parameters, **as_object(request.get("parameters")), **body_parameters}
     return _with_settings({**request, **({"parameters": parameters} if parameters else {})}, body)
 
 
