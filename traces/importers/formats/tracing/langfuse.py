@@ -222,16 +222,19 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     if body and not own_metadata:
         steps = [_root(trace_id, trace, steps), *(_under_root(step, trace_id) for step in steps)]
     tags = [as_text(tag) for tag in as_list(body.get("tags"))]
+    is_of_krabs = "krabs" in tags and not own_metadata
+    if is_of_krabs:
+        steps = [_without_end(step) for step in steps]
     scores = langfuse_scores.read_scores(trace.scores)
     rest = {key: value for key, value in body.items() if key not in _TRACE_FIELDS}
     return build_run(
         RunFacts(
             external_id=trace_id,
-            app=as_text(own_metadata.get("app"))
-            or ("krabs" if "krabs" in tags else app_name(body.get("name")) or FORMAT),
+            app=as_text(own_metadata.get("app")) or ("krabs" if is_of_krabs else app_name(body.get("name")) or FORMAT),
             format=FORMAT,
             name=as_text(body.get("name")),
             environment=as_text(body.get("environment")),
+            has_ended=not is_of_krabs or body.get("output") is not None,
             tags=tags,
             metadata={**rest, "trace_name": body.get("name")},
             judgements=scores.judgements,
@@ -279,6 +282,12 @@ def _root(trace_id: str, trace: _Trace, steps: list[RecordedStep]) -> RecordedSt
 
 def _start_of(body: JSONObject, location: str) -> datetime | None:
     return parse_time(first_member(body, "start_time", "timestamp"), f"{location}/body/timestamp")
+
+
+def _without_end(step: RecordedStep) -> RecordedStep:
+    """Mark a step of Krabs that has not ended: it sends the end of every turn and call, and the agent's result."""
+    is_open = step.output is None if step.parent is None else step.ended_at is None
+    return replace(step, status=StepStatus.PARTIAL) if is_open and step.status is StepStatus.OK else step
 
 
 def _under_root(step: RecordedStep, trace_id: str) -> RecordedStep:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 
@@ -119,3 +119,18 @@ def test_warning_of_an_observation_is_kept() -> None:
     ((run,), _) = import_values(trace)
     (step,) = fixtures.steps(run, StepType.TOOL)
     assert (step.status, step.attributes["status_message"]) == (StepStatus.OK, "slow")
+
+
+@pytest.mark.parametrize("has_ended", [True, False])
+def test_agent_of_krabs_without_end_is_partial(has_ended: bool) -> None:
+    """Krabs leaves the trace of an agent that failed, and the span of a denied call, without an end."""
+    end = {"endTime": "2026-03-01T10:00:02Z"} if has_ended else {}
+    trace = {"id": "t", "name": "agent-run", "tags": ["krabs"], **({"output": "Yes."} if has_ended else {})}
+    span = {"id": "s", "traceId": "t", "name": "find", "startTime": "2026-03-01T10:00:01Z", "input": {"id": 7}, **end}
+    batch = [
+        {"id": kind, "type": kind, "timestamp": "2026-03-01T10:00:00Z", "body": body}
+        for kind, body in (("trace-create", trace), ("span-create", span))
+    ]
+    (run,), _ = import_values({"batch": batch})
+    assert run.status is (RunStatus.COMPLETED if has_ended else RunStatus.PARTIAL)
+    assert {step.status for step in run.steps} == {StepStatus.OK if has_ended else StepStatus.PARTIAL}
