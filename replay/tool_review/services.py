@@ -27,8 +27,11 @@ def decide(decisions: Mapping[str, bool | None], *, author: str, source: Source 
             if current.get(tool) is not safe
         ]
         ToolDecision.objects.bulk_create(new)
-        for decision in new:
-            audit_log.append(AuditAction.TOOL_REVIEWED, decision.tool, by=author, safe=decision.safe, via=source)
+        audit_log.append_many(
+            AuditAction.TOOL_REVIEWED,
+            {decision.tool: {"safe": decision.safe, "via": source} for decision in new},
+            by=author,
+        )
     for decision in new:
         logger.info("tool_decided", tool=decision.tool, safe=decision.safe, by=decision.by, via=source)
     return len(new)

@@ -3,9 +3,10 @@
 Entries contain ids and names, and no payloads.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import AuditAction
 from traces.models import AuditEntry
 
@@ -16,6 +17,12 @@ _LONGEST_NAME: Final = 120
 
 def append(action: AuditAction, subject: object, *, by: str, **detail: JSONValue) -> None:
     """Append an entry; `by` is empty for the server itself."""
-    AuditEntry.objects.create(
-        action=action, subject=str(subject)[:_LONGEST_SUBJECT], by=by[:_LONGEST_NAME], detail=detail
+    append_many(action, {subject: detail}, by=by)
+
+
+def append_many(action: AuditAction, details: Mapping[object, JSONObject], *, by: str) -> None:
+    """Append an entry for each subject, in one statement; `by` is empty for the server itself."""
+    AuditEntry.objects.bulk_create(
+        AuditEntry(action=action, subject=str(subject)[:_LONGEST_SUBJECT], by=by[:_LONGEST_NAME], detail=detail)
+        for subject, detail in details.items()
     )

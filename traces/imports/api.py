@@ -11,7 +11,7 @@ from threading import Thread
 from typing import IO, Any, Final
 
 import orjson
-from django.db import InterfaceError, OperationalError, connections, transaction
+from django.db import InterfaceError, OperationalError, connections
 from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -175,9 +175,7 @@ def _download(name: str, write: Callable[[IO[bytes]], None], runs: Iterable[Run]
     with ExitStack() as on_error:
         on_error.callback(file.close)
         write(file)
-        with transaction.atomic():
-            for run in runs:
-                audit_log.append(AuditAction.RUN_EXPORTED, run.id, by=by, to="bundle")
+        audit_log.append_many(AuditAction.RUN_EXPORTED, {run.id: {"to": "bundle"} for run in runs}, by=by)
         on_error.pop_all()
     size = file.seek(0, SEEK_END)
     file.seek(0)

@@ -65,8 +65,7 @@ def change_tags(changes: Sequence[TagChange], *, by: str, is_admin: bool) -> lis
         new_tags = {id: tags[id] for id, run in runs.items() if tags[id] != run.tags}
         _check([runs[id] for id in new_tags], new_tags, is_admin=is_admin)
         captions.set_tags(new_tags)
-        for run_id in new_tags:
-            audit_log.append(AuditAction.RUN_TAGGED, run_id, by=by)
+        audit_log.append_many(AuditAction.RUN_TAGGED, {run_id: {} for run_id in new_tags}, by=by)
     return _inverse([runs[id] for id in new_tags], new_tags)
 
 

@@ -5,7 +5,9 @@ from uuid import UUID
 
 import orjson
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from diffing import services as diffing
 from traces.audit import audit_log
@@ -73,6 +75,16 @@ def test_changed_settings_leave_entries() -> None:
         ("outcome_rule_set", "desk", "local"),
     ]
     assert token["secret"] not in Client().get("/api/v1/audit").content.decode()
+
+
+def test_change_of_many_objects_is_logged_in_one_statement() -> None:
+    runs = [_import(text) for text in ("Thanks.", "Why?", "When?")]
+    with CaptureQueriesContext(connection) as queries:
+        _send("PUT", "tools", {"decisions": [{"name": name, "safe": True} for name in ("a", "b", "c")]})
+        _send("POST", "runs/tags", {"changes": [{"runs": runs, "add": ["slow"]}]})
+        _send("POST", "runs/export", {"runs": runs})
+    inserts = [query for query in queries if query["sql"].startswith('INSERT INTO "traces_auditentry"')]
+    assert (len(inserts), len(_entries()) - len(runs)) == (3, 9)
 
 
 def test_log_is_read_page_by_page() -> None:
