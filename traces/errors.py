@@ -115,6 +115,14 @@ class StorageAway(ProblemError):
     retryable = True
 
 
+class StoreBusy(ProblemError):
+    """Others use the store all the time; a retry may succeed."""
+
+    code = "dependency_unavailable"
+    status = 503
+    retryable = True
+
+
 class StorageRefuses(ProblemError):
     """The storage of large artifacts rejects requests: credentials, bucket, permissions or space."""
 

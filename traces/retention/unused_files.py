@@ -2,7 +2,7 @@
 
 A file is stored before the rows that name it, so that every row has its file. A young file may therefore be that of a
 transaction that goes on, and so may an old one with the same bytes. Writers of files hold a lock until their commit
-(`packs.lock_files`), and a file is deleted only where nobody holds it. On SQLite, the write transaction excludes them.
+(`packs.lock_files`), and files are deleted while nobody has it. On SQLite, the write transaction excludes them.
 
 Several stores that share a folder or a prefix would delete each other's files, so this runs only on request.
 """
@@ -16,14 +16,19 @@ from typing import Final
 from django.db import transaction
 from django.utils import timezone
 
+from traces.errors import StoreBusy
 from traces.models import Artifact, Pack
 from traces.storage import artifact_files, bulk, packs
+from traces.storage.packs import FilesInUse
 
 # Longer than a transaction takes.
 _AGE: Final = timedelta(days=1)
 _NAME: Final = re.compile(r"(?:[0-9a-f]{2}/){2}([0-9a-f]{64})(?:\.refs)?(?:\.zst)?")
 _BATCH: Final = 500
-_PAUSE_S: Final = 0.1
+# In which those that waited behind it store their files.
+_PAUSE_S: Final = 1.0
+# Longer than a large import stores its runs.
+_PATIENCE_S: Final = 120.0
 
 
 def find() -> list[str]:
@@ -32,20 +37,31 @@ def find() -> list[str]:
 
 
 def remove() -> int:
-    """Delete the files that no artifact has, and return how many; raise `StorageAway` or `StorageRefuses`."""
-    count = 0
-    for paths in _old_files():
-        while (deleted_count := _remove(paths)) is None:
-            time.sleep(_PAUSE_S)
-        count += deleted_count
-    return count
+    """Delete the files that no artifact has, and return how many; raise `StorageAway` or `StorageRefuses`.
+
+    Raise `StoreBusy` where transactions that store files take turns without a pause: a part is deleted then.
+    """
+    return sum(_remove_patiently(paths) for paths in _old_files())
 
 
-def _remove(paths: Sequence[str]) -> int | None:
-    """Delete those of some files that are unused; None if they cannot be locked now."""
+def _remove_patiently(paths: Sequence[str]) -> int:
+    """Delete those of some files that are unused, as soon as nobody is storing files."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            return _remove(paths)
+        except FilesInUse as error:
+            if time.monotonic() > deadline:
+                raise StoreBusy(
+                    f"gave up after {_PATIENCE_S:.0f} s: others keep storing files. Run the command again later"
+                ) from error
+        time.sleep(_PAUSE_S)
+
+
+def _remove(paths: Sequence[str]) -> int:
+    """Delete those of some files that are unused; raise `FilesInUse`."""
     with transaction.atomic():
-        if not packs.lock_files():
-            return None
+        packs.lock_files()
         unused_paths = _find_unused(paths)
         for path in unused_paths:
             artifact_files.delete(path)

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from django.db import connection
+from django.db import OperationalError, connection
 
 from traces.core.canonical import digest_bytes
 from traces.models import Artifact, LooseFile, Pack
@@ -33,6 +33,9 @@ _MAX_COMPRESSION: Final = 0.9
 _SEPARATOR: Final = b"\n"
 # The name of a lock of PostgreSQL.
 _FILES_LOCK: Final = 0x666F726B
+# Half of PostgreSQL's default `deadlock_timeout`.
+_FILES_LOCK_WAIT_MS: Final = 500
+_LOCK_NOT_AVAILABLE: Final = "55P03"
 # Packs in memory at a time.
 _READ_BATCH: Final = 100
 # Decoded packs in memory: less than 10 MB.
@@ -52,6 +55,10 @@ class StoredPack(NamedTuple):
 
 class UnreadablePack(ValueError):
     """A pack whose bytes are missing or damaged."""
+
+
+class FilesInUse(Exception):
+    """Others are storing files."""
 
 
 class DecodedPack(NamedTuple):
@@ -178,21 +185,26 @@ def _insert_pack(sha256: str, data: bytes, owner: bytes | memoryview | None, med
     return statements.insert(Pack, columns)
 
 
-def lock_files() -> bool:
-    """Keep others from storing files until the commit; return False while they do.
+def lock_files() -> None:
+    """Keep others from storing files until the commit; raise `FilesInUse` if they are storing some for too long.
 
-    It does not wait, because those that want to store files would wait behind it, for each other's rows.
+    Others wait behind it, maybe with a row that a writer before them needs: it gives up before PostgreSQL looks for a
+    deadlock.
     """
     if connection.vendor == "sqlite":
-        return True
+        return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [_FILES_LOCK])
-        (is_locked,) = cursor.fetchone()
-    return bool(is_locked)
+        cursor.execute("SET LOCAL lock_timeout = %s", [_FILES_LOCK_WAIT_MS])
+        try:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_FILES_LOCK])
+        except OperationalError as error:
+            if getattr(error.__cause__, "sqlstate", "") == _LOCK_NOT_AVAILABLE:
+                raise FilesInUse from error
+            raise
 
 
 def _share_files() -> None:
-    """Keep `lock_files` from succeeding until the commit."""
+    """Keep others out of `lock_files` until the commit."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock_shared(%s)", [_FILES_LOCK])

@@ -8,20 +8,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from itertools import count
 from uuid import UUID
 
 import pytest
 from django.core.files.storage import storages
-from django.db import connections, transaction
+from django.db import connection, connections, transaction
 
 from tests.support.lost_artifacts import large_artifacts
 from tests.support.patience import patience_s
 from tests.support.recordings import order_run
 from traces.core.ids import new_id
+from traces.errors import StoreBusy
 from traces.models import Artifact, Run
 from traces.retention import deletions, purge, removal, unused_files
 from traces.runs import services
-from traces.storage import artifact_files, integrity, sweep
+from traces.storage import artifact_files, integrity, packs, sweep
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECONDS = 1.5
@@ -204,3 +206,62 @@ def test_file_that_a_writer_takes_over_stays() -> None:
         assert counts == []
     remover.join(patience_s(30))
     assert (counts, lost_artifacts()) == ([0], [])
+
+
+def _is_awaited() -> bool:
+    """Return whether somebody waits for a lock that is shared now."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted")
+        return cursor.rowcount > 0
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="has one writer at a time")
+def test_files_are_removed_while_writers_take_turns() -> None:
+    """Each ends once the next one has begun, which it cannot do while a removal waits."""
+    path = file_of_failed_transaction()
+    _age(path)
+    turns = count(1)
+    latest = 0
+    is_over = threading.Event()
+
+    def take_turns() -> None:
+        nonlocal latest
+        while not is_over.is_set():
+            with transaction.atomic():
+                packs._share_files()
+                latest = turn = next(turns)
+                while latest == turn and not _is_awaited() and not is_over.is_set():
+                    time.sleep(0.01)
+
+    counts: list[int] = []
+    writers = [in_thread(take_turns) for _ in range(2)]
+    remover = in_thread(lambda: counts.append(unused_files.remove()))
+    remover.join(patience_s(5))
+    was_removed = counts == [1]
+    is_over.set()
+    for thread in (*writers, remover):
+        thread.join(patience_s(30))
+    assert (latest > 1, was_removed) == (True, True)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="has one writer at a time")
+def test_removal_gives_up_beside_a_long_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = file_of_failed_transaction()
+    _age(path)
+    monkeypatch.setattr(unused_files, "_PATIENCE_S", 0.0)
+    monkeypatch.setattr(unused_files, "_PAUSE_S", 0.0)
+    storing, over = threading.Event(), threading.Event()
+
+    def store() -> None:
+        with transaction.atomic():
+            record(2)
+            storing.set()
+            over.wait(patience_s(30))
+
+    writer = in_thread(store)
+    assert storing.wait(patience_s(30))
+    with pytest.raises(StoreBusy, match="others keep storing files"):
+        unused_files.remove()
+    over.set()
+    writer.join(patience_s(30))
+    assert lost_artifacts() == []
