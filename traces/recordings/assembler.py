@@ -30,7 +30,7 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 # After that, another worker takes over the recordings of one that died.
 _LEASE: Final = timedelta(seconds=120)
 _RETRY: Final = timedelta(seconds=1)
-_ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended")
+_ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended", "assembled_version", "is_complete")
 _RESULT_COLUMNS: Final = (
     "run",
     "has_ended",
@@ -41,6 +41,10 @@ _RESULT_COLUMNS: Final = (
     "leased_until",
     "problem",
 )
+
+
+class Overtaken(Exception):
+    """Another worker has assembled a recording meanwhile, because this one took longer than its lease."""
 
 
 def work() -> bool:
@@ -143,6 +147,10 @@ def _store(jobs: Sequence[Job]) -> None:
         _write(jobs)
     except (OperationalError, InterfaceError):
         raise
+    except Overtaken:
+        if len(jobs) > 1:
+            for job in jobs:
+                _store([job])
     except Exception as error:  # noqa: BLE001  # whatever is wrong with one recording must not stop the others
         if len(jobs) == 1:
             _postpone(jobs[0], error)
@@ -238,14 +246,23 @@ def _store_branches(job: Job) -> None:
 
 
 def _finish(jobs: Sequence[Job]) -> None:
-    """Seal the runs that nothing was added to meanwhile, note the results, and release the leases."""
+    """Seal the runs that nothing was added to meanwhile, note the results, and release the leases.
+
+    Raise `Overtaken`, also for a recording that was removed, so that nothing of an old state is stored.
+    """
     now = datetime.now(UTC)
     recordings = Recording.objects.select_for_update().filter(id__in=[job.recording.id for job in jobs]).order_by("key")
-    arrival_states = {id: (version, has_ended) for id, version, has_ended in recordings.values_list(*_ARRIVAL_COLUMNS)}
-    current = {job for job in jobs if arrival_states.get(job.recording.id, (0,))[0] == job.recording.version}
+    arrival_states = {id: columns for id, *columns in recordings.values_list(*_ARRIVAL_COLUMNS)}
+    current: set[Job] = set()
     for job in jobs:
-        if job not in current and job.recording.id in arrival_states:
-            job.recording.has_ended = arrival_states[job.recording.id][1]
+        recording = job.recording
+        version, has_ended, *assembled_state = arrival_states.get(recording.id, (0, False))
+        if assembled_state != [recording.assembled_version, recording.is_complete]:
+            raise Overtaken
+        if version == recording.version:
+            current.add(job)
+        else:
+            recording.has_ended = has_ended
     ends = [job for job in jobs if job in current and job.is_due_to_seal]
     growing_runs.seal(job.run_id for job in ends if job.run_id is not None and job.is_written)
     for job in ends:

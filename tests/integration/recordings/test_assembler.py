@@ -189,6 +189,19 @@ def test_leased_recording_is_left_to_its_worker() -> None:
     assert Run.objects.count() == 1
 
 
+def test_worker_that_others_have_overtaken_stores_nothing() -> None:
+    """It was suspended for longer than its lease: the run is sealed, and has more than it read."""
+    _send(beginning(RUN))
+    Recording.objects.update(due_at=datetime.now(UTC) - timedelta(seconds=1))
+    jobs = assembler._claim()
+    Recording.objects.update(leased_until=None)
+    _send([*answer(RUN), *ending(RUN)], has_ended=True)
+    let_pass(10)
+    assert assembler._assemble_batch(jobs)
+    let_pass(10)
+    assert list(Run.objects.values_list("revision", "step_count", "status")) == [(1, 2, RunStatus.COMPLETED)]
+
+
 def test_failure_leaves_nothing_half_written_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise OperationalError("database is locked")
