@@ -138,14 +138,18 @@ def problem_page(request: HttpRequest | None, description: ErrorDescription) -> 
         return response
     content = in_json(description, request_id(request))
     response = HttpResponse(content, status=description.status, content_type=CONTENT_TYPE)
-    if description.wait:
-        response["Retry-After"] = str(description.wait)
+    if wait := _retry_after_s(description):
+        response["Retry-After"] = str(wait)
     return response
 
 
 def _refusal(description: ErrorDescription) -> refusals.Refusal:
-    wait = description.wait or (RETRY_AFTER_S if description.retryable else 0)
+    wait = _retry_after_s(description)
     return refusals.Refusal(status=description.status, detail=_truncate(description.detail), wait=wait)
+
+
+def _retry_after_s(description: ErrorDescription) -> int:
+    return description.wait or (RETRY_AFTER_S if description.retryable else 0)
 
 
 def in_json(description: ErrorDescription, request_id: str = "") -> bytes:

@@ -9,7 +9,7 @@ from django.db import OperationalError
 from django.http import Http404
 from pydantic import ValidationError
 
-from cockpit.http.errors import describe
+from cockpit.http.errors import describe, problem_page
 from replay.sessions.schemas import ReplayRequest
 from traces.http.bodies import InvalidBody, parse_body
 from traces.sharing.schemas import ShareRequest
@@ -71,6 +71,13 @@ def test_what_does_not_fit_inside_is_ours() -> None:
 def test_known_exceptions_have_their_code(error: Exception, code: str, status: int, retryable: bool) -> None:
     description = describe(error)
     assert (description.code, description.status, description.retryable) == (code, status, retryable)
+
+
+@pytest.mark.parametrize(("error", "seconds"), [(OperationalError("gone"), "1"), (Http404(), None)])
+def test_what_may_succeed_later_names_the_time(error: Exception, seconds: str | None) -> None:
+    """Senders of events keep what they get 503 for; some ask again only after this header."""
+    response = problem_page(None, describe(error))
+    assert response.headers.get("Retry-After") == seconds
 
 
 def test_an_unexpected_error_tells_nothing_of_the_inside() -> None:
