@@ -27,8 +27,9 @@ logger = structlog.get_logger("traces.recordings")
 # A batch is one transaction, because a commit costs more than a small run; a large one would keep writers waiting.
 _BATCH: Final = 200
 _BATCH_BYTES: Final = 16 * 1024 * 1024
-# After that, another worker takes over the recordings of one that died.
-_LEASE: Final = timedelta(seconds=120)
+# After that, another worker takes over the recordings of one that died: several times as long as a batch takes.
+_LEASE: Final = timedelta(seconds=30)
+_LEASE_PER_MB: Final = timedelta(seconds=2)
 _RETRY: Final = timedelta(seconds=1)
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended", "assembled_version", "is_complete")
 _RESULT_COLUMNS: Final = (
@@ -111,8 +112,9 @@ def _claim() -> list[Job]:
     free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
     with transaction.atomic():
         due = _open_work().select_for_update(skip_locked=True, of=("self",)).filter(free, due_at__lte=now)
-        recordings = _first_batch(list(due.order_by("due_at")[:_BATCH]))
-        Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + _LEASE)
+        recordings, size = _first_batch(list(due.order_by("due_at")[:_BATCH]))
+        lease = _LEASE + size / 1_000_000 * _LEASE_PER_MB
+        Recording.objects.filter(id__in=[recording.id for recording in recordings]).update(leased_until=now + lease)
     return [Job(recording=recording, time=now) for recording in recordings]
 
 
@@ -124,18 +126,19 @@ def _open_work() -> QuerySet[Recording]:
     return Recording.objects.filter(due_at__isnull=False, run__deletion__isnull=True)
 
 
-def _first_batch(recordings: Sequence[Recording]) -> list[Recording]:
-    """Return as many as fit into a batch, and the first in any case."""
+def _first_batch(recordings: Sequence[Recording]) -> tuple[list[Recording], int]:
+    """Return as many as fit into a batch, and the first in any case, with their bytes."""
     sizes = Segment.objects.filter(recording__in=recordings).values("recording").annotate(size=Sum("size"))
     size_of = dict(sizes.values_list("recording", "size"))
     batch: list[Recording] = []
     total = 0
     for recording in recordings:
-        total += size_of.get(recording.id, 0)
-        if batch and total > _BATCH_BYTES:
+        size = size_of.get(recording.id, 0)
+        if batch and total + size > _BATCH_BYTES:
             break
         batch.append(recording)
-    return batch
+        total += size
+    return batch, total
 
 
 def _store(jobs: Sequence[Job]) -> None:

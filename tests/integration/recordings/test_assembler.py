@@ -35,8 +35,8 @@ pytestmark = pytest.mark.django_db
 RUN = "run-1"
 
 
-def _send(events: Iterable[Event], *, has_ended: bool = False, project: str = "") -> None:
-    segment = NewSegment(external_id=RUN, format="forkpoint", data=lines(events), has_ended=has_ended)
+def _send(events: Iterable[Event], *, has_ended: bool = False, project: str = "", run: str = RUN) -> None:
+    segment = NewSegment(external_id=run, format="forkpoint", data=lines(events), has_ended=has_ended)
     arrivals.accept([segment], project=project)
 
 
@@ -187,6 +187,19 @@ def test_leased_recording_is_left_to_its_worker() -> None:
     Recording.objects.update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
     let_pass(1)
     assert Run.objects.count() == 1
+
+
+def test_lease_is_as_long_as_the_recording_needs() -> None:
+    """So that a dead worker keeps a short one from the others for half a minute only."""
+    _send(beginning(RUN))
+    Segment.objects.update(size=100_000_000)
+    _send(beginning("run-2"), run="run-2")
+    for seconds in (230, 30):
+        Recording.objects.update(due_at=datetime.now(UTC) - timedelta(seconds=1))
+        [job] = assembler._claim()
+        lease = Recording.objects.get(id=job.recording.id).leased_until
+        assert lease is not None
+        assert round((lease - job.time).total_seconds()) == seconds
 
 
 def test_worker_that_others_have_overtaken_stores_nothing() -> None:
