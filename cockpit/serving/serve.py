@@ -17,7 +17,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, connections
 
-from cockpit.process.home import make_private_file
+from cockpit.process.home import make_home, make_private_file
 from cockpit.serving.incomplete_requests import guarded_protocol
 
 GRACE_S = 5
@@ -79,7 +79,13 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def own_home() -> IO[str]:
     """Lock the home folder: two embedded servers would consider each other's replays abandoned."""
-    lock = _private(settings.HOME / "serve.lock").open("w")
+    try:
+        make_home(settings.HOME)
+        lock = _private(settings.HOME / "serve.lock").open("w")
+    except OSError as error:
+        raise ServeError(
+            f"FORKPOINT_HOME is {settings.HOME}, which is not writable ({error.strerror}): set it to a writable folder."
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -27,8 +27,10 @@ def test_restored_database_has_the_same_rows(tmp_path: Path) -> None:
     assert created.json["runs"] == len(runs)
     # A store without runs may have other rows.
     home("token", "create", "other", DATABASE_URL=used)
-    for url in (used, new):
-        restored = home("backup", "restore", backup, DATABASE_URL=url)
+    # One of the homes does not exist yet, and gets no key of its own.
+    key = {"FORKPOINT_SECRET_KEY": (tmp_path / "source" / "secret_key").read_text()}
+    for url, shell, keys in ((used, home, {}), (new, Shell(tmp_path / "new"), key)):
+        restored = shell("backup", "restore", backup, DATABASE_URL=url, **keys)
         assert restored.code == 0, restored.err
         assert rows(url) == rows(old)
     # New rows get new ids, and sealed runs are protected.
