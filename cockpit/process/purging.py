@@ -1,7 +1,6 @@
 """The thread that removes deleted runs when their time has come, and applies the retention policies daily."""
 
 import threading
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import structlog
@@ -9,13 +8,11 @@ from django.db import Error, connection
 
 from cockpit.process.worker_threads import ThreadStep
 from traces.errors import ProblemError
-from traces.models import RetentionPolicy
 from traces.retention import purge
 from traces.storage import artifact_files
 
 log = structlog.get_logger("cockpit.process.purging")
 _PAUSE_S: Final = 60.0
-_INTERVAL: Final = timedelta(days=1)
 
 
 class PurgeThread(threading.Thread):
@@ -53,9 +50,5 @@ class Purging(ThreadStep):
 def work() -> None:
     """Apply the policies if a day has passed; else remove what is due."""
     artifact_files.remove_old_parts()
-    newest = purge.newest_purge()
-    is_day_over = newest is None or newest < datetime.now(UTC) - _INTERVAL
-    if is_day_over and RetentionPolicy.objects.exists():
-        purge.purge()
-    elif purge.is_removal_due():
+    if not purge.purge_daily() and purge.is_removal_due():
         purge.remove_due()

@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from uuid import UUID
+
+from django.db import transaction
 
 from traces.audit import audit_log
 from traces.comments.services import is_purge_due, purge_comments
 from traces.core.vocabulary import AuditAction, Protection
-from traces.models import AuditEntry, Deletion
+from traces.models import AuditEntry, Deletion, RetentionPolicy
 from traces.retention import families, policies, removal
 from traces.retention.citations import Citation
 from traces.retention.deletions import RunHeld, delete, find_refusals
@@ -20,6 +22,9 @@ from traces.search import indexer
 from traces.storage import bulk, sweep
 from traces.storage.sweep import SweepReport
 
+# Of the entries of purges in the audit log.
+_SUBJECT: Final = "retention"
+_INTERVAL: Final = timedelta(days=1)
 # Runs per transaction.
 _BATCH: Final = 50
 # Runs that a plan lists, of those to delete and of those to keep.
@@ -103,7 +108,28 @@ def plan(all_terms: Sequence[PolicyTerms]) -> PurgePlan:
 
 def purge(*, by: str = "") -> PurgeReport:
     """Delete the runs that the policies no longer keep, and remove everything that is due; `by`: who asked for it."""
-    audit_log.append(AuditAction.PURGE, "retention", by=by)
+    audit_log.append(AuditAction.PURGE, _SUBJECT, by=by)
+    return _apply_policies(by=by)
+
+
+def purge_daily() -> bool:
+    """Purge if there are policies that were last applied a day ago; return whether they were to be applied.
+
+    Only one of several processes does it.
+    """
+    with transaction.atomic():
+        # Locked until the entry is in the log: others see it.
+        if not list(RetentionPolicy.objects.select_for_update().order_by("id").values_list("id")):
+            return False
+        newest = newest_purge()
+        if newest and newest > datetime.now(UTC) - _INTERVAL:
+            return False
+        audit_log.append(AuditAction.PURGE, _SUBJECT, by="")
+    _apply_policies(by="")
+    return True
+
+
+def _apply_policies(*, by: str) -> PurgeReport:
     due = (run for run in policies.due_runs(policies.stored_terms()) if not run.is_kept)
     for chunk in bulk.chunks(due, _BATCH):
         reasons = {run.run_id: f"retention of {run.terms}: {run.terms.days} days" for run in chunk}
@@ -126,7 +152,7 @@ def is_removal_due() -> bool:
 
 def newest_purge() -> datetime | None:
     """Return when the policies were applied last."""
-    entries = AuditEntry.objects.filter(subject="retention", action=AuditAction.PURGE).order_by("-id")
+    entries = AuditEntry.objects.filter(subject=_SUBJECT, action=AuditAction.PURGE).order_by("-id")
     return entries.values_list("at", flat=True).first()
 
 

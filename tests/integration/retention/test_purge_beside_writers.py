@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from itertools import count
 from uuid import UUID
 
@@ -15,13 +16,16 @@ import pytest
 from django.core.files.storage import storages
 from django.db import connection, connections, transaction
 
+from cockpit.process import purging
 from tests.support.lost_artifacts import large_artifacts
 from tests.support.patience import patience_s
 from tests.support.recordings import order_run
 from traces.core.ids import new_id
+from traces.core.vocabulary import AuditAction
 from traces.errors import StoreBusy
-from traces.models import Artifact, Run
-from traces.retention import deletions, purge, removal, unused_files
+from traces.models import Artifact, AuditEntry, Run
+from traces.retention import deletions, policies, purge, removal, unused_files
+from traces.retention.policies import PolicyTerms
 from traces.runs import services
 from traces.storage import artifact_files, integrity, packs, sweep
 
@@ -163,6 +167,24 @@ def test_file_of_a_crashed_sweep_is_deleted_later_or_used_again(monkeypatch: pyt
     delete_at_once(second)
     purge.remove_due()
     assert artifact_files.read(path) is None
+
+
+def test_one_of_two_processes_applies_the_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both look at the same moment when they were last applied."""
+    policies.set_policy(PolicyTerms(days=1), by="ada")
+    both = threading.Barrier(2)
+    newest_purge = purge.newest_purge
+
+    def look() -> datetime | None:
+        newest = newest_purge()
+        with suppress(threading.BrokenBarrierError):
+            both.wait(1)
+        return newest
+
+    monkeypatch.setattr(purge, "newest_purge", look)
+    for thread in [in_thread(purging.work) for _ in range(2)]:
+        thread.join(patience_s(30))
+    assert AuditEntry.objects.filter(action=AuditAction.PURGE).count() == 1
 
 
 def _crash() -> None:
