@@ -7,8 +7,11 @@ It also writes out the digits of 1e+300, which Python would read as an integer t
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from django.db import Error
 from django.db.backends.postgresql import base
 from psycopg.types.json import Jsonb, JsonbDumper
 from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
@@ -16,6 +19,9 @@ from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
 from traces.core.storable_text import storable
 
 _NUL_IN_JSON = b"\\u0000"  # may also be part of an escaped backslash, hence the second check
+
+# The name of a lock.
+_MIGRATION_LOCK: Final = 0x6D696772
 
 _MANY_DIGITS: Final = re.compile(r"\d{19}")  # may also match in texts, hence the second check
 
@@ -61,3 +67,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
             connection.adapters.register_dumper(kind, dumper)
         connection.adapters.register_loader("jsonb", _JsonText)
         return connection
+
+    @contextmanager
+    def migration_lock(self) -> Iterator[None]:
+        """Wait until no other process migrates the database."""
+        with self.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+        try:
+            yield
+        finally:
+            # A lost connection has lost the lock, too.
+            with suppress(Error), self.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])

@@ -4,10 +4,13 @@ SQLite's busy wait is unfair: one of several writers can wait for seconds. Write
 queue in order of arrival; BEGIN IMMEDIATE still guards against other processes.
 """
 
+import fcntl
+import os
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from django.db.backends.sqlite3 import base
@@ -94,6 +97,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             yield
         finally:
             connection.execute(f"PRAGMA busy_timeout = {self.settings_dict['OPTIONS']['timeout'] * 1000:.0f}")
+
+    @contextmanager
+    def migration_lock(self) -> Iterator[None]:
+        """Wait until no other process migrates the database. The lock is that of its folder, and needs no file."""
+        folder = os.open(Path(self.settings_dict["NAME"]).parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)
 
     def _end_turn(self) -> None:
         if self._has_turn:

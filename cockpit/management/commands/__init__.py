@@ -1,0 +1,1 @@
+"""Commands of `django-admin`, each named as its module."""
