@@ -3,7 +3,6 @@
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -35,8 +34,8 @@ pytestmark = pytest.mark.django_db
 RUN = "run-1"
 
 
-def _send(events: Iterable[Event], *, has_ended: bool = False, project: str = "", run: str = RUN) -> None:
-    segment = NewSegment(external_id=run, format="forkpoint", data=lines(events), has_ended=has_ended)
+def _send(events: Iterable[Event], *, has_ended: bool = False, project: str = "") -> None:
+    segment = NewSegment(external_id=RUN, format="forkpoint", data=lines(events), has_ended=has_ended)
     arrivals.accept([segment], project=project)
 
 
@@ -177,42 +176,6 @@ def test_arrival_during_assembly_is_not_lost(monkeypatch: pytest.MonkeyPatch) ->
     let_pass(10)
     assert (_run().step_count, _run().revision) == (2, 1)
     assert _run().sealed_at is not None
-
-
-def test_leased_recording_is_left_to_its_worker() -> None:
-    _send(beginning(RUN))
-    Recording.objects.update(leased_until=datetime.now(UTC) + timedelta(seconds=60))
-    let_pass(1)
-    assert not Run.objects.exists()
-    Recording.objects.update(leased_until=datetime.now(UTC) - timedelta(seconds=1))
-    let_pass(1)
-    assert Run.objects.count() == 1
-
-
-def test_lease_is_as_long_as_the_recording_needs() -> None:
-    """So that a dead worker keeps a short one from the others for half a minute only."""
-    _send(beginning(RUN))
-    Segment.objects.update(size=100_000_000)
-    _send(beginning("run-2"), run="run-2")
-    for seconds in (230, 30):
-        Recording.objects.update(due_at=datetime.now(UTC) - timedelta(seconds=1))
-        [job] = assembler._claim()
-        lease = Recording.objects.get(id=job.recording.id).leased_until
-        assert lease is not None
-        assert round((lease - job.time).total_seconds()) == seconds
-
-
-def test_worker_that_others_have_overtaken_stores_nothing() -> None:
-    """It was suspended for longer than its lease: the run is sealed, and has more than it read."""
-    _send(beginning(RUN))
-    Recording.objects.update(due_at=datetime.now(UTC) - timedelta(seconds=1))
-    jobs = assembler._claim()
-    Recording.objects.update(leased_until=None)
-    _send([*answer(RUN), *ending(RUN)], has_ended=True)
-    let_pass(10)
-    assert assembler._assemble_batch(jobs)
-    let_pass(10)
-    assert list(Run.objects.values_list("revision", "step_count", "status")) == [(1, 2, RunStatus.COMPLETED)]
 
 
 def test_failure_leaves_nothing_half_written_and_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
