@@ -14,8 +14,9 @@ from traces.storage import artifact_files
 logger = structlog.get_logger("replay")
 PATIENCE_S: Final = 90.0  # longer than a server takes to recover from a crash
 _PAUSES_S: Final = (0.05, 0.1, 0.2, 0.5, 1.0)
-# SQLSTATE classes: connection, transaction rollback (deadlock), resources, operator intervention.
-_CLASSES: Final = ("08", "40", "53", "57")
+# SQLSTATE classes: connection, transaction (read-only, timeout), its rollback (deadlock), resources, operator
+# intervention.
+_CLASSES: Final = ("08", "25", "40", "53", "57")
 _SQLITE: Final = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,

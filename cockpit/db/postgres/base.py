@@ -1,4 +1,4 @@
-"""PostgreSQL backend that accepts any text and returns numbers unchanged.
+"""PostgreSQL backend that accepts any text, returns numbers unchanged, and tells outages from bugs.
 
 PostgreSQL holds no NUL character in a text or in JSON, and models, tools and people send them. What is given is
 therefore stored with U+FFFD, the replacement character, in their place; payloads are bytes and keep theirs.
@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
-from django.db import Error
+from django.db import Error, OperationalError
 from django.db.backends.postgresql import base
+from django.db.utils import DatabaseErrorWrapper
+from django.utils.functional import cached_property
+from psycopg.errors import IdleInTransactionSessionTimeout, ReadOnlySqlTransaction, TransactionTimeout
 from psycopg.types.json import Jsonb, JsonbDumper
 from psycopg.types.string import StrDumper, StrDumperUnknown, TextLoader
 
@@ -20,6 +23,8 @@ from traces.core.storable_text import storable
 
 _NUL_IN_JSON = b"\\u0000"  # may also be part of an escaped backslash, hence the second check
 
+# Internal errors by the standard, as if they were bugs.
+_OUTAGES: Final = (ReadOnlySqlTransaction, IdleInTransactionSessionTimeout, TransactionTimeout)
 # The name of a lock.
 _MIGRATION_LOCK: Final = 0x6D696772
 
@@ -58,8 +63,25 @@ def _number(digits: str) -> int | float:
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
+class _ErrorWrapper(DatabaseErrorWrapper):
+    """Raises errors of the server's state as what they are: the same statement may succeed later."""
+
+    wrapper: "DatabaseWrapper"
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        if isinstance(error, _OUTAGES):
+            # With another server by then: this one may be the standby since a failover, and would keep the connection.
+            self.wrapper.close_at = 0.0
+            raise OperationalError(*error.args).with_traceback(traceback) from error
+        super().__exit__(kind, error, traceback)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     """Registers the adapters above on every connection."""
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        return _ErrorWrapper(self)
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         connection = super().get_new_connection(conn_params)

@@ -34,6 +34,7 @@ def _sqlite(code: int) -> sqlite3.OperationalError:
         (_error(OperationalError, errors.CannotConnectNow()), True),
         (_error(OperationalError, errors.DeadlockDetected()), True),
         (_error(OperationalError, errors.TooManyConnections()), True),
+        (_error(OperationalError, errors.ReadOnlySqlTransaction()), True),
         (_error(InterfaceError, psycopg.InterfaceError("the connection is closed")), True),
         (StorageAway("no answer"), True),
         (StorageRefuses("wrong credentials"), False),
