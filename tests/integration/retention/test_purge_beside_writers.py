@@ -234,7 +234,7 @@ def _is_awaited() -> bool:
     """Return whether somebody waits for a lock that is shared now."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted")
-        return cursor.rowcount > 0
+        return bool(cursor.rowcount)
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="has one writer at a time")
