@@ -1,33 +1,27 @@
-"""Verification of many artifacts, such as those of a run: each pack is decoded once, and each member hashed once.
+"""Verification of many artifacts, such as those of a run: each pack is decoded once, and each artifact hashed once.
 
 Digests are bytes here, as in the database: to write all of them in digits would take as long as to hash the contents.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import accumulate, repeat
-from operator import add, itemgetter
-from typing import Final
 
 from traces.errors import ArtifactCorrupt
 from traces.models.digests import digest_key, digest_keys
 from traces.payloads.digest_packing import part_digests
 from traces.storage import artifacts, packs
 from traces.storage.artifacts import Place
-from traces.storage.packs import StoredPack, UnreadablePack
-
-# Places in memory: the steps of a run use neighbours in its packs, and all of them its first parts.
-_MOST_PLACES: Final = 100_000
+from traces.storage.packs import RecentPacks, UnreadablePack
 
 
 class Verifier:
-    """Verifies artifacts against their names. Of a pack, it verifies all members: the others are asked for soon."""
+    """Verifies artifacts against their names."""
 
     def __init__(self) -> None:
         self._intact: set[bytes] = set()
-        self._packs: set[int] = set()
-        # Where intact members of these packs are, and what the packs refer to.
-        self._places: dict[bytes, Place] = {}
+        # The steps of a run use neighbours in its packs.
+        self._recent_packs = RecentPacks()
+        # What the packs that were decoded refer to.
         self._parts: dict[bytes, None] = {}
 
     def are_whole(self, keys: Iterable[bytes]) -> bool:
@@ -39,10 +33,7 @@ class Verifier:
         names = [key for key in dict.fromkeys([*self._parts, *keys]) if key not in intact]
         while names:
             places = artifacts.places_in_order(names)
-            if len(places) < len(names):
-                return False
-            self._read_packs(dict(zip(map(itemgetter(0), places), zip(names, places, strict=True), strict=True)))
-            if places != [*map(self._places.get, names)]:
+            if len(places) < len(names) or not self._are_in(places, names):
                 return False
             intact.update(names)
             names = [key for key in self._parts if key not in intact]
@@ -50,20 +41,31 @@ class Verifier:
         self._parts.clear()
         return True
 
-    def _read_packs(self, members: Mapping[int, tuple[bytes, Place]]) -> None:
-        """Verify packs, as far as they exist, given a member of each."""
-        if len(self._places) > _MOST_PLACES:
-            self._packs.clear()
-            self._places.clear()
-        for pack in packs.read(sorted(members.keys() - self._packs)):
-            self._packs.add(pack.id)
-            key, (_, _, size) = members[pack.id]
+    def _are_in(self, places: Iterable[Place], names: Iterable[bytes]) -> bool:
+        """Return whether artifacts of these names are in these places."""
+        members: dict[int, list[tuple[bytes, Place]]] = {}
+        for name, place in zip(names, places, strict=True):
+            members.setdefault(place[0], []).append((name, place))
+        # One pack after another: together, large ones take much memory.
+        for pack_id, content in self._contents({pack_id: pack[0][0] for pack_id, pack in members.items()}):
+            for name, (_, start, size) in members.pop(pack_id):
+                if sha256(content[start : start + size]).digest() != name:
+                    return False
+        # Those of missing and unreadable packs.
+        return not members
+
+    def _contents(self, members: Mapping[int, bytes]) -> Iterator[tuple[int, bytes]]:
+        """Yield packs with their decoded bytes, as far as they are readable, given a member of each."""
+        recent_packs = [*self._recent_packs.find(members)]
+        yield from ((pack.id, pack.content) for pack in recent_packs)
+        for pack in packs.read(sorted(members.keys() - {pack.id for pack in recent_packs})):
             try:
-                content, digests = packs.decode_with_digests(pack, key.hex())
+                content, digests = packs.decode_with_digests(pack, members[pack.id].hex())
             except UnreadablePack:
                 continue
-            self._places.update(_places(pack, [content] if size == len(content) else content.split(b"\n")))
+            self._recent_packs.add(pack, content)
             self._parts.update(dict.fromkeys(digests))
+            yield pack.id, content
 
 
 def references(keys: Iterable[bytes]) -> dict[bytes, Sequence[bytes] | None]:
@@ -81,15 +83,6 @@ def closure(keys: Collection[bytes]) -> set[bytes]:
         level = {part for parts in references(level).values() for part in parts or ()} - result
         result = result | level
     return result
-
-
-def _places(pack: StoredPack, lines: Sequence[bytes]) -> Iterator[tuple[bytes, Place]]:
-    """Return where a reader finds each line."""
-    sizes = [*map(len, lines)]
-    # A separator follows each line.
-    starts = accumulate(map(add, sizes, repeat(1)), initial=0)
-    digests = [sha256(line).digest() for line in lines]
-    return zip(digests, zip(repeat(pack.id), starts, sizes, strict=False), strict=False)
 
 
 def _part_keys(data: bytes) -> Sequence[bytes]:

@@ -5,7 +5,7 @@ A run counts if it is sealed, not deleted, and not continued by a sealed revisio
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -33,7 +33,6 @@ _IS_FAILED: Final = f"step.status IN ('{StepStatus.ERROR}', '{StepStatus.TIMEOUT
 _IS_MODEL: Final = f"step.type = '{StepType.MODEL}'"
 _PROVIDER: Final = f"CASE WHEN {_IS_MODEL} THEN step.provider ELSE '' END"
 _NAME: Final = f"CASE WHEN {_IS_MODEL} THEN step.model WHEN step.tool_name <> '' THEN step.tool_name ELSE step.name END"
-# Of the steps that were made, and of those that a replay reused: most runs have only the ones or the others.
 _SUMS_OF_MADE_CALLS: Final = {
     "calls": "COUNT(*)",
     "reused_calls": "0",
@@ -43,7 +42,22 @@ _SUMS_OF_MADE_CALLS: Final = {
     "unpriced_calls": f"SUM(CASE WHEN {_IS_MODEL} AND step.cost_usd IS NULL THEN 1 ELSE 0 END)",
 }
 _SUMS_OF_REUSED_CALLS: Final = {**dict.fromkeys(SUMS, "0"), "reused_calls": "COUNT(*)"}
-_SUMS_BY_LABEL: Final = {f"= '{Label.LIVE}'": _SUMS_OF_MADE_CALLS, f"<> '{Label.LIVE}'": _SUMS_OF_REUSED_CALLS}
+_REUSE_COUNT: Final = "(run.exact_count + run.cached_count + run.simulated_count)"
+
+
+class _Group(NamedTuple):
+    """Steps with some labels: their sums, and the condition on the columns of a run that has any."""
+
+    label: str
+    runs: str
+    sums: Mapping[str, str]
+
+
+# Steps that were made, and steps that a replay reused: most runs have only the ones or the others.
+_GROUPS: Final = (
+    _Group(f"= '{Label.LIVE}'", f"run.step_count > {_REUSE_COUNT}", _SUMS_OF_MADE_CALLS),
+    _Group(f"<> '{Label.LIVE}'", f"{_REUSE_COUNT} > 0", _SUMS_OF_REUSED_CALLS),
+)
 _IS_COUNTED: Final = (
     "run.sealed_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM traces_deletion AS gone WHERE gone.run_id = run.id) "
     "AND NOT EXISTS "
@@ -111,21 +125,22 @@ def _selection(condition: str, *, sign: int) -> str:
         day = "CAST(COALESCE(run.started_at, run.created_at) AT TIME ZONE 'UTC' AS date)"
     newest = "MAX(CAST(step.run_id AS char(36)))" if sign > 0 else "''"
     sums = ", ".join(f"{sign} * SUM(step.{name})" for name in SUMS)
-    run_sums = " UNION ALL ".join(_run_sums(label, columns, condition) for label, columns in _SUMS_BY_LABEL.items())
+    run_sums = " UNION ALL ".join(_run_sums(group, condition) for group in _GROUPS)
     return (
         f"SELECT run.app, {day}, run.source, step.type, step.provider_name, step.callee, {sums}, {newest} "
         f"FROM {runs} AS run JOIN ({run_sums}) AS step ON step.run_id = run.id GROUP BY 1, 2, 3, 4, 5, 6"
     )
 
 
-def _run_sums(label: str, columns: Mapping[str, str], condition: str) -> str:
-    """Return the statement that sums up those steps of each run whose label meets a comparison."""
+def _run_sums(group: _Group, condition: str) -> str:
+    """Return the statement that sums up the steps of a group in each run that has any."""
     steps, runs = (connection.ops.quote_name(model._meta.db_table) for model in (Step, Run))
-    sums = ", ".join(f"{columns[name]} AS {name}" for name in SUMS)
+    sums = ", ".join(f"{group.sums[name]} AS {name}" for name in SUMS)
     return (
         f"SELECT step.run_id, step.type, {_PROVIDER} AS provider_name, {_NAME} AS callee, {sums} "
-        f"FROM {steps} AS step WHERE step.label {label} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') "
-        f"AND step.run_id IN (SELECT run.id FROM {runs} AS run WHERE {condition}) GROUP BY 1, 2, 3, 4"
+        f"FROM {steps} AS step WHERE step.label {group.label} AND step.type IN ('{StepType.MODEL}', '{StepType.TOOL}') "
+        f"AND step.run_id IN (SELECT run.id FROM {runs} AS run WHERE {condition} AND {group.runs}) "
+        "GROUP BY 1, 2, 3, 4"
     )
 
 
