@@ -46,9 +46,9 @@ def search_text(run: RecordedRun) -> str:
 
 def one_line(text: str, limit: int = MAX_SUMMARY) -> str:
     """Return the beginning of `text` without line breaks and NUL characters, which PostgreSQL cannot store."""
-    if len(text) <= limit and text.isascii() and text.isprintable() and "  " not in text and text.strip(" ") == text:
-        return text
-    line = " ".join(text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd").split())
+    head = text[: max(_HEAD, limit * 2)]
+    is_line = head.isascii() and head.isprintable() and "  " not in head and head.strip(" ") == head
+    line = head if is_line else " ".join(head.replace("\x00", "\ufffd").split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

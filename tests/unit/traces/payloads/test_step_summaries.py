@@ -31,6 +31,8 @@ def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = 
         (StepType.RETRIEVAL, None, {"documents": []}, "0 documents"),
         (StepType.TURN, {"messages": [user("one"), user("two")]}, {"message": assistant("no")}, "two"),
         (StepType.OUTPUT, None, {"text": "the end"}, "the end"),
+        (StepType.OUTPUT, None, {"text": "x" * 201}, f"{'x' * 199}…"),
+        (StepType.OUTPUT, None, {"text": f"the\x00 {'end ' * 1000}"}, f"the\ufffd {'end ' * 48}en…"),
         (StepType.VALIDATOR, {"x": 1}, None, ""),
     ],
 )
