@@ -74,10 +74,11 @@ def test_wrong_day_is_rejected() -> None:
 def test_reused_calls_cost_nothing() -> None:
     source = _record(_run("a", calls=2))
     fork = services.open_run(name="fork", app="desk", source_run=source)
-    services.copy_steps(source_run_id=source.id, run_id=fork.id, first=1, last=3, label=Label.EXACT, reason="")
+    services.copy_steps(source_run_id=source.id, run_id=fork.id, first=1, last=2, label=Label.EXACT, reason="")
+    services.copy_steps(source_run_id=source.id, run_id=fork.id, first=3, last=3, label=Label.LIVE, reason="")
     services.seal_run(fork.id, RunStatus.COMPLETED)
     (model,) = _report()["models"]
-    assert (model["totals"]["calls"], model["totals"]["reused_calls"], model["totals"]["tokens_in"]) == (2, 2, 20)
+    assert (model["totals"]["calls"], model["totals"]["reused_calls"], model["totals"]["tokens_in"]) == (3, 1, 30)
     assert usage_totals.differences() == []
 
 
