@@ -73,8 +73,13 @@ def places(run: Run) -> RunPlaces:
     safety_by_tool = frozenset(queries.safety_by_tool().items())
     inspection = (_inspect_once if run.sealed_at else _inspect)(run.id, safety_by_tool)
     judgement_places = tuple(_judgement_places(run))
+    # A validator that failed is a judgement and a failed step.
+    judged_texts = {(place.step, place.text) for place in judgement_places}
+    repeats = [place for place in inspection.places if (place.step, place.text) in judged_texts]
     counts = inspection.counts + Counter(place.kind for place in judgement_places)
-    listed_places = in_order([*judgement_places, *inspection.places])[:MAX_PLACES]
+    counts -= Counter(place.kind for place in repeats)
+    new_places = [place for place in inspection.places if place not in repeats]
+    listed_places = in_order([*judgement_places, *new_places])[:MAX_PLACES]
     return RunPlaces(
         run=run.id,
         outcome=_outcome(run.id),

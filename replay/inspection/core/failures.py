@@ -8,7 +8,7 @@ import orjson
 
 from replay.inspection.core.places import CALLS, CONTAINERS, FAILED, Place, PlaceKind, StepContent, quote
 from traces.core.canonical import escape_pointer
-from traces.core.json_access import is_integer
+from traces.core.json_access import as_text, is_integer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus
 
@@ -26,7 +26,11 @@ _FIELDS: Final = frozenset(
 _FLAGS: Final = frozenset({"iserror", "is_error", "has_error", "failed"})
 _SUCCESSES: Final = frozenset({"success", "ok", "succeeded"})
 _STATES: Final = frozenset({"status", "state", "result", "outcome"})
-_BAD: Final = frozenset({"error", "failed", "failure", "exception", "errored"})
+_BAD: Final = frozenset(
+    {"error", "failed", "failure", "exception", "errored", "refused", "denied", "forbidden", "unauthorized"}
+)
+# Beside a state or a flag, they say why.
+_REASONS: Final = ("reason", "message", "detail", "description")
 _CODES: Final = frozenset({"status_code", "statuscode", "http_status", "exit_code", "returncode", "return_code"})
 
 
@@ -78,11 +82,16 @@ def reported_error(value: JSONValue, path: str = "", depth: int = 0) -> tuple[st
 def _object_error(value: Mapping[str, JSONValue], path: str, depth: int) -> tuple[str, str] | None:
     for name, item in value.items():
         if _is_error(name.lower(), item):
-            return f"{path}/{escape_pointer(name)}", f"{name}: {_text(item)}"
+            return f"{path}/{escape_pointer(name)}", f"{name}: {_text(item)}{_reason(value, name)}"
     for name in ("text", "content", "result", "output", "message"):
         if name in value and (error := reported_error(value[name], f"{path}/{name}", depth + 1)):
             return error
     return None
+
+
+def _reason(value: Mapping[str, JSONValue], error_name: str) -> str:
+    reasons = (as_text(value.get(name)) for name in _REASONS if name != error_name)
+    return next((f" ({reason})" for reason in reasons if reason), "")
 
 
 def _is_error(name: str, item: JSONValue) -> bool:

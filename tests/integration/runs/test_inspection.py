@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
-from traces.core.vocabulary import JudgementKind, JudgementSource, StepStatus
+from traces.core.vocabulary import JudgementKind, JudgementSource, StepStatus, StepType
 from traces.ingest.outcome_rules import OutcomeCriteria, Threshold
 from traces.judgements.rule_changes import set_rule
 from traces.models import Artifact, Step
@@ -66,6 +66,22 @@ def test_withdrawn_judgements_are_not_places(client: Client) -> None:
         said = client.post(f"/api/v1/runs/{run_id}/judgements", body, content_type="application/json")
         assert said.status_code in (200, 201), said.content
     assert "judgement" not in [place["kind"] for place in places(client, run_id)["places"]]
+
+
+def test_failed_check_is_one_place(client: Client) -> None:
+    check = ToolCall("check", {}, "over the limit", StepStatus.ERROR)
+    talk = order_desk([("Where is my order W-4410?", (check, Reply("It is lost.")))])
+    key = next(step.key for step in talk.steps if step.type is StepType.TOOL)
+    verdict = RecordedJudgement(
+        name="check",
+        kind=JudgementKind.FAIL,
+        source=JudgementSource.VALIDATOR,
+        text="over the limit",
+        step=key,
+    )
+    document = places(client, record(replace(talk, judgements=(verdict,))).run_id)
+    assert [(place["kind"], place["text"]) for place in document["places"]] == [("judgement", "over the limit")]
+    assert [(kind["kind"], kind["places"]) for kind in document["kinds"]] == [("judgement", 1)]
 
 
 def test_nearest_passing_runs_share_the_task(client: Client) -> None:

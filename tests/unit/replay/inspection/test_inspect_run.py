@@ -68,6 +68,7 @@ def test_failed_step_names_its_producers() -> None:
         ({"error": "not found"}, "/error"),
         ({"success": False, "id": 3}, "/success"),
         ({"status": "failed"}, "/status"),
+        ({"reason": "over the limit", "status": "refused"}, "/status"),
         ({"status_code": 404}, "/status_code"),
         ({"isError": True, "content": []}, "/isError"),
         ({"content": [{"type": "text", "text": "Error: denied"}]}, "/content/0/text"),
@@ -100,10 +101,17 @@ def test_result_without_error(result: JSONValue) -> None:
     assert reported_error(result) is None
 
 
-def test_hidden_error_of_ended_step() -> None:
-    run = desk(ToolCall("get_order", {"id": "W-4410"}, "Error: order not found"), Reply("I cannot find it."))
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("Error: order not found", "Error: order not found"),
+        ('{"reason": "over the limit", "status": "refused"}', "status: refused (over the limit)"),
+    ],
+)
+def test_hidden_error_of_ended_step(result: str, text: str) -> None:
+    run = desk(ToolCall("get_order", {"id": "W-4410"}, result), Reply("I cannot find it."))
     [place] = places_of(run, PlaceKind.HIDDEN_ERROR)
-    assert place.text == "Error: order not found"
+    assert place.text == text
 
 
 # ---- repeats

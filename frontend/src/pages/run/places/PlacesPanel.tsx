@@ -72,7 +72,7 @@ function FirstPlaces({ places, onSelect }: Pick<Props, "onSelect"> & { places: r
   const steps = firstSteps(places);
   if (steps.length === 0) return <span className={`muted ellipsis ${classes.first}`}>{runWords(places)}</span>;
   return (
-    <span className={classes.first}>
+    <span className={`${classes.first} ${classes.firstSteps}`}>
       {steps.map(({ step, title }) => (
         <UnstyledButton key={step} className={classes.firstStep} onClick={() => onSelect(step)}>
           <b className="num">{step}</b> {title}
