@@ -21,9 +21,21 @@ def content_text(content: JSONValue) -> str:
     if isinstance(content, list):
         return "\n".join(text for text in map(content_text, content) if text)
     if isinstance(content, dict):
-        inner = content.get("text", content.get("content"))
+        inner = _inner_content(content)
         return content_text(inner) if inner is not None else f"[{content.get('type', 'data')}]"
     return "" if content is None else str(content)
+
+
+def _inner_content(block: JSONObject) -> JSONValue:
+    """What contains the words of a block: search results wrap them in documents, sources and values."""
+    for name in ("text", "content", "value"):
+        if name in block:
+            return block[name]
+    if as_text(block.get("type")).endswith("search_result"):
+        return [text for name in ("title", "url") if (text := as_text(block.get(name)))] or None
+    # Other sources and data are media.
+    source, data = as_object(block.get("source")), block.get("data")
+    return source.get("data") if source.get("type") == "text" else data if isinstance(data, dict) else None
 
 
 def message_text(message: JSONValue) -> str:

@@ -1,0 +1,35 @@
+"""Texts of payloads: the words of a message's content."""
+
+import pytest
+
+from diffing.content.payload_texts import content_text, message_text
+from traces.core.json_types import JSONObject, JSONValue
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "Dune"},
+        {"type": "text", "text": {"value": "Dune", "annotations": []}},
+        {"type": "search_result", "title": "Shop", "content": [{"type": "text", "text": "Dune"}]},
+        {"type": "web_search_result", "title": "Dune", "encrypted_content": "x"},
+        {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "Dune"}},
+        {"type": "web_fetch_tool_result", "content": {"content": {"source": {"type": "text", "data": "Dune"}}}},
+        {"id": "doc", "data": {"text": "Dune"}},
+    ],
+)
+def test_search_results_are_words(block: JSONValue) -> None:
+    assert content_text([block]) == "Dune"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "image", "source": {"type": "base64", "data": "iVBOR"}},
+        {"type": "image", "data": "iVBOR"},
+        {"type": "image", "url": "https://shop.example/dune.png"},
+    ],
+)
+def test_media_are_marked(block: JSONObject) -> None:
+    assert content_text(block) == "[image]"
+    assert message_text({"role": "user", "content": [block]}).startswith("[image ")
