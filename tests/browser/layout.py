@@ -86,7 +86,9 @@ def motion(page: Page) -> list[str]:
     return [str(name) for name in animations]
 
 
-def sideways_scroll(page: Page) -> list[str]:
-    """Return whether the page scrolls sideways."""
-    width, visible = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    return [f"the page is {width} wide on a screen of {visible}"] if width > visible else []
+def window_scroll(page: Page) -> list[str]:
+    """Return whether the window scrolls: only the parts of a page do."""
+    size = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+    window = page.evaluate("[innerWidth, innerHeight]")
+    is_larger = size[0] > window[0] or size[1] > window[1]
+    return [f"the page has {size[0]} × {size[1]} pixels in a window of {window[0]} × {window[1]}"] if is_larger else []

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, ViewportSize, expect
 from tests.browser.cockpit import ALL_RULES, COLOR_RULES, DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, sideways_scroll, spilled_parts
+from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, spilled_parts, window_scroll
 from tests.support.patience import wait_until
 
 SCREENS = (
@@ -84,12 +84,12 @@ def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str
     problems: list[str] = []
     for viewport, scheme, rules in LOOKS:
         cockpit.show_in(viewport, scheme)
-        results = [*cockpit.serious_accessibility_problems(rules), *sideways_scroll(page)]
+        results = [*cockpit.serious_accessibility_problems(rules), *window_scroll(page)]
         problems += [f"{scheme}, {viewport['width']} wide: {problem}" for problem in results]
     cockpit.show_in(DESK, "light")
     problems += [f"wide: {problem}" for problem in [*focus_jumps(page), *motion(page)]]
     cockpit.show_in(ZOOMED, "light")
-    zoomed = [*sideways_scroll(page), *lost_controls(page), *focus_jumps(page), *motion(page)]
+    zoomed = [*window_scroll(page), *lost_controls(page), *focus_jumps(page), *motion(page)]
     problems += [f"enlarged: {problem}" for problem in zoomed]
     assert not problems, "\n".join(problems)
 
