@@ -72,11 +72,11 @@ function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElem
 }
 
 function Subject({ entry }: { entry: AuditEntryView }): ReactElement {
-  const page = pageOf(entry);
-  if (page === null) return <span>{entry.subject}</span>;
+  const target = pageOf(entry);
+  if (target === null) return <span>{entry.subject}</span>;
   return (
     <>
-      {page} <Link {...paths[page](entry.subject)}>{shortId(entry.subject)}</Link>
+      {target.page} <Link {...paths[target.page](target.id)}>{shortId(target.id)}</Link>
     </>
   );
 }

@@ -33,6 +33,13 @@ test("words every action", () => {
 
 test("knows the pages of subjects", () => {
   const actions = ["run_marked", "deletion_refused", "runs_imported", "diff_created", "purge"];
-  expect(actions.map((action) => pageOf(entry(action)))).toEqual(["run", "run", "run", "diff", null]);
+  expect(actions.map((action) => pageOf(entry(action)))).toEqual([
+    { page: "run", id: "s" },
+    { page: "run", id: "s" },
+    { page: "run", id: "s" },
+    { page: "diff", id: "s" },
+    null,
+  ]);
+  expect(pageOf({ ...entry("proof_started"), detail: { diff: "d" } })).toEqual({ page: "diff", id: "d" });
   expect(pageOf({ ...entry("runs_imported"), subject: "12 runs" })).toBeNull();
 });

@@ -64,11 +64,13 @@ const PAGES: Record<string, Page> = {
   bisection_started: "bisection",
 };
 
-/** The kind of page that shows the subject, whose id it then is; null if there is none. */
-export function pageOf({ action, subject }: AuditEntryView): Page | null {
+/** The page that shows the subject, or the report of a proof; null if there is none. */
+export function pageOf({ action, subject, detail }: AuditEntryView): { page: Page; id: string } | null {
   // An import of several runs names none of them.
   if (subject.includes(" ")) return null;
-  return action.startsWith("run_") ? "run" : (PAGES[action] ?? null);
+  if (action === "proof_started") return { page: "diff", id: text(detail["diff"]) };
+  const page = action.startsWith("run_") ? "run" : PAGES[action];
+  return page === undefined ? null : { page, id: subject };
 }
 
 function markWords(detail: AuditEntryView["detail"]): string {

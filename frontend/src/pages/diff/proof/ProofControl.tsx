@@ -5,7 +5,6 @@ import { IconFlask, IconRosetteDiscountCheck } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { cancelProof, proofPlanQuery, proofsQuery } from "@/api/diffs/proofs";
 import type { ProofView } from "@/api/schema";
-import { count, pluralize } from "@/ui/format/numbers";
 import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { StopButton } from "@/ui/StopButton";
@@ -13,7 +12,7 @@ import { useReport } from "../reportContext";
 import { FIRST_DRAFT, toProof } from "./draft";
 import { ProveDialog } from "./dialog/ProveDialog";
 import type { ProofState } from "./useProofs";
-import { effortWords, planWords, strongestEvidence } from "./wording";
+import { effortWords, planWords, progressWords, strongestEvidence } from "./wording";
 import classes from "./ProofControl.module.css";
 
 /** Starts a proof, with its price beside it; stops one that runs; else says what the last one took. */
@@ -79,12 +78,7 @@ function Running({ proof }: { proof: ProofView }): ReactElement {
       >
         Stop
       </StopButton>
-      {progress.expected > 0 && (
-        <small className={`${classes.note} num`}>
-          {count(progress.probes)} of up to {pluralize(progress.expected, "replay")}
-          {progress.live_calls > 0 && ` · ${pluralize(progress.live_calls, "live call")}`}
-        </small>
-      )}
+      {progress.expected > 0 && <small className={`${classes.note} num`}>{progressWords(progress)}</small>}
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence } from "@/api/schema";
+import type { AtomEvidence, Evidence, Findings, NoiseGate, ProbeEvidence, ProofProgress } from "@/api/schema";
 import {
   chanceSentence,
   sufficientAnswer,
@@ -8,6 +8,7 @@ import {
   costSentence,
   experimentCost,
   probeWords,
+  progressWords,
   strongestEvidence,
   interactionWords,
   verdictOf,
@@ -16,6 +17,13 @@ import { toDecidingProof } from "./draft";
 
 const atom = (fields: Partial<AtomEvidence>) =>
   ({ id: "a", parent: null, certificate: null, sufficient: null, necessary: null, ...fields }) as AtomEvidence;
+
+describe("progress of a proof", () => {
+  it("counts repeats like its price", () => {
+    const progress = { probes: 3, expected: 4, repeats: 24, live_calls: 74 } as ProofProgress;
+    expect(progressWords(progress)).toBe("27 replays so far · 74 live calls");
+  });
+});
 
 describe("test results of a change", () => {
   it("are yes or no after a replay", () => {

@@ -174,6 +174,12 @@ export function planWords({
   return `${work} · ${calls > 0 ? "up to " : ""}${pluralize(calls, "live call")} · ${price}`;
 }
 
+/** What a running proof took so far. */
+export function progressWords({ probes, repeats, live_calls: calls }: ProofProgress): string {
+  const work = `${pluralize(probes + repeats, "replay")} so far`;
+  return calls > 0 ? `${work} · ${pluralize(calls, "live call")}` : work;
+}
+
 /** What a finished proof took, as the note beside the verdict. */
 export function effortWords({ replays_cached, replays_live, live_calls: calls, cost_usd: cost }: Findings): string {
   const price = calls === 0 ? "free" : cost === null ? "cost unknown" : money(cost);
