@@ -4,8 +4,11 @@ import { truncate } from "@/ui/format/text";
 import { MarkedText } from "./MarkedText";
 import classes from "./TextView.module.css";
 
+/** Characters that one click adds. */
+const STEP = 100_000;
+
 /** Recorded text, never interpreted as markup. Long texts are collapsed. */
-export function TextView({ text, limit = 4000 }: { text: string; limit?: number }): ReactElement {
+export function TextView({ text, limit = 4000 }: { text: string; limit?: number | undefined }): ReactElement {
   return (
     <div className={classes.text} dir="auto">
       <LongText text={text} limit={limit} />
@@ -20,21 +23,31 @@ export function LongText(props: {
   isQuoted?: boolean;
   className?: string | undefined;
 }): ReactElement {
-  const { text, limit = 600 } = props;
-  const [visibleLimit, setVisibleLimit] = useState(limit);
+  const { visible, more } = useBeginning(props.text, props.limit ?? 600);
   const quote = props.isQuoted ? '"' : "";
-  const visible = truncate(text, visibleLimit);
   return (
     <span className={props.className}>
       {quote}
       <MarkedText text={visible} />
-      {visible.length < text.length && "…"}
+      {more && "…"}
       {quote}
-      {visible.length < text.length && (
-        <button type="button" className={classes.more} onClick={() => setVisibleLimit(visibleLimit + 100_000)}>
-          show {count(Math.min(100_000, text.length - visible.length))} more characters
-        </button>
-      )}
+      {more}
     </span>
   );
+}
+
+/** The beginning of a text, and a button that shows more of it; null if all of it is visible. */
+export function useBeginning(text: string, limit: number): { visible: string; more: ReactElement | null } {
+  const [visibleLimit, setVisibleLimit] = useState(limit);
+  const visible = truncate(text, visibleLimit);
+  const rest = Math.min(STEP, text.length - visible.length);
+  if (rest === 0) return { visible, more: null };
+  return {
+    visible,
+    more: (
+      <button type="button" className={classes.more} onClick={() => setVisibleLimit(visibleLimit + STEP)}>
+        show {count(rest)} more characters
+      </button>
+    ),
+  };
 }

@@ -1,5 +1,5 @@
 import { IconArrowUpRight, IconTool } from "@tabler/icons-react";
-import { useState, type ReactElement } from "react";
+import type { ReactElement } from "react";
 import type { Label } from "@/api/schema";
 import { count } from "@/ui/format/numbers";
 import { jsonInText } from "@/ui/format/json";
@@ -24,19 +24,17 @@ interface Props {
 const JSON_ROLES: ReadonlySet<string> = new Set(["assistant", "tool"]);
 /** Roles whose texts are written to be read. Others are shown as they were recorded. */
 const PROSE_ROLES: ReadonlySet<string> = new Set(["assistant", "user"]);
-/** System prompts are long and rarely needed, so they open on demand. */
-const FOLDED_AT = 900;
+/** Prompts are long and rarely needed as a whole. */
+const PROMPT_LIMIT = 900;
 
 export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }: Props): ReactElement {
   const json = JSON_ROLES.has(message.role) ? jsonInText(message.text) : undefined;
-  const long = message.role === "system" && message.text.length > FOLDED_AT;
-  const [isOpen, setOpen] = useState(!long);
   return (
     <article className={classes.card} data-role={message.role} data-fresh={isNew} data-quiet={isQuiet}>
       <header>
         <span className={classes.role}>{message.role}</span>
         {message.name && <span>{message.name}</span>}
-        {message.text.length > FOLDED_AT && (
+        {message.text.length > PROMPT_LIMIT && (
           <span className={classes.size}>{count(message.text.length)} characters</span>
         )}
         <span className="grow" />
@@ -58,12 +56,7 @@ export function MessageCard({ message, isNew, isQuiet, mark, origin, onSelect }:
           ) : PROSE_ROLES.has(message.role) ? (
             <Prose text={message.text} />
           ) : (
-            <TextView text={isOpen ? message.text : `${message.text.slice(0, 420).trimEnd()} …`} />
-          )}
-          {long && (
-            <button type="button" className={classes.more} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              {isOpen ? "Show less" : "Show the whole prompt"}
-            </button>
+            <TextView text={message.text} limit={message.role === "tool" ? undefined : PROMPT_LIMIT} />
           )}
         </div>
       )}
