@@ -219,5 +219,6 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         cost_usd=float(run.cost_usd) if run.cost_usd is not None else None,
         latency_ms=data.latencies.get(session.id) if session and session.engine == Engine.FOLLOW else run.duration_ms,
         checks=purpose.checks,
+        started_at=run.started_at,
         created_at=run.created_at,
     )

@@ -9313,6 +9313,8 @@ export interface components {
             latency_ms: number | null;
             /** Checks */
             checks: components["schemas"]["CheckResult"][] | null;
+            /** Started At */
+            started_at: string | null;
             /**
              * Created At
              * Format: date-time

@@ -45,6 +45,7 @@ class TreeRun(Caption):
     # Duration of a run whose agent ran; of a fork that follows its recording, the total duration of its live calls.
     latency_ms: float | None
     checks: list[CheckResult] | None
+    started_at: datetime | None
     created_at: datetime
 
 

@@ -1,7 +1,8 @@
 /** Entries of the command palette. */
 import type { RunSummary } from "@/api/schema";
+import { startWords } from "@/domain/runs/startTime";
 import { runTitle } from "@/domain/runs/title";
-import { timeAgo, pluralize } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 
 export interface Entry {
   id: string;
@@ -37,11 +38,7 @@ export function entriesOf(groups: readonly Group[]): Entry[] {
 
 export function runEntry(run: RunSummary, open: (run: RunSummary) => void): Entry {
   const title = runTitle(run);
-  const note = [
-    title === run.name ? run.app : `fork of ${run.name}`,
-    pluralize(run.steps, "step"),
-    timeAgo(run.started_at ?? run.created_at),
-  ]
+  const note = [title === run.name ? run.app : `fork of ${run.name}`, pluralize(run.steps, "step"), startWords(run)]
     .filter(Boolean)
     .join(" · ");
   return { id: `run ${run.id}`, label: title, note, keys: "", run: () => open(run) };

@@ -1,11 +1,12 @@
 import type { ReactElement } from "react";
 import type { RunSummary } from "@/api/schema";
+import { startTitle, startWords } from "@/domain/runs/startTime";
 import { runTitle } from "@/domain/runs/title";
 import { AnswerLine } from "@/features/runs/AnswerLine";
 import { ForkName } from "@/features/runs/ForkName";
 import { RunOutcome } from "@/features/runs/RunOutcome";
 import { shortenMarkers } from "@/ui/format/markers";
-import { fullTime, pluralize, timeAgo } from "@/ui/format/numbers";
+import { pluralize } from "@/ui/format/numbers";
 import classes from "./RunPicker.module.css";
 
 interface Props {
@@ -17,7 +18,6 @@ interface Props {
 
 /** A run to choose: its outcome, its name or change, its answer, and when it started. */
 export function RunOption({ id, run, isActive, onChoose }: Props): ReactElement {
-  const startedAt = run.started_at ?? run.created_at;
   return (
     <div id={id} role="option" aria-selected={isActive} className={classes.run} onClick={onChoose}>
       <RunOutcome run={run} withWord />
@@ -30,8 +30,8 @@ export function RunOption({ id, run, isActive, onChoose }: Props): ReactElement 
           <ForkName fork={run} step={run.fork_sequence_no} />
         )}
       </span>
-      <time className="muted" dateTime={startedAt} title={fullTime(startedAt)}>
-        {timeAgo(startedAt)}
+      <time className="muted" dateTime={run.started_at ?? run.created_at} title={startTitle(run)}>
+        {startWords(run)}
       </time>
       <span className={classes.details}>
         {run.fork_sequence_no !== null && run.change && <span className="muted">{shortenMarkers(run.name)}</span>}

@@ -1,7 +1,7 @@
 import { Select } from "@mantine/core";
 import type { ReactElement } from "react";
 import classes from "./RunsPage.module.css";
-import { NEWEST_FIRST, SORT_ORDERS } from "./sort";
+import { BY_ARRIVAL, SORT_ORDERS } from "./sort";
 import { capitalize } from "@/ui/format/text";
 
 interface Props {
@@ -16,7 +16,7 @@ export default function SortSelect({ sort, onSort }: Props): ReactElement {
     <Select
       aria-label="Order"
       className={classes.order}
-      data={[{ value: "", label: capitalize(NEWEST_FIRST) }, ...options]}
+      data={[{ value: "", label: capitalize(BY_ARRIVAL) }, ...options]}
       value={sort ?? ""}
       allowDeselect={false}
       onChange={(value) => onSort(value || undefined)}

@@ -47,9 +47,9 @@ test("a fresh page brings its hits", () => {
 test("words of the total and the order", () => {
   const words = (changes: Partial<RunList>, sort?: string) =>
     listWords({ pages: [{ ...page(aRun({ id: "a" })), ...changes }], pageParams: [""] }, sort);
-  expect(words({})).toBe("1 run · newest first");
+  expect(words({})).toBe("1 run · recently added first");
   expect(words({ total: null }, "-cost")).toBe("1 run shown · most expensive first");
-  expect(words({ total: 1000, more_than_total: true })).toBe("1,000+ runs · newest first");
+  expect(words({ total: 1000, more_than_total: true })).toBe("1,000+ runs · recently added first");
   expect(words({ runs: [], total: 0 })).toBe("");
 });
 

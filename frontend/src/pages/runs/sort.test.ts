@@ -20,7 +20,7 @@ test("words of an order", () => {
   expect([sortWords("-duration"), sortWords("outcome"), sortWords(undefined), sortWords("size")]).toEqual([
     "longest first",
     "failed first",
-    "newest first",
-    "newest first",
+    "recently added first",
+    "recently added first",
   ]);
 });

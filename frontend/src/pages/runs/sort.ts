@@ -26,10 +26,10 @@ export const SORT_COLUMNS = {
 } satisfies Record<string, SortColumn>;
 
 export type SortColumnName = keyof typeof SORT_COLUMNS;
-export const NEWEST_FIRST = "newest first";
+export const BY_ARRIVAL = "recently added first";
 export const SORT_ORDERS: readonly SortOrder[] = Object.values(SORT_COLUMNS).flatMap(({ orders }) => orders);
 
-/** The next order when a column is clicked: its first one, its second one, then newest first. */
+/** The next order when a column is clicked: its first one, its second one, then the order of arrival. */
 export function nextSort(sort: string | undefined, column: SortColumnName): string | undefined {
   const [first, second] = SORT_COLUMNS[column].orders;
   if (sort === first.value) return second.value;
@@ -42,5 +42,5 @@ export function sortDirection(sort: string | undefined, column: SortColumnName):
 }
 
 export function sortWords(sort: string | undefined): string {
-  return SORT_ORDERS.find(({ value }) => value === sort)?.words ?? NEWEST_FIRST;
+  return SORT_ORDERS.find(({ value }) => value === sort)?.words ?? BY_ARRIVAL;
 }

@@ -2,7 +2,8 @@ import { Checkbox } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { CSSProperties, ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { timeAgo, duration, money, fullTime, tokens } from "@/ui/format/numbers";
+import { duration, money, tokens } from "@/ui/format/numbers";
+import { startTitle, startWords } from "@/domain/runs/startTime";
 import { CheckSummary } from "@/features/checks/CheckSummary";
 import { AnswerLine } from "@/features/runs/AnswerLine";
 import { changeWords, forkPlace } from "@/domain/runs/title";
@@ -169,8 +170,8 @@ function Figures({ run, hasChecks }: { run: TreeRun; hasChecks: boolean }): Reac
         {tokens(run.tokens_in + run.tokens_out)}
         <span className={list.sub}>{money(run.cost_usd)}</span>
       </td>
-      <td data-label="Started" className={FURTHER} title={fullTime(run.created_at)}>
-        {timeAgo(run.created_at)}
+      <td data-label="Started" className={FURTHER} title={startTitle(run)}>
+        {startWords(run)}
         <span className={list.sub}>{duration(run.latency_ms)}</span>
       </td>
     </>

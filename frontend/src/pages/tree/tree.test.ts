@@ -33,6 +33,7 @@ const root: TreeRun = {
   cost_usd: null,
   latency_ms: null,
   checks: null,
+  started_at: null,
   created_at: "2026-11-22T00:00:00Z",
 };
 const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRun => ({

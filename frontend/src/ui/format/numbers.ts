@@ -93,7 +93,7 @@ export function timeOfDay(iso: string): string {
 /** The full date and time, for tooltips and details. */
 export function fullTime(iso: string | null): string {
   if (iso === null) return UNKNOWN;
-  return new Date(iso).toLocaleString("en", { dateStyle: "medium", timeStyle: "medium" });
+  return new Date(iso).toLocaleString("en", { dateStyle: "medium", timeStyle: "long" });
 }
 
 export function shortId(id: string): string {

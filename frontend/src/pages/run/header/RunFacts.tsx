@@ -1,9 +1,10 @@
 import { Tooltip } from "@mantine/core";
 import type { ReactElement, ReactNode } from "react";
 import type { RunDetail } from "@/api/schema";
+import { startTitle, startWords } from "@/domain/runs/startTime";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { timeAgo, pluralize, duration, fullTime, money } from "@/ui/format/numbers";
+import { pluralize, duration, money } from "@/ui/format/numbers";
 import { Tokens } from "./RunExtras";
 import classes from "../RunPage.module.css";
 
@@ -21,8 +22,8 @@ export function RunFacts({ run, children }: { run: RunDetail; children?: ReactNo
       {run.duration_ms !== null && <span>{duration(run.duration_ms)}</span>}
       {run.tokens_in + run.tokens_out > 0 && <Tokens run={run} />}
       <span>{run.cost_usd === null ? "cost unknown" : money(run.cost_usd)}</span>
-      <Tooltip label={fullTime(run.started_at ?? run.created_at)}>
-        <span>{timeAgo(run.started_at ?? run.created_at)}</span>
+      <Tooltip label={startTitle(run)}>
+        <span>{startWords(run)}</span>
       </Tooltip>
       {children}
     </div>

@@ -1,9 +1,10 @@
 import { Checkbox } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useContext, type ReactElement } from "react";
-import { timeAgo, duration, money } from "@/ui/format/numbers";
+import { duration, money } from "@/ui/format/numbers";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
+import { startWords } from "@/domain/runs/startTime";
 import { fullTitle } from "@/domain/runs/title";
 import { outcomeNote } from "@/domain/runs/outcome";
 import { AnswerLine } from "@/features/runs/AnswerLine";
@@ -32,7 +33,7 @@ export function RunCard({ row, hit, isSelected, index, ...slot }: RowProps): Rea
         <div className={classes.cardHead}>
           <RunOutcome run={run} withWord />
           <span className={`muted grow ${classes.reason}`}>{outcomeNote(run)}</span>
-          <span className="muted num">{timeAgo(run.started_at ?? run.created_at)}</span>
+          <span className="muted num">{startWords(run)}</span>
           <Checkbox
             size="sm"
             checked={isSelected}

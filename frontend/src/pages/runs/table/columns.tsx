@@ -1,7 +1,8 @@
 import { Checkbox, Tooltip } from "@mantine/core";
 import { useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
-import { timeAgo, count, duration, fullTime, money, tokens } from "@/ui/format/numbers";
+import { timeAgo, count, duration, money, tokens } from "@/ui/format/numbers";
+import { startTitle } from "@/domain/runs/startTime";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
 import { RunOutcome } from "@/features/runs/RunOutcome";
@@ -108,10 +109,9 @@ function App({ run }: { run: RunSummary }): ReactElement {
 }
 
 function StartTime({ run }: { run: RunSummary }): ReactElement {
-  const time = run.started_at ?? run.created_at;
   return (
-    <Tooltip label={run.started_at ? fullTime(time) : `Imported ${fullTime(time)}; the recording has no time`}>
-      <span>{timeAgo(time)}</span>
+    <Tooltip label={startTitle(run)}>
+      <span>{timeAgo(run.started_at)}</span>
     </Tooltip>
   );
 }
