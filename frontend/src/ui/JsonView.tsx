@@ -61,7 +61,7 @@ function Name({ children }: { children: ReactNode }): ReactElement {
 }
 
 function Leaf({ value }: { value: JsonValue }): ReactElement {
-  if (typeof value === "string") return <LongText className={classes.string} text={value} isQuoted />;
+  if (typeof value === "string") return <LongText className={classes.string} text={value} quotes='""' />;
   return (
     <span className={value === null ? "muted" : classes.atom}>{isBranch(value) ? preview(value) : String(value)}</span>
   );

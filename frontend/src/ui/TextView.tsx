@@ -20,17 +20,18 @@ export function TextView({ text, limit = 4000 }: { text: string; limit?: number 
 export function LongText(props: {
   text: string;
   limit?: number;
-  isQuoted?: boolean;
+  /** The opening and the closing one. */
+  quotes?: string;
   className?: string | undefined;
 }): ReactElement {
   const { visible, more } = useBeginning(props.text, props.limit ?? 600);
-  const quote = props.isQuoted ? '"' : "";
+  const [open = "", close = ""] = props.quotes ?? "";
   return (
     <span className={props.className}>
-      {quote}
+      {open}
       <MarkedText text={visible} />
       {more && "…"}
-      {quote}
+      {close}
       {more}
     </span>
   );

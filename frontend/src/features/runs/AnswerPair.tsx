@@ -27,7 +27,7 @@ export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide]
           {text === null && <p className="muted">No final answer</p>}
           {text && (
             <p className={classes.answer} dir="auto">
-              “<LongText text={text} limit={ANSWER_LIMIT} />”
+              <LongText text={text} limit={ANSWER_LIMIT} quotes="“”" />
             </p>
           )}
         </div>

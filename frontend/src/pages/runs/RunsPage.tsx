@@ -17,12 +17,13 @@ import { SelectionBar } from "./bulk/SelectionBar";
 import { DropOverlay } from "./import/DropOverlay";
 import { runsOf } from "./families/listRows";
 import { useFamilies } from "./families/useFamilies";
-import { allRuns, familiesByRoot, hitsByRun, listWords, toggleAll, toggleSelection } from "./listing";
+import { allRuns, familiesByRoot, hitsByRun, toggleAll, toggleSelection, totalWords } from "./listing";
 import { NoRuns } from "./NoRuns";
 import classes from "./RunsPage.module.css";
 import { formatColumns, parseColumns, type OptionalColumn } from "./table/columnChoice";
 import { RunsTable } from "./table/RunsTable";
 import { isFiltered, toFilter, withoutFilters, type RunsSearch } from "./search";
+import { sortWords } from "./sort";
 import { Toolbar } from "./Toolbar";
 import { useImport } from "./import/useImport";
 import { useLiveRuns } from "./useLiveRuns";
@@ -56,6 +57,7 @@ export function RunsPage(): ReactElement {
   ]);
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
+  const total = list.isSuccess ? totalWords(list.data) : "";
   const hits = useMemo(() => hitsByRun(list.data), [list.data]);
   const families = useMemo(() => familiesByRoot(list.data), [list.data]);
   const { rows, onToggle: toggleForks, onShowAll: showAllForks } = useFamilies(runs, families, filter);
@@ -76,7 +78,8 @@ export function RunsPage(): ReactElement {
       <header className={classes.header}>
         <h1>Runs</h1>
         <span className="muted num" role="status">
-          {list.isSuccess && listWords(list.data, search.sort)}
+          {total}
+          {total && <span className={classes.sorting}> · {sortWords(search.sort)}</span>}
         </span>
         {live === "waiting" && reachable && <span className="chip simulated">reconnecting…</span>}
         <span className="grow" />

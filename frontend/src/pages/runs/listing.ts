@@ -2,7 +2,6 @@
 import type { InfiniteData } from "@tanstack/react-query";
 import { count, pluralize } from "@/ui/format/numbers";
 import type { RunFamily, RunList, RunSummary, SearchHit } from "@/api/schema";
-import { sortWords } from "./sort";
 
 /** The runs of all pages. A search may find one on two pages. */
 export function allRuns(data: InfiniteData<RunList> | undefined): RunSummary[] {
@@ -20,14 +19,10 @@ export function familiesByRoot(data: InfiniteData<RunList> | undefined): Readonl
   return new Map(data?.pages.flatMap((page) => page.families).map((family) => [family.root, family]));
 }
 
-/** How many runs the list has, and their order. Nothing if it is empty: the page says so. */
-export function listWords(data: InfiniteData<RunList>, sort: string | undefined): string {
-  return allRuns(data).length === 0 ? "" : `${totalWords(data)} · ${sortWords(sort)}`;
-}
-
-/** How many runs the list has, as far as they are counted. */
-function totalWords(data: InfiniteData<RunList>): string {
+/** How many runs the list has, as far as they are counted. Nothing if it is empty: the page says so. */
+export function totalWords(data: InfiniteData<RunList>): string {
   const page = data.pages[0];
+  if (allRuns(data).length === 0) return "";
   if (page?.total == null) return `${pluralize(allRuns(data).length, "run")} shown`;
   return page.more_than_total ? `${count(page.total)}+ runs` : pluralize(page.total, "run");
 }

@@ -15,6 +15,9 @@ import type { RunRowData } from "../families/listRows";
 import { RunRows } from "./rowContext";
 import classes from "./RunsTable.module.css";
 
+/** More would leave too little of the name. */
+const TAG_CHARACTERS = 16;
+
 /** A run and its answer: two lines. A fork has its mark in front; outside its family, it names its source. */
 export function NameCell({ row }: { row: RunRowData }): ReactElement {
   const { run, family, depth } = row;
@@ -34,7 +37,7 @@ export function NameCell({ row }: { row: RunRowData }): ReactElement {
               of {run.name}
             </span>
           )}
-          <Tags tags={run.tags} className={classes.tags} />
+          <Tags tags={run.tags} characters={TAG_CHARACTERS} className={classes.tags} />
           {family && <ForkCount family={family} />}
           <Marks run={run} />
           <RevisionMark revision={run.revision} />
