@@ -20,6 +20,8 @@ def test_policy_is_tried_and_saved(browser: Browser, spare_server: Server) -> No
     trial = page.get_by_role("region", name="Try it")
     trial.get_by_role("button", name="Try the draft").click()
     expect(trial).to_contain_text("/customer/email addresses stay with us")
+    page.get_by_label("Reason").fill("addresses stay here")
+    expect(trial).to_contain_text("The draft or the sample changed. Try it again.")
     page.get_by_role("button", name="Save as the next version").click()
     expect(page.get_by_role("region", name="Versions")).to_contain_text("Version 1: secrets by default, 1 field rule")
     page.context.close()

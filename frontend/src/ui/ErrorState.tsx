@@ -27,6 +27,11 @@ function advice(error: unknown): string {
   }
 }
 
+/** Whether the same request can succeed later. */
+function canSucceed(error: unknown): boolean {
+  return !(error instanceof ProblemError && error.problem.code === "validation_error");
+}
+
 interface Props {
   error: unknown;
   onRetry?: () => void;
@@ -52,7 +57,7 @@ export function ErrorState({ error, onRetry, action, isPage = false }: Props): R
       </div>
       {problem?.request_id && <code className="muted">request {problem.request_id}</code>}
       <div className={classes.action}>
-        {onRetry && (
+        {onRetry && canSucceed(error) && (
           <Button variant="default" onClick={onRetry}>
             Try again
           </Button>

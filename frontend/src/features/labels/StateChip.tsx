@@ -2,8 +2,13 @@ import { IconAlertTriangle, IconCheck, IconMinus, IconX, type Icon } from "@tabl
 import type { ReactElement, ReactNode } from "react";
 import type { Mark } from "@/domain/steps/labels";
 
+/** The colour of a label, the accent, or none for what has ended. */
+export type ChipMark = Mark | "accent" | "done";
+
 /** States have icons of their own: the shapes of labels only express how an output was obtained. */
-const shapes: Record<Mark, Icon> = {
+const shapes: Record<ChipMark, Icon | null> = {
+  accent: null,
+  done: IconCheck,
   exact: IconCheck,
   cached: IconCheck,
   simulated: IconAlertTriangle,
@@ -12,8 +17,8 @@ const shapes: Record<Mark, Icon> = {
 };
 
 /** A state as a chip with an icon that matches its colour. */
-export function StateChip(props: { mark: Mark | "accent"; title?: string; children: ReactNode }): ReactElement {
-  const Shape = props.mark === "accent" ? null : shapes[props.mark];
+export function StateChip(props: { mark: ChipMark; title?: string; children: ReactNode }): ReactElement {
+  const Shape = shapes[props.mark];
   return (
     <span className={`chip ${props.mark}`} title={props.title}>
       {Shape && <Shape size={12} stroke={2.2} aria-hidden />}

@@ -1,11 +1,10 @@
 import type { ReactElement } from "react";
 import type { BisectionSummary } from "@/api/schema";
-import type { Mark } from "@/domain/steps/labels";
-import { StateChip } from "@/features/labels/StateChip";
+import { StateChip, type ChipMark } from "@/features/labels/StateChip";
 
-const STATES: Record<BisectionSummary["status"], { title: string; mark: Mark | "accent" }> = {
+const STATES: Record<BisectionSummary["status"], { title: string; mark: ChipMark }> = {
   running: { title: "Searching", mark: "accent" },
-  completed: { title: "Done", mark: "exact" },
+  completed: { title: "Done", mark: "done" },
   cancelled: { title: "Cancelled", mark: "live" },
   failed: { title: "Failed", mark: "failed" },
 };

@@ -16,5 +16,5 @@ export function ExperimentState({ experiment }: { experiment: ExperimentProgress
   }
   if (status === "cancelled") return <StateChip mark="live">Cancelled</StateChip>;
   if (failed > 0) return <StateChip mark="failed">{failed === rows ? "Failed" : `Done, ${failed} failed`}</StateChip>;
-  return <StateChip mark="exact">Done</StateChip>;
+  return <StateChip mark="done">Done</StateChip>;
 }

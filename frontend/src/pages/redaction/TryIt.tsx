@@ -21,10 +21,12 @@ export function TryIt({ app, draft }: { app: string; draft: Draft }): ReactEleme
   const [sample, setSample] = useState(SAMPLE);
   const [field, setField] = useState<RedactionTrialRequest["field"]>("input");
   const [type, setType] = useState<RedactionTrialRequest["step_type"]>("tool");
+  const request = { app, ...draft, field, step_type: type };
   const trial = useMutation({
-    mutationFn: () =>
-      tryRedactionPolicy({ app, ...draft, sample: readSample(sample) as JsonValue, field, step_type: type }),
+    mutationFn: () => tryRedactionPolicy({ ...request, sample: readSample(sample) as JsonValue }),
+    onMutate: () => ({ inputs: inputsOf(request, sample) }),
   });
+  const isCurrent = trial.context?.inputs === inputsOf(request, sample);
   return (
     <section className="panel" aria-labelledby="try">
       <header className={classes.head}>
@@ -67,12 +69,23 @@ export function TryIt({ app, draft }: { app: string; draft: Draft }): ReactEleme
           </Button>
         </div>
         <div className={classes.result} aria-live="polite">
-          {trial.error && <Failure error={trial.error} />}
-          {trial.data ? <Result view={trial.data} /> : <p className="muted">What would be stored appears here.</p>}
+          {isCurrent && trial.error && <Failure error={trial.error} />}
+          {isCurrent && trial.data ? (
+            <Result view={trial.data} />
+          ) : (
+            <p className="muted">
+              {trial.data ? "The draft or the sample changed. Try it again." : "What would be stored appears here."}
+            </p>
+          )}
         </div>
       </div>
     </section>
   );
+}
+
+/** What the result of a trial depends on. */
+function inputsOf(request: object, sample: string): string {
+  return JSON.stringify({ request, sample });
 }
 
 function Result({ view }: { view: RedactionTrialView }): ReactElement {

@@ -2,7 +2,6 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Findings, ProbeEvidence } from "@/api/schema";
 import { pluralize, money } from "@/ui/format/numbers";
-import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { paths } from "@/app/paths";
 import { useReport } from "../reportContext";
 import { OUTCOMES, PURPOSES, probeWords } from "./wording";
@@ -56,13 +55,9 @@ function Outcome({ probe }: { probe: ProbeEvidence }): ReactElement {
       </>
     );
   }
-  const { words, mark } = OUTCOMES[probe.outcome];
   return (
     <>
-      <span className={classes.tested}>
-        <LabelGlyph mark={mark} silent size={9} />
-        {words}
-      </span>
+      {OUTCOMES[probe.outcome]}
       {(probe.missing || probe.said) && <span className={classes.note}>{probe.missing || probe.said}</span>}
     </>
   );

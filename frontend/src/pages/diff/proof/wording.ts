@@ -12,7 +12,6 @@ import type {
   ProofRequest,
 } from "@/api/schema";
 import { pluralize, money } from "@/ui/format/numbers";
-import type { Mark } from "@/domain/steps/labels";
 
 export type QuestionKind = ProofRequest["question"];
 
@@ -75,12 +74,12 @@ export function stageWords(progress: ProofProgress): string {
   return progress.doing || STAGES[progress.stage];
 }
 
-export const OUTCOMES: Record<ProbeEvidence["outcome"], { words: string; mark: Mark }> = {
-  candidate: { words: "as in the candidate", mark: "simulated" },
-  base: { words: "as in the base", mark: "exact" },
-  other: { words: "something else", mark: "cached" },
-  needs_live: { words: "did not run", mark: "live" },
-  failed: { words: "failed", mark: "failed" },
+export const OUTCOMES: Record<ProbeEvidence["outcome"], string> = {
+  candidate: "as in the candidate",
+  base: "as in the base",
+  other: "something else",
+  needs_live: "did not run",
+  failed: "failed",
 };
 
 export interface Answer {

@@ -1,8 +1,8 @@
 import type { ExperimentRowView } from "@/api/schema";
-import type { Mark } from "@/domain/steps/labels";
+import type { ChipMark } from "@/features/labels/StateChip";
 
 /** The state of a row and its mark. */
-export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | "accent" } {
+export function rowWords(row: ExperimentRowView): { title: string; mark: ChipMark } {
   switch (row.status) {
     case "pending":
       return { title: row.queued ? "Queued" : "Waiting", mark: "live" };
@@ -14,7 +14,7 @@ export function rowWords(row: ExperimentRowView): { title: string; mark: Mark | 
       return { title: "Exact", mark: "exact" };
     case "completed_mixed":
     case "completed_simulated":
-      return { title: "Done", mark: "cached" };
+      return { title: "Done", mark: "done" };
     case "cancelled":
       return { title: "Cancelled", mark: "live" };
     case "failed_validation":

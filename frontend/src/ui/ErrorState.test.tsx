@@ -1,0 +1,21 @@
+import { screen } from "@testing-library/react";
+import { expect, test, vi } from "vitest";
+import { ProblemError } from "@/api/problem";
+import { renderInApp } from "@/testing/render";
+import { ErrorState } from "./ErrorState";
+
+const problem = { type: "about:blank", title: "Bad Request", where: "/kind", retryable: false, request_id: "r" };
+
+test("offers another try only if it can help", () => {
+  const refused = new ProblemError({
+    ...problem,
+    status: 400,
+    code: "validation_error",
+    detail: "there is no such kind",
+  });
+  renderInApp(<ErrorState error={refused} onRetry={vi.fn()} />);
+  expect(screen.queryByRole("button")).toBeNull();
+  const missing = new ProblemError({ ...problem, status: 404, code: "not_found", detail: "there is no such run" });
+  renderInApp(<ErrorState error={missing} onRetry={vi.fn()} />);
+  expect(screen.getByRole("button", { name: "Try again" })).toBeTruthy();
+});
