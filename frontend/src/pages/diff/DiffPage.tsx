@@ -32,7 +32,7 @@ export function DiffPage(): ReactElement {
   const navigate = route.useNavigate();
   const { data: response, error, refetch } = useQuery(diffQuery(diff));
   const report = isReport(response) ? response : null;
-  usePageTitle(report ? `${report.base.name}: what changed and why` : "Diff");
+  usePageTitle(report ? `What changed: ${report.base.name}` : "Diff");
   if (error instanceof ProblemError && error.problem.status === STATUS_DELETED)
     return <DeletedReport problem={error} />;
   if (error) return <ErrorPage error={error} onRetry={() => void refetch()} />;

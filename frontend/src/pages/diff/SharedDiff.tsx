@@ -30,7 +30,7 @@ function Report({ diff }: { diff: string }): ReactElement {
     void navigate({ search: (previous) => ({ ...previous, ...change }), replace: true });
   return (
     <SharedFrame
-      tab={`${candidateName(report)}: what changed and why`}
+      tab={`What changed: ${candidateName(report)}`}
       title={
         <>
           <span>{baseName(report)}</span>
