@@ -92,3 +92,13 @@ def window_scroll(page: Page) -> list[str]:
     window = page.evaluate("[innerWidth, innerHeight]")
     is_larger = size[0] > window[0] or size[1] > window[1]
     return [f"the page has {size[0]} × {size[1]} pixels in a window of {window[0]} × {window[1]}"] if is_larger else []
+
+
+def clipped_print(page: Page) -> list[str]:
+    """Return whether paper shows only a part of the page, as much as fits the window."""
+    page.emulate_media(media="print")
+    is_clipped: bool = page.get_by_role("main").evaluate(
+        "(main) => getComputedStyle(main).overflowY !== 'visible' && main.scrollHeight > main.clientHeight"
+    )
+    page.emulate_media(media="screen")
+    return ["the end of the page is missing"] if is_clipped else []

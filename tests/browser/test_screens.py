@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, ViewportSize, expect
 from tests.browser.cockpit import ALL_RULES, COLOR_RULES, DESK, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.browser.layout import ZOOMED, focus_jumps, lost_controls, motion, spilled_parts, window_scroll
+from tests.browser.layout import ZOOMED, clipped_print, focus_jumps, lost_controls, motion, spilled_parts, window_scroll
 from tests.support.patience import wait_until
 
 SCREENS = (
@@ -91,6 +91,8 @@ def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str
     cockpit.show_in(ZOOMED, "light")
     zoomed = [*window_scroll(page), *lost_controls(page), *focus_jumps(page), *motion(page)]
     problems += [f"enlarged: {problem}" for problem in zoomed]
+    if screen == "diff":
+        problems += [f"printed: {problem}" for problem in clipped_print(page)]
     assert not problems, "\n".join(problems)
 
 

@@ -28,7 +28,9 @@ test("words every action", () => {
   expect(auditWords(entry("run_exported", { to: "bundle" }))).toBe("Exported as a bundle");
   expect(auditWords(entry("replay_answered", { step: 4, answer: "run" }))).toBe("Question about step 4 answered");
   expect(auditWords(entry("tool_reviewed", { safe: null }))).toBe("Review of a tool withdrawn");
-  expect(auditWords(entry("token_created", { name: "ada", role: "viewer" }))).toBe("Token “ada” created for a viewer");
+  expect(auditWords(entry("token_created", { name: "ada", role: "admin" }))).toBe(
+    "Token “ada” created with the role admin",
+  );
 });
 
 test("knows the pages of subjects", () => {

@@ -20,7 +20,7 @@ export function auditWords({ action, detail }: AuditEntryView): string {
     case "name_removed":
       return `No longer the name of a ${text(detail["kind"])}`;
     case "token_created":
-      return `Token “${text(detail["name"])}” created for a ${text(detail["role"])}`;
+      return `Token “${text(detail["name"])}” created with the role ${text(detail["role"])}`;
     case "run_deleted":
       return text(detail["reason"]) ? `Deleted by ${text(detail["reason"])}` : "Deleted";
     case "run_restored":
