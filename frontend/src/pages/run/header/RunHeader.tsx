@@ -34,7 +34,7 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
           <h1 title={fullTitle(run)} dir="auto">
             {shortenMarkers(runTitle(run))}
           </h1>
-          {!run.sealed && <span className="chip simulated">still recording</span>}
+          {!run.sealed && <span className="chip accent">still recording</span>}
         </div>
         {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
         <RunFacts run={run}>
