@@ -7,13 +7,13 @@ import { ErrorState } from "./ErrorState";
 const problem = { type: "about:blank", title: "Bad Request", where: "/kind", retryable: false, request_id: "r" };
 
 test("offers another try only if it can help", () => {
-  const refused = new ProblemError({
+  const badRequest = new ProblemError({
     ...problem,
     status: 400,
     code: "validation_error",
     detail: "there is no such kind",
   });
-  renderInApp(<ErrorState error={refused} onRetry={vi.fn()} />);
+  renderInApp(<ErrorState error={badRequest} onRetry={vi.fn()} />);
   expect(screen.queryByRole("button")).toBeNull();
   const missing = new ProblemError({ ...problem, status: 404, code: "not_found", detail: "there is no such run" });
   renderInApp(<ErrorState error={missing} onRetry={vi.fn()} />);

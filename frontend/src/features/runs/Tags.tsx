@@ -13,12 +13,12 @@ interface Props {
 /** Tags: words of people and of the source, in squares. */
 export function Tags({ tags, limit = 2, characters = Infinity, className = "" }: Props): ReactElement | null {
   if (tags.length === 0) return null;
-  const shown = fittingTags(tags.slice(0, limit), characters);
-  const rest = tags.slice(shown.length);
+  const visibleTags = fittingTags(tags.slice(0, limit), characters);
+  const rest = tags.slice(visibleTags.length);
   return (
     <span className={`${classes.tags} ${className}`}>
       <span className={classes.shown}>
-        {shown.map((tag) => (
+        {visibleTags.map((tag) => (
           <span key={tag} className={classes.tag} title={tag}>
             {tag}
           </span>
