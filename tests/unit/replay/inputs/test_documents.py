@@ -1,5 +1,7 @@
 """Changed documents and prompts reach the requests that contain them."""
 
+from typing import Any
+
 import pytest
 
 from replay.core.events import Event
@@ -109,7 +111,7 @@ def test_other_variables_keep_their_values() -> None:
     assert "{rules}" not in str(model_messages(events))
 
 
-def ticket_prompt(**columns: JSONValue) -> RecordedRun:
+def ticket_prompt(**columns: Any) -> RecordedRun:
     """A model's JSON answer, a prompt that contains one of its fields, and a model that reads the prompt."""
     answer: JSONObject = {"message": {"role": "assistant", "content": '{"queue": "spam", "urgent": false}'}}
     prompt: JSONObject = {
@@ -120,7 +122,7 @@ def ticket_prompt(**columns: JSONValue) -> RecordedRun:
     steps = (
         RecordedStep(key="s", type=StepType.MODEL, name="sort", model="m1", input={"messages": []}, output=answer),
         RecordedStep(
-            key="p", type=StepType.PROMPT, name="letter", **{"input": prompt, "output": {"text": text}, **columns}
+            key="p", type=StepType.PROMPT, name="letter", **({"input": prompt, "output": {"text": text}} | columns)
         ),
         RecordedStep(
             key="w",
