@@ -239,8 +239,8 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
         entry["model"] = {"model": options.set_model}
     entries = [{"match": {"type": "model"}, **entry}] if entry else []
     changes: dict[str, Any] = {}
-    if options.override is not None or entries:
-        changes["overrides"] = {"overrides": [*_read_overrides(options.override), *entries]}
+    if options.overrides is not None or entries:
+        changes["overrides"] = {"overrides": [*_read_overrides(options.overrides), *entries]}
     if options.fork_step is not None:
         changes["fork_step"] = int(options.fork_step) if options.fork_step.isdecimal() else options.fork_step
     return {**changes, "live": True} if options.live else changes
@@ -310,7 +310,7 @@ def option_parser() -> argparse.ArgumentParser:
         usage="forkpoint rerun RUN [options] -- COMMAND...",
         description="Run an agent in any language again. Its model calls are answered from the recording of a run, as "
         "are the tools that the SDK knows in a Python agent. All other tools really run; no call reaches a provider. "
-        "With --set-prompt, --set-model, --override, --from or --live, the rerun is a fork: what the agent does is "
+        "With --set-prompt, --set-model, --overrides, --from or --live, the rerun is a fork: what the agent does is "
         "recorded as another run and compared with the first.",
         epilog="COMMAND is the program to run, with its arguments; {input} in them is the recorded input. "
         "Exit code: 5 if a call got no answer or a tool was refused or, unless the rerun is a fork, if a recorded "
@@ -321,7 +321,7 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers the calls.")
     parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call.")
     parser.add_argument("--set-model", metavar="NAME", help="Model for every model call.")
-    parser.add_argument("--override", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
+    parser.add_argument("--overrides", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
     parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
     parser.add_argument("--live", action="store_true", help="Send calls that no recording answers to the provider.")
     parser.add_argument("--max-live-calls", type=_count, metavar="N", help="Most live calls, over all starts.")

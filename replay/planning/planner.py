@@ -45,10 +45,12 @@ def plan(
     *,
     brief: bool = False,
     list_reused: bool = True,
+    is_followed: bool = True,
 ) -> Plan:
     """Plan a replay. Refusals are part of the plan; a refused replay does not start.
 
-    `list_reused` lists steps that no change reaches; a `brief` plan omits the reasons of all others.
+    `list_reused` lists steps that no change reaches; a `brief` plan omits the reasons of all others. Unless the
+    recording `is_followed`, an agent makes the calls, and what only a follower does is not warned of.
     """
     environment = PlanEnvironment(sources)
     refusals = list(profile.refusals)
@@ -67,7 +69,8 @@ def plan(
     refusals += conflicts.of_profile(graph, profile, policy, sources.provider)
     list_all = list_reused and not brief
     draft = sources.outlooks.draft_of(
-        outlook, lambda: _draft(graph, policy, sources, outlook, brief=brief, list_reused=list_all)
+        outlook,
+        lambda: _draft(graph, policy, sources, outlook, brief=brief, list_reused=list_all, is_followed=is_followed),
     )
     reused_numbers = _reused_edits(profile, draft.steps) if outlook.events or outlook.steps else set()
     determinism = determinism_of(graph, profile, policy, environment, reused_numbers=reused_numbers)
@@ -87,7 +90,16 @@ def _reused_edits(profile: AppliedProfile, steps: Sequence[PlannedStep]) -> set[
     return profile.by_step.keys() - active_numbers
 
 
-def _draft(graph: Graph, policy: Policy, sources: Sources, outlook: Outlook, *, brief: bool, list_reused: bool) -> Plan:
+def _draft(
+    graph: Graph,
+    policy: Policy,
+    sources: Sources,
+    outlook: Outlook,
+    *,
+    brief: bool,
+    list_reused: bool,
+    is_followed: bool,
+) -> Plan:
     """Plan without what depends on the profile alone; its refusals are those that follow from the steps."""
     events = outlook.events
     steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, list_reused=list_reused)
@@ -99,7 +111,10 @@ def _draft(graph: Graph, policy: Policy, sources: Sources, outlook: Outlook, *, 
     ]
     counts = _StepCounts(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     unknown = _unknown_determinism(policy)
-    return _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps), events, sources.losses)
+    plan = _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps), events, sources.losses)
+    if not is_followed:
+        return plan
+    return plan.model_copy(update={"warnings": [*_warnings_of_following(steps, policy, events), *plan.warnings]})
 
 
 def _outlook(graph: Graph, profile: AppliedProfile, policy: Policy, sources: Sources, *, share: bool) -> Outlook:
@@ -228,32 +243,31 @@ def _assemble(
         loop=loop,
         refusals=refusals,
         warnings=[
-            *_warnings(steps, policy, events, other_calls, costs, count=sum(actions.values()) - actions["unreached"]),
+            *_warnings(live, policy, costs, count=sum(actions.values()) - actions["unreached"]),
             *lost_warnings(losses, counts.fork),
         ],
     )
 
 
-def _warnings(
-    steps: list[PlannedStep],
-    policy: Policy,
-    events: Sequence[Event],
-    other_calls: Sequence[StepResolved],
-    costs: list[float | None],
-    *,
-    count: int,
-) -> list[str]:
+def _warnings(live: list[PlannedStep], policy: Policy, costs: list[float | None], *, count: int) -> list[str]:
     warnings = []
-    simulates = policy.fallback == "simulate"
-    placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK] if simulates else []
-    failing_calls = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
-    if costs:
-        warnings.append("Live answers may request other calls than recorded; later steps are planned as recorded.")
     if None in costs:
         warnings.append("The cost is unknown, because a live model has no known price.")
     if None in costs and policy.budget.max_cost_usd is not None:
         warnings.append("The cost limit cannot be enforced, because some live calls have no known price.")
-    if other_calls:
+    cost = None if None in costs else sum(cost or 0.0 for cost in costs)
+    return [*warnings, *conflicts.budget_warnings(policy, live, cost, steps=count)]
+
+
+def _warnings_of_following(steps: list[PlannedStep], policy: Policy, events: Sequence[Event]) -> list[str]:
+    """Return what to expect because the replay follows the recording, and not the agent's code."""
+    warnings = []
+    simulates = policy.fallback == "simulate"
+    placeholders = [step.sequence_no for step in steps if step.reason == Reason.POLICY_FALLBACK] if simulates else []
+    failing_calls = (event.call for event in events if isinstance(event, StepResolved) and event.answer.label is None)
+    if any(step.action == "live" for step in steps):
+        warnings.append("Live answers may request other calls than recorded; later steps are planned as recorded.")
+    if other_calls := _new_calls(events):
         warnings.append(new_calls([(event.call.callee, event.answer.reason or "") for event in other_calls]))
     if idle := [node.no for node in conflicts.not_executed(policy, events)]:
         warnings.append(sentence(f"{step_list(idle)} cannot be executed again; recorded or cached output is reused."))
@@ -272,9 +286,7 @@ def _warnings(
         warnings.append(
             f"The replay will fail at step {number}{note}: nothing can answer it, and the policy's fallback is `fail`."
         )
-    live = [step for step in steps if step.action == "live"]
-    cost = None if None in costs else sum(cost or 0.0 for cost in costs)
-    return [*warnings, *conflicts.budget_warnings(policy, live, cost, steps=count)]
+    return warnings
 
 
 def _placeholder_warning(numbers: Sequence[int], events: Sequence[Event]) -> str:

@@ -150,7 +150,13 @@ class Source:
             )
         fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
         return planner.plan(
-            fork.graph, fork.profile, fork.policy, self._lookups, brief=brief, list_reused=list_untouched
+            fork.graph,
+            fork.profile,
+            fork.policy,
+            self._lookups,
+            brief=brief,
+            list_reused=list_untouched,
+            is_followed=request.engine is not Engine.AGENT,
         )
 
     def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:

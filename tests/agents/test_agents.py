@@ -75,7 +75,7 @@ def test_other_model(desk: Desk, run: str) -> None:
 
 def test_changed_result(desk: Desk, run: str) -> None:
     override = profile(desk, {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}})
-    fork = desk.run("rerun", run, "--override", override, "--live")
+    fork = desk.run("rerun", run, "--overrides", override, "--live")
     assert (fork.code, fork.out) == (0, ANSWER), fork.err
     assert ": 1 call exact, 2 live\n" in fork.err
     results = [("midnight" in text, "noon in" in text) for text in map(json.dumps, fork.requests)]
@@ -86,7 +86,7 @@ def test_changed_arguments(desk: Desk, run: str) -> None:
     """A call gets what is recorded for its new arguments. If nothing is, its tool runs with them if it may."""
     weather = {"match": {"type": "tool", "name": "get_weather"}, "arguments": {"city": "Lima"}}
     time = {"match": {"type": "tool", "name": "get_time"}, "arguments": {"city": "Oslo"}}
-    options = ("--override", profile(desk, weather, time), "--live")
+    options = ("--overrides", profile(desk, weather, time), "--live")
     refusal = desk.run("rerun", run, *options)
     assert refusal.code == 5, refusal.err
     if not desk.agent.has_known_tools:
@@ -118,7 +118,7 @@ def test_unknown_arguments(desk: Desk, run: str) -> None:
     if not desk.agent.has_known_tools:
         return
     override = profile(desk, {"match": {"type": "tool", "name": "get_time"}, "arguments": {"town": "Oslo"}})
-    fork = desk.run("rerun", run, "--override", override, "--live", "--allow-tool", "get_time")
+    fork = desk.run("rerun", run, "--overrides", override, "--live", "--allow-tool", "get_time")
     assert fork.executions == []
     if not desk.agent.has_known_parameters:
         assert (fork.code, "validation error" in json.dumps(fork.requests)) == (0, True), fork.err

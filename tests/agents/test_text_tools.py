@@ -31,7 +31,7 @@ def test_rerun_asks_nobody(desk: Desk, run: str) -> None:
 
 def test_changed_arguments(desk: Desk, run: str) -> None:
     time = {"match": {"type": "tool", "name": "get_time"}, "arguments": {"city": "Oslo"}}
-    options = ("--override", profile(desk, time), "--live")
+    options = ("--overrides", profile(desk, time), "--live")
     refusal = desk.run("rerun", run, *options)
     assert (refusal.code, refusal.executions) == (5, []), refusal.err
     fork = desk.run("rerun", run, *options, "--allow-tool", "get_time")

@@ -211,6 +211,9 @@ def test_agent_cannot_be_forked_by_what_only_the_recording_has(client: Client, b
     plan = post(client, "/replays/preview", body).json()
     assert plan["refusals"] == []
     assert plan["warnings"][0].startswith("The agent runs again")
+    followed_plan = post(client, "/replays/preview", {**body, "engine": "follow"}).json()
+    # An agent gets no placeholders.
+    assert ["placeholder" in str(shown_plan["warnings"]) for shown_plan in (plan, followed_plan)] == [False, True]
 
 
 def test_output_shows_what_is_missing(client: Client, body: dict[str, Any]) -> None:

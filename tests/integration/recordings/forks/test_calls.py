@@ -36,7 +36,7 @@ def test_search_has_the_documents_of_an_override(
     run = run_of(record(server, HANDBOOK_AGENT, str(log)))
     log.write_text("")
     before = len(models.requests)
-    options = ["--override", profile(tmp_path, {"match": {"type": "retrieval"}, "retrieval": retrieval}), "--live"]
+    options = ["--overrides", profile(tmp_path, {"match": {"type": "retrieval"}, "retrieval": retrieval}), "--live"]
     result = rerun(server, run, HANDBOOK_AGENT, str(log), options=options)
     assert (result.returncode, result.stdout.strip(), log.read_text()) == (0, ANSWER, search), result.stderr
     assert [body["messages"][0]["content"] for _, body in new(models, before)] == [text]
@@ -52,7 +52,7 @@ def test_search_without_the_argument_of_an_override_is_refused(server: Server, t
     log = str(tmp_path / "log")
     run = run_of(record(server, HANDBOOK_AGENT, log))
     entry = {"match": {"type": "retrieval"}, "retrieval": {"filters": {"year": 2026}}}
-    result = rerun(server, run, HANDBOOK_AGENT, log, options=["--override", profile(tmp_path, entry)])
+    result = rerun(server, run, HANDBOOK_AGENT, log, options=["--overrides", profile(tmp_path, entry)])
     assert result.returncode == 5, result.stderr
     assert "handbook cannot run with the arguments of an override: it has no argument “filters”" in result.stderr
 
@@ -65,7 +65,7 @@ def test_call_with_other_arguments_has_what_is_recorded_for_them(
     executions, before = log.read_text(), len(models.requests)
     # After the time, a number and an id, and the first model call.
     entry = {"match": {"step": 5}, "arguments": {"city": "Lima"}}
-    options = ["--override", profile(tmp_path, entry), "--live"]
+    options = ["--overrides", profile(tmp_path, entry), "--live"]
     result = rerun(server, run, TOOL_AGENT, str(log), options=options)
     assert (result.returncode, log.read_text()) == (0, executions), result.stderr
     contents = [
@@ -86,7 +86,7 @@ def test_call_with_other_arguments_runs_with_them_if_it_may(
     log = tmp_path / "log"
     run = run_of(record(server, TOOL_AGENT, str(log)))
     executions, before = log.read_text(), len(models.requests)
-    options = ["--override", profile(tmp_path, {"match": {"step": 5}, "arguments": {"city": "Oslo"}}), "--live"]
+    options = ["--overrides", profile(tmp_path, {"match": {"step": 5}, "arguments": {"city": "Oslo"}}), "--live"]
     refusal = rerun(server, run, TOOL_AGENT, str(log), options=options)
     assert (refusal.returncode, log.read_text()) == (5, executions)
     assert "this call of get_weather gets its arguments from an override, and is in no recording" in refusal.stderr
@@ -111,7 +111,7 @@ def test_call_of_a_node_agent_runs_with_other_arguments(server: Server, tmp_path
     program = 'exec "$0" node "$@"'
     run = run_of(record(server, program, *words, python=("sh",)))
     entry = {"match": {"step": 5}, "arguments": {"city": "Bergen"}}
-    options = ["--override", profile(tmp_path, entry), "--live", "--allow-tool", "get_weather"]
+    options = ["--overrides", profile(tmp_path, entry), "--live", "--allow-tool", "get_weather"]
     result = rerun(server, run, program, *words, python=("sh",), options=options)
     assert result.returncode == 0, result.stderr
     fork, _ = fork_of(server, result)
@@ -121,7 +121,7 @@ def test_call_of_a_node_agent_runs_with_other_arguments(server: Server, tmp_path
 
 
 def test_call_that_the_sdk_does_not_know_cannot_have_other_arguments(server: Server, run: str, tmp_path: Path) -> None:
-    options = ["--override", profile(tmp_path, {"match": {"step": 2}, "arguments": {"city": "Lima"}})]
+    options = ["--overrides", profile(tmp_path, {"match": {"step": 2}, "arguments": {"city": "Lima"}})]
     result = rerun(server, run, AGENTS["chat"], "plain", options=options)
     assert result.returncode == 5, result.stderr
     assert "step 2 cannot be overridden: the agent made no such call that its SDK knows" in result.stderr

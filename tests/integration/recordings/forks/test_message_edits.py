@@ -34,7 +34,7 @@ def test_later_calls_continue_an_edited_conversation(
     # Of each API its own: an answer of another one is an answer to the same question.
     before, date = len(models.requests), f"Date in {api}?"
     edits = [{"op": "replace", "index": 0, "content": date}, {"op": "insert", "index": 7, "content": "In prose."}]
-    options = ["--override", profile(tmp_path, {"match": {"step": 1}, "messages": edits}), "--live"]
+    options = ["--overrides", profile(tmp_path, {"match": {"step": 1}, "messages": edits}), "--live"]
     result = rerun(server, run, AGENTS[api], "plain", options=options)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     beginnings = [" ".join(request).partition(" tool_result")[0] for request in texts(models, before)]
@@ -53,7 +53,7 @@ def test_call_with_edits_of_its_own_starts_from_the_recorded_messages(
     before = len(models.requests)
     change = {"op": "replace", "index": 0, "content": "Date?"}
     entries = [{"match": {"step": 1}, "messages": [change]}, {"match": {"step": 4}, "messages": [ADDITION]}]
-    options = ["--override", profile(tmp_path, *entries), "--live"]
+    options = ["--overrides", profile(tmp_path, *entries), "--live"]
     result = rerun(server, run, AGENTS["chat"], "plain", options=options)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     added = ["In verse.", "Weather and time?"]
@@ -71,7 +71,7 @@ def test_edits_apply_to_a_call_whose_contents_changed_before(
         # The second model call, after three values and two tools.
         {"match": {"step": 7}, "messages": [ADDITION]},
     ]
-    options = ["--override", profile(tmp_path, *entries), "--live"]
+    options = ["--overrides", profile(tmp_path, *entries), "--live"]
     result = rerun(server, run, TOOL_AGENT, log, options=options)
     assert result.returncode == 0, result.stderr
     assert [(len(found), found[0]) for found in texts(models, before)] == [(2, "In verse.")] * 2
@@ -82,7 +82,7 @@ def test_edits_apply_to_a_call_whose_contents_changed_before(
 def test_other_conversation_is_not_edited(server: Server, models: ModelServer, run: str, tmp_path: Path) -> None:
     before = len(models.requests)
     change = {"op": "replace", "index": 0, "content": "Place?"}
-    options = ["--override", profile(tmp_path, {"match": {"step": 1}, "messages": [change]}), "--live"]
+    options = ["--overrides", profile(tmp_path, {"match": {"step": 1}, "messages": [change]}), "--live"]
     request = '{"model": "m1", "messages": [{"role": "user", "content": "Else?"}, *messages]}'
     other = f'ask_openai("chat/completions", {request})\n'
     program = AGENTS["chat"].replace("print(", f"{other}print(")

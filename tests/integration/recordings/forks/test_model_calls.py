@@ -82,7 +82,7 @@ def test_override_of_a_result_keeps_everything_before_it(
 ) -> None:
     overrides = profile(tmp_path, {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}})
     before = len(models.requests)
-    result = rerun(server, run, AGENTS["chat"], "stream", options=["--override", overrides, "--from", "2", "--live"])
+    result = rerun(server, run, AGENTS["chat"], "stream", options=["--overrides", overrides, "--from", "2", "--live"])
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     results = [
         [item["content"] for item in body["messages"] if item["role"] == "tool"] for _, body in new(models, before)
@@ -100,7 +100,7 @@ def test_known_tool_returns_an_override_where_requests_have_no_ids(
 ) -> None:
     entry = {"match": {"type": "tool", "name": "get_time"}, "tool": {"output": "midnight"}}
     # Whether the SDK knows it or not, it knows no other tool.
-    options = ["--override", profile(tmp_path, entry), "--live", *ALLOW_TOOLS]
+    options = ["--overrides", profile(tmp_path, entry), "--live", *ALLOW_TOOLS]
     run, other_run = (run_of(record(server, GEMINI_AGENT, kind)) for kind in ("known", "unknown"))
     before = len(models.requests)
     result = rerun(server, run, GEMINI_AGENT, "known", options=options)
@@ -125,7 +125,7 @@ def test_without_live_calls_a_changed_call_is_refused(
     assert "`live` allows calls of the provider" in result.stderr, result.stderr
     assert ": 1 call exact, 1 without an answer" in result.stderr
     answer = profile(tmp_path, {"match": {"step": 4}, "output": "Noon."})
-    result = rerun(server, run, AGENTS["chat"], "plain", options=["--override", answer])
+    result = rerun(server, run, AGENTS["chat"], "plain", options=["--overrides", answer])
     assert (result.returncode, result.stdout.strip(), new(models, before)) == (0, "Noon.", []), result.stderr
     fork, _ = fork_of(server, result)
     assert labels(fork.steps(4))[3] == ("model", "simulated", "simulation_operator_override")
@@ -133,7 +133,7 @@ def test_without_live_calls_a_changed_call_is_refused(
 
 def test_provider_that_no_agent_can_ask_is_refused(server: Server, run: str, tmp_path: Path) -> None:
     provider = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": "other"}})
-    result = rerun(server, run, "print('it ran')", options=["--override", provider])
+    result = rerun(server, run, "print('it ran')", options=["--overrides", provider])
     assert (result.returncode, result.stdout) == (2, "")
     assert "“other” is not configured" in result.stderr
 
@@ -143,7 +143,7 @@ def test_other_provider_is_asked_with_its_own_key(
 ) -> None:
     before = len(models.requests)
     provider = profile(tmp_path, {"match": {"step": 4}, "model": {"provider": "second-openai", "model": "m3"}})
-    options = ["--override", provider, "--live"]
+    options = ["--overrides", provider, "--live"]
     result = rerun(server, run, AGENTS["chat"], "plain", options=options)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     assert [(path, body["model"]) for path, body in new(models, before)] == [("/second/chat/completions", "m3")]

@@ -102,6 +102,6 @@ def test_answer_of_an_override_calls_no_unknown_tool(server: Server, tmp_path: P
     call = {"id": "c1", "name": "erase", "arguments": {}}
     answer = {"message": {"role": "assistant", "content": None, "tool_calls": [call]}}
     profile.write_text(json.dumps({"overrides": [{"match": {"step": 1}, "output": answer}]}))
-    refusal = rerun(server, run, AGENT, "plain", str(log), "unknown", options=["--override", str(profile)])
+    refusal = rerun(server, run, AGENT, "plain", str(log), "unknown", options=["--overrides", str(profile)])
     assert (refusal.returncode, log.read_text()) == (5, ""), refusal.stderr
     assert "the model's answer calls erase" in refusal.stderr

@@ -37,7 +37,7 @@ def test_provider_with_another_protocol_is_asked(
     run = run_of(record(server, program, form, python=interpreter))
     before = len(models.requests)
     overrides = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": provider, "model": "m3"}})
-    options = [*ALLOW_TOOLS, "--override", overrides, "--live"]
+    options = [*ALLOW_TOOLS, "--overrides", overrides, "--live"]
     result = rerun(server, run, program, form, options=options, python=interpreter)
     assert (result.returncode, result.stdout.strip()) == (0, ANSWER), result.stderr
     assert [(path, body["model"]) for path, body in new(models, before)] == [(path, "m3")] * 3
@@ -74,7 +74,7 @@ def test_request_that_no_other_protocol_expresses_is_refused(
     run = run_of(record(server, program, "plain"))
     before = len(models.requests)
     overrides = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": provider, "model": "m3"}})
-    options = [*ALLOW_TOOLS, "--override", overrides, "--live"]
+    options = [*ALLOW_TOOLS, "--overrides", overrides, "--live"]
     result = rerun(server, run, program, "plain", options=options)
     assert (result.returncode, new(models, before)) == (5, []), result.stderr
     assert problem in result.stderr

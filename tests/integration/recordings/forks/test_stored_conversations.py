@@ -23,6 +23,6 @@ def test_answer_after_another_response_is_new(server: Server, models: ModelServe
     assert (again.returncode, "3 calls exact" in again.stderr, len(models.requests)) == (0, True, before), again.stderr
     profile = tmp_path / "overrides.json"
     profile.write_text(json.dumps({"overrides": [{"match": {"step": 2}, "prompt": {"system": "Answer in verse."}}]}))
-    result = rerun(server, run, AGENT, options=["--override", str(profile), "--live"])
+    result = rerun(server, run, AGENT, options=["--overrides", str(profile), "--live"])
     fork, _ = fork_of(server, result)
     assert labels(fork.steps(3)) == [EXACT, LIVE, LIVE], result.stderr

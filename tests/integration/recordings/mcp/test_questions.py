@@ -194,7 +194,7 @@ def test_server_gets_the_arguments_of_an_override(
     overrides = tmp_path / "overrides.json"
     entry = {"match": {"type": "tool", "name": "lookup"}, "arguments": {"order_id": f"from {kind}"}}
     overrides.write_text(json.dumps({"overrides": [entry]}))
-    options = ["--override", str(overrides), "--live", "--allow-tool", "lookup"]
+    options = ["--overrides", str(overrides), "--live", "--allow-tool", "lookup"]
     result = rerun(server, run, agent, "7", options=options, python=interpreter)
     assert result.returncode == 0, result.stderr
     assert json.loads(json.loads(result.stdout)[1])["id"] == f"from {kind}"
